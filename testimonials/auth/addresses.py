@@ -1,0 +1,79 @@
+"""E-mail addresses: which ones are usable, and who may sign up."""
+
+from collections.abc import Iterator
+
+from disposable_email_domains import blocklist
+from email_validator import EmailNotValidError, validate_email
+from flask import current_app
+
+from testimonials.core.errors import ServiceError
+
+
+class EmailMalformed(ServiceError):
+    """The text is no e-mail address."""
+
+    code = "EMAIL_INVALID"
+
+
+class EmailDisposable(ServiceError):
+    """The domain hands out throw-away addresses."""
+
+    code = "EMAIL_DISPOSABLE"
+
+
+class SignupClosed(ServiceError):
+    """The operator does not let this address start an account."""
+
+    code = "SIGNUP_CLOSED"
+
+
+def normalize_email(text: str) -> str:
+    """Give the address in the form under which accounts are compared: lower case.
+
+    Raises `EmailMalformed`, or `EmailDisposable` for domains that are on the maintained list or
+    the operator's, and for their subdomains (spec, "POST /v1/auth/agent-init").
+    """
+    try:
+        checked = validate_email(text, check_deliverability=False)
+    except EmailNotValidError as error:
+        message = f"email: This is not a valid e-mail address. {error}"
+        raise EmailMalformed(message, errors={"email": [str(error)]}) from None
+    if _is_disposable(checked.ascii_domain.lower()):
+        message = (
+            f"Disposable e-mail addresses are not accepted, and {checked.domain} gives out such. "
+            "Use the owner's lasting address."
+        )
+        raise EmailDisposable(f"email: {message}", errors={"email": [message]})
+    return checked.normalized.lower()
+
+
+def require_open_signup(email: str) -> None:
+    """Raise `SignupClosed` when the settings keep `email` from starting an account."""
+    settings = current_app.config
+    if settings["SIGNUP"] == "closed":
+        message = "Sign-up is closed on this service. Ask its operator for an account."
+        raise SignupClosed(f"email: {message}", errors={"email": [message]})
+    if settings["SIGNUP"] == "domains":
+        allowed = settings["SIGNUP_DOMAINS"]
+        if email.rpartition("@")[2] not in allowed:
+            message = f"Only addresses at {', '.join(allowed)} may sign up on this service."
+            raise SignupClosed(f"email: {message}", errors={"email": [message]})
+
+
+def _is_disposable(domain: str) -> bool:
+    settings = current_app.config
+    denied = set(settings["EMAIL_DENY_DOMAINS"])
+    allowed = set(settings["EMAIL_ALLOW_DOMAINS"])
+    for parent in _parents(domain):
+        if parent in allowed:
+            return False
+        if parent in denied or parent in blocklist:
+            return True
+    return False
+
+
+def _parents(domain: str) -> Iterator[str]:
+    """Give the domain and every suffix of it that has a dot."""
+    labels = domain.split(".")
+    for start in range(len(labels) - 1):
+        yield ".".join(labels[start:])

@@ -1,0 +1,84 @@
+"""The API's doors to accounts."""
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app
+
+from testimonials.auth.addresses import normalize_email, require_open_signup
+from testimonials.auth.emails import send_claim_mail
+from testimonials.auth.guards import require_credentials
+from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
+from testimonials.auth.links import make_claim_link
+from testimonials.auth.models import Account
+from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
+from testimonials.auth.services import is_known_email, start_account
+from testimonials.core.endpoint import endpoint
+from testimonials.core.envelope import answer
+from testimonials.core.identifiers import hash_secret
+from testimonials.core.ratelimit import limit_by_address
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.testimonials.summaries import summarize_projects
+
+auth = Blueprint("auth", __name__)
+
+ACCOUNT_EXISTS = {
+    "claimRequired": False,
+    "accountExists": True,
+    "message": "An account with this e-mail address exists and is claimed. Ask its owner for the "
+    "account id and API key from the dashboard settings; no new key is issued here.",
+}
+
+
+@auth.post("/v1/auth/agent-init")
+@limit_by_address(limiter, AGENT_INIT_PER_ADDRESS)
+@endpoint(
+    data=AgentInitAnswerSchema,
+    body=AgentInitSchema,
+    raises=(429,),
+    is_public=True,
+    example={"email": "owner@example.com"},
+)
+def agent_init(body: dict[str, Any]) -> Response:
+    """Sign up or recognise an account by e-mail address.
+
+    For a new or unclaimed address, ``data`` holds ``accountId``, ``apiKey`` (shown only here),
+    ``claimRequired: true`` and ``expiresInDays``: the owner must click the magic link in the mail
+    within those days, or the account and its projects are removed. Calling it again for a
+    still-unclaimed address issues a new key and link and invalidates the earlier ones: overwrite
+    what you stored. For a claimed address, ``data`` holds ``claimRequired: false``,
+    ``accountExists: true`` and ``message``; ask the owner for their key. At most 5 requests an
+    hour from one IP address and 3 an hour for one e-mail address.
+    """
+    email = normalize_email(body["email"])
+    if not is_known_email(email):
+        require_open_signup(email)
+    limiter.count(AGENT_INIT_PER_EMAIL, hash_secret(email))
+    begin_write()
+    access = start_account(email)
+    if access is None:
+        return answer("Account exists", ACCOUNT_EXISTS)
+    link = make_claim_link(access.account, access.claim_nonce)
+    send_claim_mail(access.account, link, summarize_projects(access.account.id), is_resend=False)
+    db.session.commit()
+    return answer(
+        "Account ready to be claimed",
+        {
+            "accountId": access.account.id,
+            "apiKey": access.api_key,
+            "claimRequired": True,
+            "expiresInDays": _plain_number(current_app.config["CLAIM_DAYS"]),
+        },
+        is_secret=True,
+    )
+
+
+@auth.get("/v1/me")
+@require_credentials
+@endpoint(data=AccountSchema)
+def get_me(account: Account) -> Response:
+    """Check the credentials and give the account they belong to."""
+    return answer("OK", AccountSchema().dump(account))
+
+
+def _plain_number(days: float) -> float | int:
+    return int(days) if days.is_integer() else days

@@ -1,0 +1,147 @@
+"""`testimonials accounts`: what an operator does with accounts."""
+
+from typing import Any
+
+import click
+
+from testimonials.auth.addresses import normalize_email
+from testimonials.auth.emails import send_claim_mail
+from testimonials.auth.links import make_claim_link
+from testimonials.auth.models import Account
+from testimonials.auth.services import (
+    delete_account,
+    get_account,
+    list_accounts,
+    replace_key,
+    start_account,
+)
+from testimonials.core.clock import iso
+from testimonials.core.commands import (
+    database_command,
+    json_option,
+    print_json,
+    print_record,
+    print_rows,
+)
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import count_projects, project_limit_of
+from testimonials.testimonials.summaries import summarize_projects
+
+ACCOUNT = click.argument("account", metavar="ID_OR_EMAIL")
+
+
+@click.group()
+def accounts() -> None:
+    """List, create and change accounts."""
+
+
+@accounts.command("list")
+@json_option
+@database_command
+def list_command(as_json: bool) -> None:
+    """List the accounts, newest first."""
+    rows = [_describe(account) for account in list_accounts()]
+    print_rows(rows, as_json=as_json, empty="There are no accounts yet.")
+
+
+@accounts.command("create")
+@click.argument("email")
+@click.option("--no-mail", is_flag=True, help="Send no mail; print the claim link only.")
+@json_option
+@database_command
+def create_command(email: str, no_mail: bool, as_json: bool) -> None:
+    """Start an account for EMAIL, whatever the sign-up setting, and print its new key.
+
+    For an address that is not claimed yet this replaces key and link, as agent-init does.
+    """
+    address = normalize_email(email)
+    begin_write()
+    access = start_account(address)
+    if access is None:
+        raise click.ClickException(f"The account of {address} exists and is claimed.")
+    link = make_claim_link(access.account, access.claim_nonce)
+    if not no_mail:
+        send_claim_mail(access.account, link, summarize_projects(access.account.id), is_resend=True)
+    db.session.commit()
+    record = {
+        "accountId": access.account.id,
+        "email": address,
+        "apiKey": access.api_key,
+        "claimLink": link,
+        "claimExpiresAt": iso(access.account.claim_expires_at),
+    }
+    print_record(record, as_json=as_json)
+
+
+@accounts.command("show")
+@ACCOUNT
+@json_option
+@database_command
+def show_command(account: str, as_json: bool) -> None:
+    """Show one account."""
+    print_record(_describe(get_account(account)), as_json=as_json)
+
+
+@accounts.command("set-limit")
+@ACCOUNT
+@click.argument("limit")
+@json_option
+@database_command
+def set_limit_command(account: str, limit: str, as_json: bool) -> None:
+    """Set how many projects an account may have: a number, or `default` for the setting."""
+    if limit != "default" and not (limit.isascii() and limit.isdigit() and int(limit) <= 1_000_000):
+        raise click.ClickException("LIMIT is a whole number from 0 to 1000000, or default.")
+    begin_write()
+    found = get_account(account)
+    found.project_limit = None if limit == "default" else int(limit)
+    db.session.commit()
+    print_record(_describe(found), as_json=as_json)
+
+
+@accounts.command("rotate-key")
+@ACCOUNT
+@json_option
+@database_command
+def rotate_key_command(account: str, as_json: bool) -> None:
+    """Replace an account's API key and print the new one; the old one stops now."""
+    begin_write()
+    found = get_account(account)
+    api_key = replace_key(found)
+    db.session.commit()
+    record = {"accountId": found.id, "email": found.email, "apiKey": api_key}
+    print_record(record, as_json=as_json)
+
+
+@accounts.command("delete")
+@ACCOUNT
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@json_option
+@database_command
+def delete_command(account: str, yes: bool, as_json: bool) -> None:
+    """Remove an account with its projects and testimonials."""
+    found = get_account(account)
+    count = count_projects(found.id)
+    if not yes:
+        click.confirm(f"Remove {found.email} and {count} project(s) for good?", abort=True)
+    begin_write()
+    found = get_account(account)
+    delete_account(found)
+    db.session.commit()
+    if as_json:
+        print_json({"accountId": found.id, "deleted": True, "projects": count})
+    else:
+        click.echo(f"Removed {found.email} and {count} project(s).")
+
+
+def _describe(account: Account) -> dict[str, Any]:
+    return {
+        "accountId": account.id,
+        "email": account.email,
+        "claimed": account.is_claimed,
+        "claimExpiresAt": None if account.is_claimed else iso(account.claim_expires_at),
+        "keyLastFour": account.key_last_four,
+        "keyCreatedAt": iso(account.key_created_at),
+        "projects": count_projects(account.id),
+        "projectLimit": project_limit_of(account),
+        "createdAt": iso(account.created_at),
+    }

@@ -1,0 +1,70 @@
+"""Magic links: what is in one, and what may be wrong with it."""
+
+from urllib.parse import quote
+
+from flask import current_app
+from sqlalchemy import select
+
+from testimonials.auth.models import Account
+from testimonials.core.errors import ServiceError
+from testimonials.core.identifiers import hash_secret
+from testimonials.core.signing import TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+
+claim_purpose = TokenPurpose("claim")
+
+
+class LinkInvalid(ServiceError):
+    """The link was cut off, changed, or never ours; also the base of the other two."""
+
+    code = "LINK_INVALID"
+    reason = "invalid"
+
+
+class LinkExpired(LinkInvalid):
+    """The days to claim have passed, and the account is gone."""
+
+    code = "LINK_EXPIRED"
+    reason = "expired"
+
+
+class LinkReplaced(LinkInvalid):
+    """A newer link was sent for the same account."""
+
+    code = "LINK_REPLACED"
+    reason = "replaced"
+
+
+class LinkUsed(LinkInvalid):
+    """The account was claimed with this link or a later one."""
+
+    code = "LINK_USED"
+    reason = "used"
+
+
+def make_claim_link(account: Account, nonce: str) -> str:
+    """Give the address of the claim page for the account's present nonce."""
+    token = claim_purpose.sign([account.id, nonce])
+    return f"{current_app.config['APP_URL']}/claim/{quote(token)}"
+
+
+def find_account_of_link(token: str) -> Account:
+    """Give the account that a claim link may still claim, locked.
+
+    How long a link works is the account's own deadline, which each new link moves, so the
+    signature carries no other limit. Raises `LinkInvalid` or one of its kinds.
+    """
+    try:
+        (account_id, nonce), _ = claim_purpose.read(token)
+    except (TokenInvalid, TypeError, ValueError):
+        raise LinkInvalid from None
+    account = db.session.scalars(
+        select(Account).where(Account.id == account_id).with_for_update()
+    ).one_or_none()
+    if account is None or account.is_expired:
+        raise LinkExpired
+    if account.is_claimed:
+        raise LinkUsed
+    if account.claim_nonce_hash != hash_secret(nonce):
+        raise LinkReplaced
+    return account

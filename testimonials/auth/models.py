@@ -1,0 +1,48 @@
+"""Accounts."""
+
+from datetime import datetime
+
+from sqlalchemy import Boolean, String, Text, false
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core import clock
+from testimonials.core.database import Base, Timestamp
+from testimonials.core.identifiers import new_identifier
+
+
+class Account(Base):
+    """One account: an e-mail address with one API key, claimed by a person or not yet.
+
+    An unclaimed account ends at `claim_expires_at`; from that moment it counts as gone, also
+    before a sweep has removed it.
+    """
+
+    __tablename__ = "account"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    email: Mapped[str] = mapped_column(String(254), unique=True)
+    key_hash: Mapped[str]
+    key_last_four: Mapped[str]
+    key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    # The one magic link that works: a hash of the random part in it. None once it was redeemed.
+    claim_nonce_hash: Mapped[str | None]
+    claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    password_hash: Mapped[str | None] = mapped_column(Text)
+    # None: the limit of the settings.
+    project_limit: Mapped[int | None]
+    has_created_project: Mapped[bool] = mapped_column(
+        Boolean, default=False, server_default=false()
+    )
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now, onupdate=clock.now)
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether a person has set a password for it."""
+        return self.claimed_at is not None
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether it was left unclaimed past its days."""
+        return not self.is_claimed and self.claim_expires_at <= clock.now()

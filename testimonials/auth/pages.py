@@ -1,0 +1,169 @@
+"""The pages on which a person claims an account, or says that they never asked for it.
+
+A GET never changes anything, since mail scanners open links; the POST redeems the link.
+"""
+
+from flask import Blueprint, make_response, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from werkzeug import Response
+
+from testimonials.auth.addresses import normalize_email
+from testimonials.auth.emails import ProjectSummary, send_claim_mail
+from testimonials.auth.limits import CLAIM_PER_ADDRESS, LINK_PER_ADDRESS, LINK_PER_EMAIL
+from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link, make_claim_link
+from testimonials.auth.models import Account
+from testimonials.auth.services import (
+    claim_account,
+    delete_account,
+    find_claimable_account,
+    renew_claim_nonce,
+    replace_key,
+)
+from testimonials.core.errors import ServiceError
+from testimonials.core.identifiers import hash_secret
+from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.ratelimit import limit_by_address
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.testimonials.summaries import summarize_projects
+
+claim = Blueprint("claim", __name__)
+
+
+@claim.get("/claim/<token>")
+def show_claim(token: str) -> ResponseReturnValue:
+    """Show the form that claims the account; changes nothing."""
+    account = find_account_of_link(token)
+    return _private(_claim_form(account, token, {}, "keep"))
+
+
+@claim.post("/claim/<token>")
+@limit_by_address(limiter, CLAIM_PER_ADDRESS)
+def redeem_claim(token: str) -> ResponseReturnValue:
+    """Claim the account with a password; keep or replace the agent's key."""
+    account = find_account_of_link(token)
+    password, key_choice = request.form.get("password", ""), request.form.get("key", "keep")
+    errors = _find_problems(password, key_choice, account.email)
+    if errors:
+        return _private(_claim_form(account, token, errors, key_choice), 422)
+    password_hash = hash_password(password)
+    begin_write()
+    # Looked up again under the lock: of two clicks at once, one redeems.
+    account = find_account_of_link(token)
+    claim_account(account, password_hash)
+    new_key = replace_key(account) if key_choice == "replace" else None
+    projects = summarize_projects(account.id)
+    db.session.commit()
+    return _private(_claimed_page(account, projects, new_key))
+
+
+@claim.get("/claim/<token>/decline")
+def show_decline(token: str) -> ResponseReturnValue:
+    """Show what removing the unclaimed account removes; changes nothing."""
+    account = find_account_of_link(token)
+    page = render_template(
+        "auth/decline.html",
+        email=account.email,
+        projects=summarize_projects(account.id),
+        action=f"/claim/{token}/decline",
+        back_url=f"/claim/{token}",
+    )
+    return _private(page)
+
+
+@claim.post("/claim/<token>/decline")
+@limit_by_address(limiter, CLAIM_PER_ADDRESS)
+def decline_claim(token: str) -> ResponseReturnValue:
+    """Remove an account whose owner never asked for it."""
+    begin_write()
+    delete_account(find_account_of_link(token))
+    db.session.commit()
+    return redirect("/claim/declined", 303)
+
+
+@claim.get("/claim/declined")
+def show_declined() -> ResponseReturnValue:
+    """Say that the account is removed."""
+    return render_template("auth/declined.html")
+
+
+@claim.get("/claim")
+def show_link_request() -> ResponseReturnValue:
+    """Show the form that asks for a new link."""
+    return _link_problem("invalid", "", {}), 200
+
+
+@claim.post("/claim")
+@limit_by_address(limiter, LINK_PER_ADDRESS)
+def send_new_link() -> ResponseReturnValue:
+    """Mail a new link if an account waits to be claimed; the answer is the same if not."""
+    text = request.form.get("email", "").strip()
+    try:
+        email = normalize_email(text)
+    except ServiceError as error:
+        return _link_problem("invalid", text, error.errors or {}), 422
+    limiter.count(LINK_PER_EMAIL, hash_secret(email))
+    begin_write()
+    if (account := find_claimable_account(email)) is not None:
+        link = make_claim_link(account, renew_claim_nonce(account))
+        send_claim_mail(account, link, summarize_projects(account.id), is_resend=True)
+    db.session.commit()
+    return render_template("auth/link_sent.html", email=email)
+
+
+@claim.errorhandler(LinkInvalid)
+def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
+    """Say what is wrong with a link, and offer a new one."""
+    if isinstance(error, LinkUsed):
+        return _private(_claimed_page(None, [], None))
+    return _private(_link_problem(error.reason, "", {}), 410 if error.reason == "expired" else 404)
+
+
+def _find_problems(password: str, key_choice: str, email: str) -> dict[str, list[str]]:
+    errors = {}
+    if problem := find_password_problem(password, email):
+        errors["password"] = [problem]
+    if key_choice not in ("keep", "replace"):
+        errors["key"] = ["Choose whether your assistant keeps its key."]
+    return errors
+
+
+def _claim_form(account: Account, token: str, errors: dict[str, list[str]], key_choice: str) -> str:
+    return render_template(
+        "auth/claim.html",
+        email=account.email,
+        account_id=account.id,
+        expires_at=account.claim_expires_at,
+        agent_key_since=account.key_created_at,
+        projects=summarize_projects(account.id),
+        errors=errors,
+        key_choice=key_choice,
+        action=f"/claim/{token}",
+        decline_url=f"/claim/{token}/decline",
+    )
+
+
+def _claimed_page(
+    account: Account | None, projects: list[ProjectSummary], new_key: str | None
+) -> str:
+    return render_template(
+        "auth/claimed.html",
+        email=account.email if account else None,
+        account_id=account.id if account else None,
+        new_key=new_key,
+        projects=projects,
+        is_return_visit=account is None,
+    )
+
+
+def _link_problem(reason: str, email: str, errors: object) -> str:
+    return render_template(
+        "auth/link_problem.html", reason=reason, action="/claim", email=email, errors=errors
+    )
+
+
+def _private(page: str, status: int = 200) -> Response:
+    """Answer with a page whose address or content is a secret: not stored, not passed on."""
+    response = make_response(page, status)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response

@@ -1,0 +1,172 @@
+"""The rules of accounts: starting one, its key, its magic link, claiming and removing it."""
+
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from flask import current_app
+from sqlalchemy import ColumnElement, delete, or_, select
+from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.errors import CredentialsInvalid, NotFound
+from testimonials.core.identifiers import (
+    hash_secret,
+    is_api_key,
+    is_identifier,
+    new_api_key,
+    new_identifier,
+)
+from testimonials.extensions import db
+
+UNKNOWN_KEY_HASH = hash_secret(new_api_key())
+
+
+@dataclass(frozen=True)
+class NewAccess:
+    """An account with what is known only at this moment: its new key and its new claim nonce."""
+
+    account: Account
+    api_key: str
+    claim_nonce: str
+
+
+def is_live() -> ColumnElement[bool]:
+    """Give the condition under which an account counts: claimed, or within its days."""
+    return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > clock.now())
+
+
+def check_credentials(account_id: str, api_key: str) -> Account:
+    """Give the account of a matching pair (spec, "Authentication").
+
+    Raises `CredentialsInvalid` otherwise. An unknown account costs what a known one does: the same
+    hash, and a comparison in constant time.
+    """
+    account = find_account(account_id) if is_identifier(account_id) else None
+    stored = account.key_hash if account else UNKNOWN_KEY_HASH
+    is_match = hmac.compare_digest(stored, hash_secret(api_key))
+    if account is None or not is_match or not is_api_key(api_key):
+        raise CredentialsInvalid
+    return account
+
+
+def find_account(account_id: str) -> Account | None:
+    """Give the live account with this id."""
+    return db.session.scalars(
+        select(Account).where(Account.id == account_id, is_live())
+    ).one_or_none()
+
+
+def is_known_email(email: str) -> bool:
+    """Tell whether a live account has this address; such a one needs no open sign-up."""
+    query = select(select(Account.id).where(Account.email == email, is_live()).exists())
+    return bool(db.session.scalar(query))
+
+
+def start_account(email: str) -> NewAccess | None:
+    """Start an account for `email`, or start the days of an unclaimed one anew.
+
+    Either way there is a new key and a new claim nonce, and the earlier ones stop working. Gives
+    None when the account is claimed. An unclaimed account past its days is removed first, with all
+    it had (spec, "POST /v1/auth/agent-init").
+    """
+    db.session.execute(
+        delete(Account).where(Account.email == email, ~is_live()),
+        execution_options={"synchronize_session": False},
+    )
+    account = _insert_or_lock(email)
+    if account.is_claimed:
+        return None
+    account.claim_expires_at = claim_deadline()
+    return NewAccess(account, replace_key(account), renew_claim_nonce(account))
+
+
+def claim_deadline() -> datetime:
+    """Give the time until which an account started now must be claimed."""
+    return clock.now() + timedelta(days=current_app.config["CLAIM_DAYS"])
+
+
+def replace_key(account: Account) -> str:
+    """Give the account a new key, which is returned only here; the old one stops now."""
+    api_key = new_api_key()
+    account.key_hash = hash_secret(api_key)
+    account.key_last_four = api_key[-4:]
+    account.key_created_at = clock.now()
+    return api_key
+
+
+def renew_claim_nonce(account: Account) -> str:
+    """Make earlier magic links of the account invalid; give the secret part of the next one."""
+    nonce = secrets.token_urlsafe(18)
+    account.claim_nonce_hash = hash_secret(nonce)
+    return nonce
+
+
+def find_claimable_account(email: str) -> Account | None:
+    """Give the live, unclaimed account with this address, locked."""
+    return db.session.scalars(
+        select(Account)
+        .where(Account.email == email, Account.claimed_at.is_(None), is_live())
+        .with_for_update()
+    ).one_or_none()
+
+
+def claim_account(account: Account, password_hash: str) -> None:
+    """Make the account its owner's: a password, no more expiry, and the link is used up."""
+    account.password_hash = password_hash
+    account.claimed_at = clock.now()
+    account.claim_nonce_hash = None
+
+
+def delete_account(account: Account) -> None:
+    """Remove the account with its projects, testimonials and images."""
+    db.session.delete(account)
+    db.session.flush()
+
+
+def delete_expired_accounts() -> int:
+    """Remove the accounts left unclaimed past their days; give how many."""
+    expired = db.session.scalars(
+        delete(Account)
+        .where(Account.claimed_at.is_(None), Account.claim_expires_at <= clock.now())
+        .returning(Account.id)
+    ).all()
+    return len(expired)
+
+
+def get_account(reference: str) -> Account:
+    """Give the live account with this id or e-mail address, locked; raise `NotFound`."""
+    account = db.session.scalars(
+        select(Account)
+        .where(or_(Account.id == reference, Account.email == reference.lower()), is_live())
+        .with_for_update()
+    ).one_or_none()
+    if account is None:
+        raise NotFound(f"There is no account with the id or e-mail address {reference}.")
+    return account
+
+
+def list_accounts() -> Sequence[Account]:
+    """Give every live account, newest first."""
+    return db.session.scalars(
+        select(Account).where(is_live()).order_by(Account.created_at.desc(), Account.id.desc())
+    ).all()
+
+
+def _insert_or_lock(email: str) -> Account:
+    """Give the account of `email`, made now if there is none; two at once make one."""
+    values = {
+        "id": new_identifier(),
+        "email": email,
+        "key_hash": "",
+        "key_last_four": "",
+        "claim_expires_at": claim_deadline(),
+    }
+    is_sqlite = db.engine.dialect.name == "sqlite"
+    insert = insert_on_sqlite if is_sqlite else insert_on_postgresql
+    db.session.execute(insert(Account).values(values).on_conflict_do_nothing())
+    return db.session.scalars(select(Account).where(Account.email == email).with_for_update()).one()

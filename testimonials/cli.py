@@ -1,0 +1,27 @@
+"""The `testimonials` command: `serve`, and the admin groups."""
+
+import click
+from flask.cli import ScriptInfo
+
+from testimonials import __version__, create_app
+from testimonials.commands import GROUPS
+from testimonials.config import load_settings
+from testimonials.server import serve
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="testimonials")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Collect testimonials and show them on any website.
+
+    Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
+    `testimonials config show` prints the ones in force.
+    """
+    # The groups are Flask's; this is how they find the application, once one of them needs it.
+    context.obj = ScriptInfo(create_app=lambda: create_app(load_settings()))
+
+
+main.add_command(serve)
+for group in GROUPS:
+    main.add_command(group)

@@ -1,0 +1,114 @@
+"""The public page on which visitors write, at ``{app_url}/<slug>``."""
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.collection import services
+from testimonials.collection.schemas import Errors, read_form, to_values
+from testimonials.core.ratelimit import Limit, client_key
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.models import Project
+from testimonials.projects.services import find_public_project, lock_project
+from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
+
+collection = Blueprint("collection", __name__)
+
+SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 30, "from one IP address")
+HONEYPOT = "contact_reference"
+HONEYPOT_MESSAGE = (
+    "A field that people don’t see was filled in, perhaps by your browser. It is empty again: "
+    "please send once more."
+)
+
+
+@collection.get("/<slug>")
+def show_collection_page(slug: str) -> ResponseReturnValue:
+    """Show the form, or say that the project takes no testimonials now."""
+    project = find_public_project(slug=slug)
+    if not project.is_active:
+        return render_template("collection/paused.html", project=_describe(project))
+    return _form(project, {}, {}, services.make_form_token(project))
+
+
+@collection.post("/<slug>")
+def submit_testimonial(slug: str) -> ResponseReturnValue:
+    """Store what a visitor wrote, once for each act of sending; then go to the thank-you page."""
+    project = find_public_project(slug=slug)
+    if not project.is_active:
+        return render_template("collection/paused.html", project=_describe(project)), 409
+    limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
+    typed, errors = read_form(request.form, project.page_config["collectFields"])
+    if request.form.get(HONEYPOT):
+        errors["form"] = [HONEYPOT_MESSAGE]
+    token = request.form.get("token", "")
+    try:
+        key = services.read_form_token(project, token)
+    except services.FormStale as error:
+        errors["form"], token = [error.message], services.make_form_token(project)
+    if errors:
+        return _form(project, typed, errors, token), 422
+    begin_write()
+    project = lock_project(project.id)
+    services.submit_testimonial(project, to_values(typed), key)
+    db.session.commit()
+    return redirect(url_for("collection.show_thanks", slug=slug), 303)
+
+
+@collection.get("/<slug>/thanks")
+def show_thanks(slug: str) -> ResponseReturnValue:
+    """Thank the visitor; safe to reload."""
+    project = find_public_project(slug=slug)
+    return render_template(
+        "collection/thanks.html",
+        project=_describe(project),
+        theme_css_url=url_for("collection.get_theme", slug=slug),
+        message=project.page_config["thankYouMessage"],
+        website=project.page_config["website"],
+        show_confetti=project.page_config["showConfetti"],
+    )
+
+
+@collection.get("/<slug>/theme.css")
+def get_theme(slug: str) -> Response:
+    """Serve the project's two button colours; the page allows no inline style."""
+    config = find_public_project(slug=slug).page_config
+    rule = (
+        f":root{{--tm-button:{config['buttonColor']};--tm-button-text:{config['buttonTextColor']}}}"
+    )
+    response = Response(rule, mimetype="text/css")
+    response.headers["Cache-Control"] = "public, no-cache"
+    return response
+
+
+def _form(project: Project, typed: dict[str, str], errors: Errors, token: str) -> str:
+    config = project.page_config
+    return render_template(
+        "collection/page.html",
+        project=_describe(project),
+        theme_css_url=url_for("collection.get_theme", slug=project.slug),
+        collect=config["collectFields"],
+        values=typed,
+        errors=errors,
+        form_token=token,
+        action=url_for("collection.submit_testimonial", slug=project.slug),
+        limits={"text": TEXT_LENGTH, "name": LINE_LENGTH},
+        consent=services.consent_sentence(project),
+    )
+
+
+def _describe(project: Project) -> dict[str, Any]:
+    config = project.page_config
+    website: str = config["website"]
+    return {
+        "name": project.name,
+        "slug": project.slug,
+        "headline": config["headline"],
+        "description": config["description"],
+        "website": website,
+        "website_label": website.partition("://")[2].rstrip("/"),
+        "logo_url": config["logo"],
+        "theme": config["theme"],
+        "canonical": f"{current_app.config['APP_URL']}/{project.slug}",
+    }

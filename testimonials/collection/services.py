@@ -1,0 +1,75 @@
+"""The rules of submissions by visitors."""
+
+import secrets
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from testimonials.core.errors import ServiceError
+from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.services import next_time
+
+TOKEN_SECONDS = 24 * 60 * 60
+CONSENT_LANGUAGE = "en"
+
+form_purpose = TokenPurpose("collection-form")
+
+
+class FormStale(ServiceError):
+    """The form was opened too long ago, or for another page."""
+
+    code = "FORM_STALE"
+    default_message = (
+        "This page was open for a long time. Everything you wrote is still here: send it again."
+    )
+
+
+def make_form_token(project: Project) -> str:
+    """Give the token of one act of sending: it is what makes a repetition one row."""
+    return form_purpose.sign([project.id, secrets.token_urlsafe(16)])
+
+
+def read_form_token(project: Project, token: str) -> str:
+    """Give the submission key of a form's token; raise `FormStale`."""
+    try:
+        (project_id, key), _ = form_purpose.read(token, TOKEN_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        raise FormStale from None
+    if project_id != project.id:
+        raise FormStale
+    return str(key)
+
+
+def consent_sentence(project: Project) -> str:
+    """Give the sentence a visitor agrees to; it is stored with the testimonial."""
+    return f"{project.name} may show my words, name and photo on its website and in print."
+
+
+def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:
+    """Store a visitor's testimonial, pending, once for each act of sending.
+
+    `project` is locked, `values` are columns (spec, "States and transitions").
+    """
+    time = next_time(project)
+    testimonial = Testimonial(
+        project_id=project.id,
+        status="pending",
+        source="public_page",
+        submitted_at=time,
+        consent_text=consent_sentence(project),
+        consent_language=CONSENT_LANGUAGE,
+        consented_at=time,
+        submission_key=submission_key,
+        created_at=time,
+        updated_at=time,
+        **values,
+    )
+    try:
+        with db.session.begin_nested():
+            db.session.add(testimonial)
+    except IntegrityError:
+        # The same form arrived before: a double click, a reload, a retry after a time-out.
+        return

@@ -1,0 +1,19 @@
+"""The admin groups; the `testimonials` command and `flask` offer the same ones."""
+
+import click
+from flask import Flask
+
+from testimonials.auth.cli import accounts
+from testimonials.operations.config_cli import config
+from testimonials.operations.db_cli import db
+from testimonials.operations.mail_cli import mail
+from testimonials.projects.cli import projects
+from testimonials.testimonials.cli import testimonials
+
+GROUPS: tuple[click.Group, ...] = (accounts, projects, testimonials, mail, db, config)
+
+
+def register_commands(app: Flask) -> None:
+    """Add the groups to ``flask``."""
+    for group in GROUPS:
+        app.cli.add_command(group)

@@ -1,0 +1,1 @@
+"""What every feature builds on; knows no feature itself."""

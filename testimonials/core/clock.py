@@ -1,0 +1,32 @@
+"""The one source of the time, so that tests can move it."""
+
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+def now() -> datetime:
+    """Give the present time in UTC, whole milliseconds."""
+    time = datetime.now(UTC)
+    return time.replace(microsecond=time.microsecond // 1000 * 1000)
+
+
+def to_milliseconds(time: datetime) -> int:
+    """Give the whole milliseconds from the epoch to `time`."""
+    return (time - EPOCH) // MILLISECOND
+
+
+def from_milliseconds(count: int) -> datetime:
+    """Give the time in UTC that lies `count` milliseconds after the epoch."""
+    return EPOCH + count * MILLISECOND
+
+
+def iso(time: datetime) -> str:
+    """Write `time` as the API does: UTC, ISO 8601, milliseconds and Z."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
+
+
+def day(time: datetime) -> str:
+    """Write the date for a reader: 12 Mar 2026."""
+    return f"{time.day} {time:%b %Y}"

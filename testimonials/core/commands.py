@@ -1,0 +1,74 @@
+"""What the admin commands share: JSON or a table, and errors as one sentence."""
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+from flask.cli import with_appcontext
+
+from testimonials.core.errors import ServiceError
+from testimonials.extensions import db
+from testimonials.migrations.runner import require_head
+
+Command = Callable[..., Any]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def database_command(command: Command) -> Command:
+    """Run a command inside the application, with the schema it needs.
+
+    A `ServiceError` becomes a sentence on standard error and a non-zero exit.
+    """
+
+    @functools.wraps(command)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        require_head(db.engine)
+        try:
+            return command(*arguments, **options)
+        except ServiceError as error:
+            raise click.ClickException(error.message) from None
+
+    return with_appcontext(wrapper)
+
+
+def print_json(value: object) -> None:
+    """Print a value as indented JSON."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str) -> None:
+    """Print rows as JSON or as aligned columns; `empty` is said where there is none."""
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        click.echo(empty)
+        return
+    names = list(rows[0])
+    table = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(names))]
+    for line in table:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def print_record(record: dict[str, Any], *, as_json: bool) -> None:
+    """Print one record as JSON or as lines of name and value."""
+    if as_json:
+        print_json(record)
+        return
+    width = max(len(name) for name in record)
+    for name, value in record.items():
+        click.echo(f"{name.ljust(width)}  {_cell(value)}")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())

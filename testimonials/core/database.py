@@ -1,0 +1,43 @@
+"""The base of all models and the column types that SQLite and PostgreSQL share."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Dialect, MetaData
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.types import TypeDecorator
+
+from testimonials.core import clock
+
+
+class Base(DeclarativeBase):
+    """The declarative base; constraint names are fixed so that migrations can name them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_N_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class Timestamp(TypeDecorator[datetime]):
+    """A time in UTC, kept as whole milliseconds since the epoch.
+
+    A number sorts and compares alike in both databases and keeps exactly the precision that the
+    API shows.
+    """
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        """Turn an aware datetime into milliseconds."""
+        return None if value is None else clock.to_milliseconds(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        """Turn milliseconds into an aware datetime in UTC."""
+        return None if value is None else clock.from_milliseconds(value)

@@ -1,0 +1,90 @@
+"""The background work of `serve`: sends what is in the outbox and sweeps what has expired."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from flask import Flask
+
+from testimonials.core.mail import DeliveryFailed, Transport, make_transport
+from testimonials.core.outbox import has_due_mail, lease_mail, settle_failure, settle_sent
+from testimonials.extensions import begin_write, db
+
+logger = logging.getLogger("testimonials.mail")
+
+
+def deliver_due_mail(transport: Transport) -> int:
+    """Send every mail that is due; give how many were tried. Commits after each step.
+
+    The network is used between the two transactions of a mail, never inside one.
+    """
+    tried = 0
+    # Asking first keeps an idle service from taking the write lock every second.
+    while has_due_mail(db.session()):
+        begin_write()
+        mail = lease_mail(db.session())
+        if mail is None:
+            break
+        tried += 1
+        failure: DeliveryFailed | None = None
+        try:
+            state = transport.send(mail)
+        except DeliveryFailed as error:
+            failure = error
+        begin_write()
+        mail = db.session.merge(mail)
+        if failure is None:
+            settle_sent(mail, state)
+        else:
+            settle_failure(mail, str(failure), is_permanent=failure.is_permanent)
+            logger.warning("mail %s not sent (%s): %s", mail.id, mail.state, failure)
+        db.session.commit()
+    db.session.rollback()
+    return tried
+
+
+class BackgroundWorker:
+    """One thread that delivers mail every `mail_seconds` and sweeps every `sweep_seconds`."""
+
+    def __init__(
+        self,
+        app: Flask,
+        sweep: Callable[[], object],
+        *,
+        mail_seconds: float = 1.0,
+        sweep_seconds: float = 60.0,
+    ) -> None:
+        self._app = app
+        self._sweep = sweep
+        self._mail_seconds = mail_seconds
+        self._rounds_between_sweeps = max(1, round(sweep_seconds / mail_seconds))
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="background", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 3.0) -> None:
+        """Ask the thread to end and wait for it; an unfinished mail is tried again later."""
+        self._stop.set()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        settings = self._app.config
+        transport = make_transport(settings["SMTP_URL"], settings["MAIL_FROM"])
+        rounds = 0
+        while not self._stop.is_set():
+            self._attempt(lambda: deliver_due_mail(transport))
+            if rounds % self._rounds_between_sweeps == 0:
+                self._attempt(self._sweep)
+            rounds += 1
+            self._stop.wait(self._mail_seconds)
+
+    def _attempt(self, work: Callable[[], object]) -> None:
+        try:
+            with self._app.app_context():
+                work()
+        except Exception:
+            # The thread must outlive a full disk or a database that is away for a while.
+            logger.exception("background work failed; it is tried again")

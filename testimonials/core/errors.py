@@ -1,0 +1,189 @@
+"""Errors: what a service may raise, and the one handler that answers them.
+
+Under ``/v1`` and for the widget's data every error is JSON of one shape (spec, "Errors");
+elsewhere it is a page. Routing errors, wrong methods and unhandled faults pass here too.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+
+from flask import Flask, Response, g, render_template, request
+from sqlalchemy.exc import OperationalError
+from werkzeug.exceptions import HTTPException
+
+logger = logging.getLogger("testimonials")
+
+FieldErrors = Mapping[str, list[str]]
+
+
+class ServiceError(Exception):
+    """Something a caller did or must know; carries status, stable code and message."""
+
+    status = 400
+    code = "BAD_REQUEST"
+    default_message = "The request can't be carried out."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        errors: FieldErrors | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.message = message or self.default_message
+        self.errors = errors
+        self.headers = dict(headers or {})
+        super().__init__(self.message)
+
+
+class ValidationFailed(ServiceError):
+    """A field breaks a rule; `errors` maps each field to its messages."""
+
+    code = "VALIDATION_FAILED"
+
+    @classmethod
+    def of(cls, errors: FieldErrors) -> "ValidationFailed":
+        """Make the error whose message alone says which fields break which rules."""
+        parts = [f"{name}: {' '.join(messages)}" for name, messages in errors.items()]
+        return cls(" ".join(parts), errors=errors)
+
+
+class BodyInvalid(ServiceError):
+    """The body is no JSON object."""
+
+    code = "INVALID_BODY"
+
+
+class CredentialsInvalid(ServiceError):
+    """The account id and the key are missing or do not match (spec, "Authentication")."""
+
+    status = 401
+    code = "INVALID_CREDENTIALS"
+    default_message = (
+        "The account id and API key do not match. Send both headers, x-service-account-id and "
+        "x-api-key, with the values of the latest POST /v1/auth/agent-init response or from the "
+        "dashboard settings."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(headers={"WWW-Authenticate": 'ApiKey realm="testimonials"'})
+
+
+class NotFound(ServiceError):
+    """The resource does not exist or belongs to somebody else; the two look the same."""
+
+    status = 404
+    code = "NOT_FOUND"
+    default_message = "Project not found. No project with this id belongs to the account."
+
+
+class CrossSiteRefused(ServiceError):
+    """A browser sent this from another site."""
+
+    status = 403
+    code = "CROSS_SITE_REQUEST"
+    default_message = (
+        "This form was sent from another site. Open the page itself and send it from there."
+    )
+
+
+class RateLimited(ServiceError):
+    """Too many requests; `Retry-After` tells when to come back."""
+
+    status = 429
+    code = "RATE_LIMITED"
+
+
+HTTP_MESSAGES = {
+    400: ("BAD_REQUEST", "The request can't be understood."),
+    404: ("NOT_FOUND", "There is nothing at this path. The API is listed at /v1/openapi.json."),
+    405: (
+        "METHOD_NOT_ALLOWED",
+        "This path does not take that method; the Allow header lists them.",
+    ),
+    413: ("BODY_TOO_LARGE", "The body is too large; 64 KiB (65536 bytes) are the most."),
+    414: ("URI_TOO_LONG", "The address is too long."),
+    415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
+}
+
+TITLES = {
+    400: "That didn’t work",
+    403: "That came from somewhere else",
+    404: "There is nothing here",
+    405: "That can’t be done here",
+    413: "That is too large",
+    429: "A little too fast",
+    500: "Something failed on our side",
+    503: "Busy for a moment",
+}
+
+
+def wants_json(path: str) -> bool:
+    """Tell whether an error at `path` is answered as JSON instead of a page."""
+    return path.startswith(("/v1/", "/widget/")) or path == "/v1"
+
+
+def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:
+    """Build the one shape of an error: message, code, and errors by field if there are any."""
+    body: dict[str, object] = {"message": message, "code": code}
+    return body | {"errors": errors} if errors else body
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Answer every exception of `app` in the shape that fits the path."""
+    app.register_error_handler(ServiceError, _answer_service_error)
+    app.register_error_handler(HTTPException, _answer_http_error)
+    app.register_error_handler(Exception, _answer_fault)
+
+
+def _answer(
+    response: Response, message: str, code: str, errors: FieldErrors | None = None
+) -> Response:
+    if wants_json(request.path):
+        response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
+        response.content_type = "application/json"
+        if request.path.startswith("/widget/"):
+            response.headers["Access-Control-Allow-Origin"] = "*"
+        return response
+    status = response.status_code
+    response.data = render_template(
+        "errors/error.html",
+        status=status,
+        title=TITLES.get(status, "That didn’t work"),
+        explanation=message,
+        request_id=g.request_id if status >= 500 else None,
+    )
+    response.content_type = "text/html; charset=utf-8"
+    return response
+
+
+def _answer_service_error(error: ServiceError) -> Response:
+    response = Response(status=error.status, headers=error.headers)
+    return _answer(response, error.message, error.code, error.errors)
+
+
+def _answer_http_error(error: HTTPException) -> Response:
+    # The library's own response keeps headers such as Allow and Location.
+    response = Response(status=error.code or 500)
+    response.headers.update(
+        (name, value)
+        for name, value in error.get_headers(request.environ)
+        if name.lower() != "content-type"
+    )
+    code, message = HTTP_MESSAGES.get(
+        response.status_code, ("HTTP_ERROR", error.description or "The request failed.")
+    )
+    if response.status_code == 404 and not wants_json(request.path):
+        message = "The address may be mistyped, or the page was removed."
+    return _answer(response, message, code)
+
+
+def _answer_fault(error: Exception) -> Response:
+    if isinstance(error, OperationalError) and "locked" in str(error.orig):
+        logger.warning("database busy", extra={"request_id": g.request_id})
+        response = Response(status=503, headers={"Retry-After": "1"})
+        return _answer(response, "The database is busy. Nothing was changed; try again.", "BUSY")
+    logger.error("unhandled fault", exc_info=error, extra={"request_id": g.request_id})
+    message = f"Something failed on our side. Nothing was changed. Request id: {g.request_id}"
+    return _answer(Response(status=500), message, "INTERNAL_ERROR")

@@ -1,0 +1,257 @@
+"""Strict fields for request bodies: no coercion, and messages that name the rule.
+
+JSON types count (decisions: "JSON is strict"): no "5" for 5, no 1 for true, no null in place of
+leaving a field out. Each field also carries the same rule as JSON Schema for the OpenAPI document.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import RAISE, Schema, ValidationError, fields
+from marshmallow.types import UnknownOption
+
+from testimonials.core.clock import iso
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
+LINE_BREAK = re.compile(r"[\n\x85\u2028\u2029]")
+# The same two rules as patterns of JSON Schema (ECMA 262).
+NO_CONTROL_PATTERN = r"^[^\u0000-\u0008\u000b-\u001f]*$"
+ONE_LINE_PATTERN = r"^[^\u0000-\u0008\u000a-\u001f\u0085\u2028\u2029]*$"
+
+NULL = "null is no value here. Leave the field out instead."
+
+
+class StrictSchema(Schema):
+    """A schema that refuses unknown fields and names the ones it knows."""
+
+    class Meta:
+        unknown: UnknownOption = RAISE
+
+    def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the loaded fields; raise `ValidationError` with a list of messages a field."""
+        unknown = [name for name in payload if name not in self.fields]
+        known = ", ".join(self.fields)
+        errors = {name: [f"Unknown field. The fields are: {known}."] for name in unknown}
+        try:
+            loaded: dict[str, Any] = self.load(
+                {name: value for name, value in payload.items() if name in self.fields}
+            )
+        except ValidationError as error:
+            raise ValidationError(error.messages_dict | errors) from None
+        if errors:
+            raise ValidationError(errors)
+        return loaded
+
+
+class Text(fields.String):
+    """A string, trimmed, of at most `max_length` code points; `one_line` refuses line breaks."""
+
+    def __init__(
+        self,
+        max_length: int,
+        *,
+        one_line: bool = False,
+        blank: bool = True,
+        description: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.max_length = max_length
+        self.one_line = one_line
+        self.blank = blank
+        rules: dict[str, Any] = {
+            "maxLength": max_length,
+            "pattern": ONE_LINE_PATTERN if one_line else NO_CONTROL_PATTERN,
+            "description": description,
+        }
+        if not blank:
+            rules["minLength"] = 1
+        least = 0 if blank else 1
+        rule = f"Must be a string of {least} to {max_length} characters."
+        super().__init__(
+            metadata=rules | dict(metadata or {}),
+            error_messages={
+                "required": f"This field is required. {rule}",
+                "null": f"{NULL} {rule}",
+                "invalid": rule,
+            },
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str):
+            raise self.make_error("invalid")
+        text = clean(value, one_line=self.one_line)
+        if len(text) > self.max_length:
+            raise ValidationError(
+                f"Must be at most {self.max_length} characters; this has {len(text)}."
+            )
+        if not text and not self.blank:
+            raise ValidationError(f"Must not be empty: 1 to {self.max_length} characters.")
+        return text
+
+
+def clean(value: str, *, one_line: bool) -> str:
+    """Trim outer white space; refuse control characters and, on one line, line breaks.
+
+    Raises `ValidationError`, naming the character.
+    """
+    if found := CONTROL.search(value):
+        raise ValidationError(
+            f"Must not contain control characters but tab and newline; found "
+            f"U+{ord(found.group()):04X}."
+        )
+    text = value.strip()
+    if one_line and LINE_BREAK.search(text):
+        raise ValidationError("Must be one line, without line breaks.")
+    return text
+
+
+class WebUrl(Text):
+    """An absolute http(s) URL."""
+
+    def __init__(self, max_length: int, **options: Any) -> None:
+        super().__init__(
+            max_length, one_line=True, metadata={"format": "uri", "pattern": URL_PATTERN}, **options
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not is_web_url(text):
+            raise ValidationError(
+                "Must be an absolute URL that starts with http:// or https://, such as "
+                "https://example.com/photo.jpg."
+            )
+        return text
+
+
+URL_PATTERN = r"^https?://[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,4})?(/[A-Za-z0-9._~/-]*)?$"
+_AUTHORITY = re.compile(
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|(?:[^\W_]|-|_|\.)+)(?::(?P<port>[0-9]{1,5}))?", re.UNICODE
+)
+_URL = re.compile(r"https?://(?P<authority>[^/?#]*)(?P<rest>[/?#].*)?", re.IGNORECASE)
+# Characters that no URL holds unescaped and that markup or a log could trip over.
+_NEVER_IN_URL = re.compile(r"[\s\"<>\\^`{|}\x00-\x20\x7f-\x9f]")
+
+
+def is_web_url(text: str) -> bool:
+    """Tell whether `text` is an http(s) URL with a sound host and port, without credentials."""
+    match = _URL.fullmatch(text)
+    if not match or _NEVER_IN_URL.search(text):
+        return False
+    authority = _AUTHORITY.fullmatch(match["authority"])
+    if not authority or int(authority["port"] or 0) > 65535:
+        return False
+    host = authority["host"].rstrip(".")
+    return host.startswith("[") or all(
+        label and not label.startswith("-") and not label.endswith("-") and len(label) <= 63
+        for label in host.split(".")
+    )
+
+
+class Choice(fields.String):
+    """One of a fixed set of words."""
+
+    def __init__(self, *choices: str, description: str = "", **options: Any) -> None:
+        self.choices = choices
+        rule = f"Must be one of: {', '.join(choices)}."
+        super().__init__(
+            metadata={"enum": list(choices), "description": description},
+            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or value not in self.choices:
+            raise self.make_error("invalid")
+        return value
+
+
+class Switch(fields.Boolean):
+    """true or false, nothing else."""
+
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        rule = "Must be true or false."
+        super().__init__(
+            metadata={"description": description},
+            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid")
+        return value
+
+
+class Amount(fields.Float):
+    """A JSON number from `low` to `high`; fractions are allowed, `true` and "5" are not."""
+
+    rule = "Must be a number from {low} to {high}."
+
+    def __init__(self, low: int, high: int, *, description: str = "", **options: Any) -> None:
+        self.low, self.high = low, high
+        rule = self.rule.format(low=low, high=high)
+        super().__init__(
+            metadata={"minimum": low, "maximum": high, "description": description},
+            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.make_error("invalid")
+        if not self.low <= value <= self.high:
+            raise self.make_error("invalid")
+        return float(value)
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        if value is None:
+            return None
+        return int(value) if float(value).is_integer() else float(value)
+
+
+class Count(fields.Integer):
+    """A whole JSON number from `low` to `high`; 5.0 is 5, as JSON has one kind of number."""
+
+    def __init__(self, low: int, high: int, *, description: str = "", **options: Any) -> None:
+        self.low, self.high = low, high
+        rule = f"Must be a whole number from {low} to {high}."
+        super().__init__(
+            metadata={"minimum": low, "maximum": high, "description": description},
+            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.make_error("invalid")
+        if not self.low <= value <= self.high or value != int(value):
+            raise self.make_error("invalid")
+        return int(value)
+
+
+class QueryCount(fields.Integer):
+    """A whole number in a query string, at least `low`; digits alone, and any number of them."""
+
+    def __init__(self, low: int, **options: Any) -> None:
+        self.low = low
+        super().__init__(
+            metadata={"minimum": low} | options.pop("metadata", {}),
+            error_messages={"invalid": f"Must be a whole number, {low} or more."},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        # Python reads at most 4,300 digits, and other digits and underscores than JSON does.
+        if not re.fullmatch(r"[0-9]{1,4000}", value) or int(value) < self.low:
+            raise self.make_error("invalid")
+        return int(value)
+
+
+class Time(fields.DateTime):
+    """A time in an answer: UTC, ISO 8601, milliseconds, Z."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        return None if value is None else iso(value)

@@ -1,0 +1,55 @@
+"""Identifiers of records, and API keys."""
+
+import hashlib
+import re
+import secrets
+import string
+import time
+import zlib
+
+KEY_PREFIX = "tst_live_"
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+SECRET_LENGTH = 32  # 190 random bits
+CHECKSUM_LENGTH = 6
+
+_IDENTIFIER = re.compile(r"[0-9a-f]{24}")
+
+
+def new_identifier() -> str:
+    """Make an id of 24 hexadecimal digits: milliseconds first, so that new rows lie together."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(6)}"
+
+
+def is_identifier(text: str) -> bool:
+    """Tell whether `text` has the form of an id, before it gets anywhere near a query."""
+    return _IDENTIFIER.fullmatch(text) is not None
+
+
+def new_api_key() -> str:
+    """Make an API key: prefix, 190 random bits, and a checksum for secret scanners."""
+    secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
+    return KEY_PREFIX + secret + _checksum(secret)
+
+
+def is_api_key(text: str) -> bool:
+    """Tell whether `text` has the form and the checksum of a key of ours."""
+    secret, checksum = text[len(KEY_PREFIX) : -CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
+    return (
+        text.startswith(KEY_PREFIX)
+        and len(secret) == SECRET_LENGTH
+        and set(text[len(KEY_PREFIX) :]) <= set(BASE62)
+        and checksum == _checksum(secret)
+    )
+
+
+def hash_secret(secret: str) -> str:
+    """Give the SHA-256 under which a random secret is stored; it needs no slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _checksum(secret: str) -> str:
+    number, digits = zlib.crc32(secret.encode()), ""
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, 62)
+        digits = BASE62[digit] + digits
+    return digits

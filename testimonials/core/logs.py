@@ -1,0 +1,90 @@
+"""Logs: plain or JSON lines, with request ids, without secrets or addresses of people."""
+
+import json
+import logging
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+from testimonials.core.clock import iso
+
+logger = logging.getLogger("testimonials.access")
+
+# View arguments that are secrets; the log shows the rule's own placeholder instead.
+SECRET_ARGUMENTS = frozenset({"token"})
+FIELDS = ("request_id", "method", "path", "status", "milliseconds")
+
+
+class PlainFormatter(logging.Formatter):
+    """One line for a person: time, level, logger, message, then the request's fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write the line."""
+        extra = " ".join(f"{name}={value}" for name, value in _fields(record).items())
+        time_text = iso(datetime.fromtimestamp(record.created, UTC))
+        line = f"{time_text} {record.levelname.lower():7} {record.name} {record.getMessage()}"
+        line = f"{line} {extra}".rstrip()
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object for each line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write the line."""
+        line: dict[str, Any] = {
+            "time": iso(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        } | _fields(record)
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+
+
+def set_up_logs(level: str, log_format: str) -> None:
+    """Send this program's log lines to standard error in the chosen form."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if log_format == "json" else PlainFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("testimonials").setLevel(level.upper())
+
+
+def register_access_log(app: Flask) -> None:
+    """Log each request of `app` when it has been answered."""
+    app.before_request(_note_start)
+    app.after_request(_log_request)
+
+
+def _note_start() -> None:
+    g.started = time.perf_counter()
+
+
+def _log_request(response: Response) -> Response:
+    logger.info(
+        "request",
+        extra={
+            "request_id": g.request_id,
+            "method": request.method,
+            "path": _loggable_path(),
+            "status": response.status_code,
+            "milliseconds": round((time.perf_counter() - g.started) * 1000, 1),
+        },
+    )
+    return response
+
+
+def _loggable_path() -> str:
+    if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
+        return request.url_rule.rule
+    return request.path

@@ -1,0 +1,112 @@
+"""The outbox: mail is a row, written in the transaction of what it tells of, and sent later.
+
+A mail so survives a crash and is retried. A worker leases a row before it sends, so that several
+workers never send the same one; a lease that runs out (its worker died) frees the row again.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import ColumnElement, Text, and_, or_, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from testimonials.core import clock
+from testimonials.core.database import Base, Timestamp
+from testimonials.core.identifiers import new_identifier
+
+LEASE = timedelta(minutes=3)
+MAX_ATTEMPTS = 10
+FIRST_DELAY = timedelta(seconds=5)
+LONGEST_DELAY = timedelta(hours=6)
+
+
+class MailState(StrEnum):
+    """Where a mail stands: waiting, sent, printed to the log, or given up."""
+
+    QUEUED = "queued"
+    SENT = "sent"
+    PRINTED = "printed"
+    FAILED = "failed"
+
+
+class OutboxMail(Base):
+    """One mail: what is to be sent, and how far it got."""
+
+    __tablename__ = "outbox_mail"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    purpose: Mapped[str]
+    recipient: Mapped[str]
+    subject: Mapped[str]
+    text: Mapped[str] = mapped_column(Text)
+    html: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(default=MailState.QUEUED)
+    attempts: Mapped[int] = mapped_column(default=0)
+    next_attempt_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now, index=True)
+    last_error: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+def list_mails(session: Session, limit: int) -> Sequence[OutboxMail]:
+    """Give the newest `limit` mails."""
+    return session.scalars(
+        select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc()).limit(limit)
+    ).all()
+
+
+def is_due(now: datetime) -> ColumnElement[bool]:
+    """Give the condition under which a mail waits to be sent at `now`."""
+    return and_(OutboxMail.state == MailState.QUEUED, OutboxMail.next_attempt_at <= now)
+
+
+def has_due_mail(session: Session) -> bool:
+    """Tell whether any mail waits to be sent now."""
+    return bool(session.scalar(select(select(OutboxMail.id).where(is_due(clock.now())).exists())))
+
+
+def lease_mail(session: Session) -> OutboxMail | None:
+    """Take the mail that is due longest and keep it from other workers for `LEASE`; commits."""
+    now = clock.now()
+    mail = session.scalars(
+        select(OutboxMail)
+        .where(is_due(now))
+        .order_by(OutboxMail.next_attempt_at, OutboxMail.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    ).one_or_none()
+    if mail is not None:
+        mail.attempts += 1
+        mail.next_attempt_at = now + LEASE
+    session.commit()
+    return mail
+
+
+def settle_sent(mail: OutboxMail, state: MailState) -> None:
+    """Note that the mail has left (or was printed)."""
+    mail.state, mail.sent_at, mail.last_error = state, clock.now(), None
+
+
+def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> None:
+    """Note a failed attempt: try again later, or give up after a refusal for good."""
+    mail.last_error = problem
+    if is_permanent or mail.attempts >= MAX_ATTEMPTS:
+        mail.state = MailState.FAILED
+    else:
+        delay: timedelta = FIRST_DELAY * 3 ** (mail.attempts - 1)
+        mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
+
+
+def retry_mails(session: Session, mail_id: str | None) -> int:
+    """Queue failed mail again, all of it or one; give how many."""
+    conditions = [or_(OutboxMail.state == MailState.FAILED, OutboxMail.state == MailState.QUEUED)]
+    if mail_id is not None:
+        conditions.append(OutboxMail.id == mail_id)
+    matched = session.scalars(
+        update(OutboxMail)
+        .where(*conditions)
+        .values(state=MailState.QUEUED, attempts=0, next_attempt_at=clock.now())
+        .returning(OutboxMail.id)
+    ).all()
+    return len(matched)

@@ -1,0 +1,190 @@
+"""Rate limits, counted in the database or in Redis; exact over threads, processes and restarts."""
+
+import functools
+import ipaddress
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flask import Flask, current_app, request
+from flask.typing import ResponseReturnValue
+from limits import RateLimitItemPerHour, WindowStats
+from limits.storage import Storage, storage_from_string
+from limits.strategies import FixedWindowRateLimiter
+from sqlalchemy import Delete, Engine, delete, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.database import Base
+from testimonials.core.errors import RateLimited
+
+View = Callable[..., ResponseReturnValue]
+
+
+class RateLimitCounter(Base):
+    """One counter of one window; rows past `expires_at` (seconds since the epoch) are swept."""
+
+    __tablename__ = "rate_limit_counter"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    hits: Mapped[int]
+    expires_at: Mapped[float] = mapped_column(index=True)
+
+
+# One statement counts a hit and opens a new window where the old one has passed, so that any
+# number of processes counting at once lose none.
+_COUNT = text(
+    """
+    INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
+    ON CONFLICT (key) DO UPDATE SET
+      hits = CASE WHEN rate_limit_counter.expires_at <= :now
+                  THEN excluded.hits ELSE rate_limit_counter.hits + excluded.hits END,
+      expires_at = CASE WHEN rate_limit_counter.expires_at <= :now
+                        THEN excluded.expires_at ELSE rate_limit_counter.expires_at END
+    RETURNING hits
+    """
+)
+
+
+class DatabaseStorage(Storage):
+    """Counts in the service's own database, each hit a transaction of its own."""
+
+    STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        """Name the errors that mean that the storage failed."""
+        return SQLAlchemyError
+
+    @property
+    def _engine(self) -> Engine:
+        engine: Engine = current_app.extensions["sqlalchemy"].engine
+        return engine
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Count `amount` hits; give the window's sum."""
+        now = time.time()
+        values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
+        with self._engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
+            hits = int(connection.execute(_COUNT, values).scalar_one())
+            connection.commit()
+        return hits
+
+    def get(self, key: str) -> int:
+        """Give the present window's sum."""
+        return self._read(key)[0]
+
+    def get_expiry(self, key: str) -> float:
+        """Give the time at which the window ends, in seconds since the epoch."""
+        return self._read(key)[1]
+
+    def check(self) -> bool:
+        """Tell whether the database answers."""
+        with self._engine.connect() as connection:
+            return bool(connection.execute(select(1)).scalar_one() == 1)
+
+    def reset(self) -> int | None:
+        """Forget every counter; give how many there were."""
+        return self._delete(delete(RateLimitCounter))
+
+    def clear(self, key: str) -> None:
+        """Forget one counter."""
+        self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
+
+    def remove_expired(self) -> int:
+        """Forget the windows that have passed; give how many there were."""
+        return self._delete(
+            delete(RateLimitCounter).where(RateLimitCounter.expires_at <= time.time())
+        )
+
+    def _read(self, key: str) -> tuple[int, float]:
+        query = select(RateLimitCounter.hits, RateLimitCounter.expires_at).where(
+            RateLimitCounter.key == key
+        )
+        now = time.time()
+        with self._engine.connect() as connection:
+            row = connection.execute(query).one_or_none()
+        return (row.hits, row.expires_at) if row and row.expires_at > now else (0, now)
+
+    def _delete(self, statement: Delete) -> int:
+        with self._engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
+            count = connection.execute(statement).rowcount
+            connection.commit()
+        return int(count)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """So many requests an hour for each key of one scope; `subject` is named in the refusal."""
+
+    scope: str
+    per_hour: int
+    subject: str
+
+
+class RateLimiter:
+    """Counts requests against limits; one for each application."""
+
+    def init_app(self, app: Flask) -> None:
+        """Choose the storage that the settings of `app` name."""
+        url = app.config["RATELIMIT_STORAGE_URL"] or "testimonials://"
+        app.extensions["testimonials_ratelimit"] = FixedWindowRateLimiter(storage_from_string(url))
+
+    @property
+    def _strategy(self) -> FixedWindowRateLimiter:
+        strategy: FixedWindowRateLimiter = current_app.extensions["testimonials_ratelimit"]
+        return strategy
+
+    def count(self, limit: Limit, key: str) -> None:
+        """Count one request; raise `RateLimited` (429 with Retry-After) past the limit."""
+        item = RateLimitItemPerHour(limit.per_hour)
+        if not self._strategy.hit(item, limit.scope, key):
+            raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
+
+    def remove_expired(self) -> int:
+        """Sweep counters of windows that have passed; Redis does that by itself."""
+        storage = self._strategy.storage
+        return storage.remove_expired() if isinstance(storage, DatabaseStorage) else 0
+
+
+def limit_by_address(limiter: RateLimiter, limit: Limit) -> Callable[[View], View]:
+    """Make a decorator that counts every request from the client's address before anything else."""
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapper(**arguments: object) -> ResponseReturnValue:
+            limiter.count(limit, client_key())
+            return view(**arguments)
+
+        return wrapper
+
+    return decorate
+
+
+def _refusal(limit: Limit, window: WindowStats) -> RateLimited:
+    wait = max(1, round(window.reset_time - time.time()))
+    minutes = -(-wait // 60)
+    return RateLimited(
+        f"Rate limit exceeded: at most {limit.per_hour} requests an hour {limit.subject}. "
+        f"Try again in {minutes} minute{'s' if minutes > 1 else ''}.",
+        headers={
+            "Retry-After": str(wait),
+            "RateLimit-Limit": str(limit.per_hour),
+            "RateLimit-Remaining": "0",
+            "RateLimit-Reset": str(wait),
+        },
+    )
+
+
+def client_key() -> str:
+    """Give the client's address as a rate-limit key; an IPv6 customer holds a whole /64."""
+    address = request.remote_addr or "unknown"
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)

@@ -1,0 +1,59 @@
+"""Signed, time-limited tokens: one serializer for each purpose, with its own salt."""
+
+from datetime import datetime
+from typing import Any
+
+from flask import current_app
+from itsdangerous import BadData, SignatureExpired, TimestampSigner, URLSafeTimedSerializer
+
+from testimonials.core import clock
+
+
+class TokenInvalid(Exception):
+    """The token is no token of this purpose, or was changed."""
+
+
+class TokenExpired(Exception):
+    """The token was right once and is too old now; `payload` is what it said."""
+
+    def __init__(self, payload: Any) -> None:
+        super().__init__("token expired")
+        self.payload = payload
+
+
+class _ClockSigner(TimestampSigner):
+    """Takes the time from our clock, so that a test that moves it moves tokens too."""
+
+    def get_timestamp(self) -> int:
+        return int(clock.now().timestamp())
+
+
+class TokenPurpose:
+    """Signs and reads the tokens of one purpose."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _serializer(self) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer(
+            current_app.config["SECRET_KEY"], salt=f"testimonials:{self.name}", signer=_ClockSigner
+        )
+
+    def sign(self, payload: Any) -> str:
+        """Give a URL-safe token that carries `payload` (JSON) and the time."""
+        return str(self._serializer().dumps(payload))
+
+    def read(self, token: str, max_age_seconds: int | None = None) -> tuple[Any, datetime]:
+        """Give the payload and the time of signing.
+
+        Raises `TokenInvalid`, or `TokenExpired` past `max_age_seconds`.
+        """
+        try:
+            payload, time = self._serializer().loads(
+                token, max_age=max_age_seconds, return_timestamp=True
+            )
+        except SignatureExpired as error:
+            raise TokenExpired(self._serializer().load_payload(error.payload or b"")) from None
+        except BadData:
+            raise TokenInvalid from None
+        return payload, time

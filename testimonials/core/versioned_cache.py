@@ -1,0 +1,60 @@
+"""Answers kept as bytes for as long as what they were made of has not changed.
+
+The version comes from the database with each request, so a change shows in the very next answer,
+whichever process wrote it.
+"""
+
+import gzip
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Body:
+    """The bytes of one answer, plain and compressed."""
+
+    version: int
+    plain: bytes
+    gzipped: bytes
+
+
+class VersionedCache:
+    """A thread-safe cache of bodies that holds at most `max_bytes`, least recently used out."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._bodies: OrderedDict[Hashable, Body] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, version: int, make: Callable[[], bytes]) -> Body:
+        """Give the body of `key` at `version`; call `make` when it isn't here.
+
+        `version` must have been read before what `make` reads, so that a body may be newer than
+        its version says, and is then made once more, but never older.
+        """
+        with self._lock:
+            body = self._bodies.get(key)
+            if body is not None and body.version == version:
+                self._bodies.move_to_end(key)
+                return body
+        plain = make()
+        body = Body(version, plain, gzip.compress(plain, 6, mtime=0))
+        with self._lock:
+            self._remove(key)
+            self._bodies[key] = body
+            self._bytes += _size(body)
+            while self._bytes > self._max_bytes and self._bodies:
+                self._remove(next(iter(self._bodies)))
+        return body
+
+    def _remove(self, key: Hashable) -> None:
+        if (body := self._bodies.pop(key, None)) is not None:
+            self._bytes -= _size(body)
+
+
+def _size(body: Body) -> int:
+    # The overhead of the entry itself counts, or empty bodies would be free.
+    return len(body.plain) + len(body.gzipped) + 500

@@ -1,0 +1,26 @@
+"""Alembic's entry: runs the migrations on the connection that `runner` opened."""
+
+from alembic import context
+from sqlalchemy import Connection
+
+# Imported for their tables.
+import testimonials.core.outbox
+import testimonials.core.ratelimit
+import testimonials.testimonials.models  # noqa: F401
+from testimonials.core.database import Base
+
+
+def run() -> None:
+    """Migrate inside the transaction of the caller, whole or not at all."""
+    connection: Connection = context.config.attributes["connection"]
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        render_as_batch=connection.dialect.name == "sqlite",
+        transactional_ddl=True,
+        compare_type=True,
+    )
+    context.run_migrations()
+
+
+run()

@@ -1,0 +1,52 @@
+"""`testimonials config`: the settings in force."""
+
+import dataclasses
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from testimonials.config import PREFIX, Settings
+from testimonials.core.commands import json_option, print_record
+
+HIDDEN = "(hidden)"
+
+
+@click.group()
+def config() -> None:
+    """Look at the settings."""
+
+
+@config.command("show")
+@json_option
+@with_appcontext
+def show_command(as_json: bool) -> None:
+    """Show every setting as it is in force; secrets are hidden."""
+    print_record(describe_settings(current_app.config["SETTINGS"]), as_json=as_json)
+
+
+def describe_settings(settings: Settings) -> dict[str, Any]:
+    """Give each setting's variable and value, without any secret."""
+    described = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if field.metadata["secret"] and value:
+            value = _hide(str(value))
+        elif isinstance(value, tuple):
+            value = list(value)
+        elif not isinstance(value, str | int | float):
+            value = str(value)
+        described[PREFIX + field.name.upper()] = value
+    return described
+
+
+def _hide(value: str) -> str:
+    """Keep of an address what helps and hide its password; hide any other secret whole."""
+    parts = urlsplit(value)
+    if not parts.scheme or "://" not in value:
+        return HIDDEN
+    if parts.password is None:
+        return value
+    return value.replace(f":{parts.password}@", f":{HIDDEN}@", 1)

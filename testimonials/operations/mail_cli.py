@@ -1,0 +1,114 @@
+"""`testimonials mail`: what waits, what left, what failed, and whether mail works at all."""
+
+from typing import Any
+
+import click
+from flask import current_app, render_template
+
+from testimonials.auth.addresses import normalize_email
+from testimonials.core import clock
+from testimonials.core.clock import iso
+from testimonials.core.commands import (
+    database_command,
+    json_option,
+    print_json,
+    print_record,
+    print_rows,
+)
+from testimonials.core.identifiers import new_identifier
+from testimonials.core.mail import DeliveryFailed, make_transport
+from testimonials.core.outbox import MailState, OutboxMail, list_mails, retry_mails
+from testimonials.extensions import begin_write, db
+
+
+@click.group()
+def mail() -> None:
+    """Look at the outbox, and try the mail settings."""
+
+
+@mail.command("list")
+@click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
+@json_option
+@database_command
+def list_command(limit: int, as_json: bool) -> None:
+    """List the newest mails."""
+    rows = [_describe(found) for found in list_mails(db.session(), limit)]
+    print_rows(rows, as_json=as_json, empty="The outbox is empty.")
+
+
+@mail.command("show")
+@click.argument("mail_id", metavar="ID")
+@json_option
+@database_command
+def show_command(mail_id: str, as_json: bool) -> None:
+    """Show one mail with its text; it may hold a link that works."""
+    found = db.session.get(OutboxMail, mail_id)
+    if found is None:
+        raise click.ClickException(f"There is no mail with the id {mail_id}.")
+    if as_json:
+        print_json(_describe(found) | {"text": found.text, "html": found.html})
+    else:
+        print_record(_describe(found), as_json=False)
+        click.echo(f"\n{found.text}")
+
+
+@mail.command("retry")
+@click.argument("mail_id", metavar="[ID]", required=False)
+@json_option
+@database_command
+def retry_command(mail_id: str | None, as_json: bool) -> None:
+    """Send failed and waiting mail now, all of it or one; `serve` does the sending."""
+    begin_write()
+    count = retry_mails(db.session(), mail_id)
+    db.session.commit()
+    if mail_id is not None and not count:
+        raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
+    if as_json:
+        print_json({"queued": count})
+    else:
+        click.echo(f"{count} mail(s) queued; a running `testimonials serve` sends them.")
+
+
+@mail.command("test")
+@click.argument("recipient")
+@json_option
+@database_command
+def test_command(recipient: str, as_json: bool) -> None:
+    """Send a test mail to RECIPIENT at once, and say whether the server took it."""
+    settings = current_app.config
+    if not settings["SMTP_URL"]:
+        raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")
+    values = {"app_url": settings["APP_URL"]}
+    test = OutboxMail(
+        purpose="test",
+        recipient=normalize_email(recipient),
+        subject="Test mail from Testimonials",
+        text=render_template("email/test.txt", **values),
+        html=render_template("email/test.html", **values),
+        # It never gets into the outbox, so it needs what the database would have filled in.
+        id=new_identifier(),
+        created_at=clock.now(),
+    )
+    try:
+        make_transport(settings["SMTP_URL"], settings["MAIL_FROM"]).send(test)
+    except DeliveryFailed as error:
+        raise click.ClickException(f"The mail did not leave: {error}") from None
+    if as_json:
+        print_json({"recipient": test.recipient, "sent": True})
+    else:
+        click.echo(f"The mail server took the mail to {test.recipient}.")
+
+
+def _describe(found: OutboxMail) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "state": found.state,
+        "purpose": found.purpose,
+        "to": found.recipient,
+        "subject": found.subject,
+        "attempts": found.attempts,
+        "createdAt": iso(found.created_at),
+        "sentAt": iso(found.sent_at) if found.sent_at else None,
+        "nextAttemptAt": iso(found.next_attempt_at) if found.state == MailState.QUEUED else None,
+        "lastError": found.last_error,
+    }

@@ -1,0 +1,105 @@
+"""The API reference for readers, read out of the OpenAPI document."""
+
+import json
+from typing import Any
+
+Document = dict[str, Any]
+
+
+def describe_operations(document: Document, base_url: str) -> list[dict[str, Any]]:
+    """Give each operation as the page shows it: fields, answers, and a call to copy."""
+    return [
+        _describe_operation(document, base_url, path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def describe_schemas(document: Document) -> list[dict[str, Any]]:
+    """Give each schema that an answer holds, with its fields."""
+    return [
+        {"name": name, "fields": describe_fields(document, schema)}
+        for name, schema in sorted(document["components"]["schemas"].items())
+        if schema.get("properties")
+    ]
+
+
+def describe_fields(document: Document, schema: Document) -> list[dict[str, Any]]:
+    """Give the fields of an object schema: name, type, whether required, rules, description."""
+    schema = _resolve(document, schema)
+    required = schema.get("required", [])
+    return [
+        {
+            "name": name,
+            "type": _name_type(field),
+            "required": name in required,
+            "rules": describe_rules(field),
+            "description": field.get("description", ""),
+        }
+        for name, field in schema.get("properties", {}).items()
+    ]
+
+
+def describe_rules(field: Document) -> str:
+    """Say in words what the values of a field may be."""
+    rules = []
+    if "enum" in field:
+        rules.append("one of " + ", ".join(f"`{value}`" for value in field["enum"]))
+    if "minimum" in field and "maximum" in field:
+        rules.append(f"{field['minimum']} to {field['maximum']}")
+    elif "minimum" in field:
+        rules.append(f"{field['minimum']} or more")
+    if "maxLength" in field:
+        rules.append(f"at most {field['maxLength']} characters")
+    return "; ".join(rules)
+
+
+def _describe_operation(
+    document: Document, base_url: str, path: str, method: str, operation: Document
+) -> dict[str, Any]:
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    example = json.dumps(content["example"], ensure_ascii=False, indent=2) if content else None
+    return {
+        "method": method.upper(),
+        "path": path,
+        "operation_id": operation["operationId"],
+        "summary": operation["summary"],
+        "description": operation["description"],
+        "parameters": operation.get("parameters", []),
+        "body": content
+        and {"fields": describe_fields(document, content["schema"]), "example": example},
+        "responses": [
+            {"status": status, "description": response["description"], "example": None}
+            for status, response in operation["responses"].items()
+        ],
+        "curl": _write_curl(base_url, path, method.upper(), operation, example),
+    }
+
+
+def _write_curl(
+    base_url: str, path: str, method: str, operation: Document, example: str | None
+) -> str:
+    lines = [f"curl -sS -X {method} '{base_url}{path.replace('{project_id}', '<PROJECT_ID>')}'"]
+    if operation["security"]:
+        lines += ["-H 'x-service-account-id: <ACCOUNT_ID>'", "-H 'x-api-key: <API_KEY>'"]
+    if example is not None:
+        body = json.dumps(json.loads(example), ensure_ascii=False)
+        lines += ["-H 'Content-Type: application/json'", f"-d '{body}'"]
+    return " \\\n  ".join(lines)
+
+
+def _resolve(document: Document, schema: Document) -> Document:
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    found: Document = document["components"]["schemas"][reference.rpartition("/")[2]]
+    return found
+
+
+def _name_type(field: Document) -> str:
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2]
+    if field.get("type") == "array":
+        return f"list of {_name_type(field['items'])}"
+    kind = field.get("type", "")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)

@@ -1,0 +1,99 @@
+"""The sample account and project that a first start can show."""
+
+from dataclasses import asdict, dataclass
+
+from flask import current_app
+from sqlalchemy import select
+
+from testimonials.auth.links import make_claim_link
+from testimonials.auth.models import Account
+from testimonials.auth.services import is_live, renew_claim_nonce, start_account
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.services import create_project, list_projects
+from testimonials.testimonials.services import add_approved_testimonial, seed_demos
+from testimonials.widget.services import update_widget_config
+
+EMAIL = "rosa@example.com"
+PROJECT = {
+    "businessName": "Fern & Fable Salon",
+    "headline": "How was your visit?",
+    "description": "Two sentences are plenty. Your words help the next person choose.",
+    "website": "https://example.com",
+}
+TESTIMONIALS = (
+    {
+        "authorName": "Hannah Whitlock",
+        "authorRole": "Wedding client",
+        "text": "I arrived with a photo from 1998 and very little hope. Noor asked three good "
+        "questions, put the photo away, and gave me hair that stayed up through rain, two "
+        "ceremonies and my uncle’s dancing. Worth every minute.",
+        "rating": 5.0,
+    },
+    {
+        "authorName": "ليلى منصور",
+        "authorRole": "مصممة داخلية",
+        "text": "صالون هادئ ونظيف، والموعد يبدأ في وقته دائمًا. طلبت خصلات خفيفة تناسب لون شعري "
+        "الطبيعي، وكانت النتيجة أجمل مما تخيلت.",
+        "rating": 5.0,
+    },
+    {
+        "authorName": "Paul Brandt",
+        "authorRole": "Saturday regular",
+        "text": "My daughter and I get our hair done on the same Saturday. It has become the "
+        "nicest hour of our month. Parking is the only thing I’d change.",
+        "rating": 4.5,
+    },
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Where the sample can be looked at; `claim_link` is None once its account is claimed."""
+
+    email: str
+    widget_page: str
+    collection_page: str
+    claim_link: str | None
+    agent_docs: str
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Give it as JSON."""
+        return asdict(self)
+
+
+def prepare_sample() -> Sample:
+    """Create the sample if it isn't there, and give its addresses with a fresh claim link; commits.
+
+    Run again, it changes nothing but the link of a still unclaimed account.
+    """
+    begin_write()
+    account = db.session.scalars(
+        select(Account).where(Account.email == EMAIL, is_live())
+    ).one_or_none()
+    nonce = None
+    if account is None and (access := start_account(EMAIL)) is not None:
+        account, nonce = access.account, access.claim_nonce
+    elif account is not None and not account.is_claimed:
+        nonce = renew_claim_nonce(account)
+    assert account is not None  # noqa: S101 - one of the two branches above gave it
+    existing = list_projects(account.id)
+    project = existing[0] if existing else _create_project(account)
+    db.session.commit()
+    settings = current_app.config
+    return Sample(
+        email=EMAIL,
+        widget_page=f"{settings['BASE_URL']}/widget/{project.id}",
+        collection_page=f"{settings['APP_URL']}/{project.slug}",
+        claim_link=make_claim_link(account, nonce) if nonce else None,
+        agent_docs=f"{settings['BASE_URL']}/llms.txt",
+    )
+
+
+def _create_project(account: Account) -> Project:
+    project, _ = create_project(account.id, dict(PROJECT))
+    seed_demos(project)
+    for values in reversed(TESTIMONIALS):
+        add_approved_testimonial(project, dict(values))
+    update_widget_config(project, {"palette": "emerald"})
+    return project

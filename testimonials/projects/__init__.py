@@ -1,0 +1,1 @@
+"""Projects, slugs, limits and the settings of their pages and widgets."""

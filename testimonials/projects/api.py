@@ -1,0 +1,60 @@
+"""The API's doors to projects."""
+
+from typing import Any
+
+from flask import Blueprint, Response
+
+from testimonials.auth.guards import require_credentials
+from testimonials.auth.models import Account
+from testimonials.core.endpoint import endpoint
+from testimonials.core.envelope import answer
+from testimonials.extensions import begin_write, db
+from testimonials.projects import services
+from testimonials.projects.schemas import ProjectCreateSchema, ProjectSchema
+from testimonials.testimonials.services import seed_demos
+
+projects = Blueprint("projects", __name__)
+
+
+@projects.get("/v1/projects")
+@require_credentials
+@endpoint(data=ProjectSchema, many=True)
+def list_projects(account: Account) -> Response:
+    """List the account's projects, most recent first, at most 50."""
+    return answer("OK", ProjectSchema(many=True).dump(services.list_projects(account.id)))
+
+
+@projects.post("/v1/projects")
+@require_credentials
+@endpoint(
+    data=ProjectSchema,
+    body=ProjectCreateSchema,
+    raises=(402,),
+    example={
+        "businessName": "Fern & Fable Salon",
+        "website": "fernandfable.example",
+        "headline": "How was your visit?",
+    },
+)
+def create_project(account: Account, body: dict[str, Any]) -> Response:
+    """Create a project with its collection page and widget.
+
+    The collection page is ``{app_url}/<slug>`` with ``data.publicPageConfig.slug``. The slug is
+    normalized to lower case with dashes, derived from ``businessName`` when left out, and random
+    when both are missing. The account's very first project starts with six demo testimonials
+    unless ``skipDemoTestimonials`` is true. 402 with ``code`` PROJECT_LIMIT_REACHED at the limit.
+    """
+    begin_write()
+    project, is_first = services.create_project(account.id, body)
+    if is_first and not body.get("skipDemoTestimonials", False):
+        seed_demos(project)
+    db.session.commit()
+    return answer("Project created", ProjectSchema().dump(project))
+
+
+@projects.get("/v1/projects/<project_id>")
+@require_credentials
+@endpoint(data=ProjectSchema, raises=(404,))
+def get_project(account: Account, project_id: str) -> Response:
+    """Read one project."""
+    return answer("OK", ProjectSchema().dump(services.find_project(account.id, project_id)))

@@ -1,0 +1,78 @@
+"""`testimonials projects`: what an operator does with projects."""
+
+from typing import Any
+
+import click
+
+from testimonials.core.clock import iso
+from testimonials.core.commands import (
+    database_command,
+    json_option,
+    print_json,
+    print_record,
+    print_rows,
+)
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.schemas import ProjectSchema
+from testimonials.projects.services import delete_project, get_project, list_all_projects
+from testimonials.testimonials.services import count_by_status
+
+PROJECT = click.argument("project", metavar="ID_OR_SLUG")
+
+
+@click.group()
+def projects() -> None:
+    """List, show and remove projects."""
+
+
+@projects.command("list")
+@json_option
+@database_command
+def list_command(as_json: bool) -> None:
+    """List all projects, newest first."""
+    rows = [_describe(project) for project in list_all_projects()]
+    print_rows(rows, as_json=as_json, empty="There are no projects yet.")
+
+
+@projects.command("show")
+@PROJECT
+@json_option
+@database_command
+def show_command(project: str, as_json: bool) -> None:
+    """Show one project with its settings and how many testimonials it has in each state."""
+    found = get_project(project)
+    record = ProjectSchema().dump(found) | {"testimonials": count_by_status(found.id)}
+    print_record(record, as_json=as_json)
+
+
+@projects.command("delete")
+@PROJECT
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@json_option
+@database_command
+def delete_command(project: str, yes: bool, as_json: bool) -> None:
+    """Remove a project with its testimonials."""
+    found = get_project(project)
+    count = sum(count_by_status(found.id).values())
+    if not yes:
+        click.confirm(f"Remove {found.slug} and {count} testimonial(s) for good?", abort=True)
+    begin_write()
+    found = get_project(project)
+    delete_project(found)
+    db.session.commit()
+    if as_json:
+        print_json({"_id": found.id, "deleted": True, "testimonials": count})
+    else:
+        click.echo(f"Removed {found.slug} and {count} testimonial(s).")
+
+
+def _describe(project: Project) -> dict[str, Any]:
+    return {
+        "_id": project.id,
+        "userId": project.account_id,
+        "slug": project.slug,
+        "status": project.status,
+        "testimonials": sum(count_by_status(project.id).values()),
+        "createdAt": iso(project.created_at),
+    }

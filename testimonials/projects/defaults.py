@@ -1,0 +1,58 @@
+"""What a new project starts with, and the values its settings may take (spec, "Project")."""
+
+from typing import Any
+
+THEMES = ("light", "dark")
+LAYOUTS = ("masonry", "carousel", "list")
+ANIMATIONS = ("none", "horizontal", "vertical")
+PALETTES = ("neutral", "indigo", "emerald", "amber", "rose", "sky")
+CARD_STYLES = ("default", "quote", "stripe", "gradient", "outlined")
+INITIAL_COUNT_RANGE = (3, 50)
+
+SLUG_LENGTH = 60
+BUSINESS_NAME_LENGTH = 120
+WEBSITE_LENGTH = 500
+HEADLINE_LENGTH = 160
+DESCRIPTION_LENGTH = 500
+
+WIDGET_CONFIG: dict[str, Any] = {
+    "theme": "light",
+    "layout": "masonry",
+    "animation": "none",
+    "palette": "neutral",
+    "cardStyle": "default",
+    "initialCount": 9,
+    "showStars": True,
+    "showDates": True,
+    "showSource": True,
+    "showCtaButton": True,
+}
+
+PAGE_CONFIG: dict[str, Any] = {
+    "website": "",
+    "headline": "How was your experience?",
+    "description": "Two or three sentences are plenty. Your words help the next person choose.",
+    "thankYouMessage": "Thank you! Your words mean a lot to us.",
+    "theme": "light",
+    "buttonColor": "#4F46E5",
+    "buttonTextColor": "#FFFFFF",
+    "logo": None,
+    "showConfetti": True,
+    # The page always asks for the name. It takes no photos yet, so it doesn't say it does.
+    "collectFields": {
+        "name": True,
+        "email": True,
+        "role": True,
+        "company": True,
+        "avatar": False,
+        "rating": True,
+    },
+}
+
+
+def default_page_config(business_name: str) -> dict[str, Any]:
+    """Give the collection page's settings for a new project, themed with its name if any."""
+    config = {**PAGE_CONFIG, "collectFields": dict(PAGE_CONFIG["collectFields"])}
+    if business_name:
+        config["headline"] = f"How was your experience with {business_name}?"[:HEADLINE_LENGTH]
+    return config

@@ -1,0 +1,52 @@
+"""Projects."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.database import Base, Timestamp
+from testimonials.core.identifiers import new_identifier
+
+
+class Project(Base):
+    """One project: a collection page, a widget, and the testimonials of one business.
+
+    The two configurations are JSON, so that a new setting needs no migration; a service changes
+    them by assigning a new dictionary, under the row's lock.
+    """
+
+    __tablename__ = "project"
+    __table_args__ = (Index("ix_project_account_id_created_at", "account_id", "created_at"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    status: Mapped[str] = mapped_column(default="active")
+    business_name: Mapped[str] = mapped_column(default="")
+    slug: Mapped[str] = mapped_column(String(60), unique=True)
+    page_config: Mapped[dict[str, Any]] = mapped_column(JSON)
+    widget_config: Mapped[dict[str, Any]] = mapped_column(JSON)
+    # Rises with every change that the widget or the API's list would show.
+    feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
+    # The newest testimonial's time, so that the next one's is later without a query.
+    last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the page takes testimonials and the widget shows them."""
+        return self.status == "active"
+
+    @property
+    def name(self) -> str:
+        """What to call it before a person: the business, or the slug where none was named."""
+        return self.business_name or self.slug
+
+    @property
+    def public_page_config(self) -> dict[str, Any]:
+        """The collection page's settings as the API shows them."""
+        return {"slug": self.slug, **self.page_config}

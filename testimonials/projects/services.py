@@ -1,0 +1,215 @@
+"""The rules of projects: creating, finding, changing."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+
+from testimonials.auth.models import Account
+from testimonials.auth.services import is_live
+from testimonials.core import clock
+from testimonials.core.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.fields import is_web_url
+from testimonials.core.identifiers import is_identifier
+from testimonials.extensions import db
+from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
+from testimonials.projects.models import Project
+from testimonials.projects.slugs import is_reserved, make_slug, random_slug
+
+LISTED_PROJECTS = 50
+RANDOM_SLUG_TRIES = 5
+
+
+class SlugTaken(ServiceError):
+    """Another project owns the slug (spec, "POST /v1/projects")."""
+
+    code = "SLUG_TAKEN"
+    default_message = "This slug is already taken. Please choose a different one."
+
+
+class SlugReserved(ServiceError):
+    """The service itself uses this path."""
+
+    code = "SLUG_RESERVED"
+
+
+class ProjectLimitReached(ServiceError):
+    """The account is at its project limit."""
+
+    status = 402
+    code = "PROJECT_LIMIT_REACHED"
+
+
+def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:
+    """Create a project of the account from loaded `values` (names as in the API).
+
+    Gives the project, and whether it is the very first that the account ever made. Raises
+    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, with nothing
+    written and nothing used up.
+    """
+    business_name = values.get("businessName", "")
+    website = complete_website(values.get("website", ""))
+    slug = _choose_slug(values.get("slug"), business_name)
+    account = _lock_account(account_id)
+    if count_projects(account_id) >= project_limit_of(account):
+        raise ProjectLimitReached(
+            f"This account is at its limit of {project_limit_of(account)} projects. Delete one in "
+            "the dashboard, or ask the operator of this service for more."
+        )
+    page_config = default_page_config(business_name) | {"website": website}
+    page_config |= {name: values[name] for name in ("headline", "description") if name in values}
+    project = _insert(
+        Project(
+            account_id=account_id,
+            business_name=business_name,
+            slug=slug or "",
+            page_config=page_config,
+            widget_config=dict(WIDGET_CONFIG),
+        )
+    )
+    is_first = not account.has_created_project
+    account.has_created_project = True
+    db.session.flush()
+    return project, is_first
+
+
+def find_project(account_id: str, project_id: str, *, for_update: bool = False) -> Project:
+    """Give the account's project with this id, locked if it is to change; raise `NotFound`."""
+    query = select(Project).where(Project.id == project_id, Project.account_id == account_id)
+    if for_update:
+        query = query.with_for_update()
+    project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
+    if project is None:
+        raise NotFound
+    return project
+
+
+def find_public_project(*, slug: str) -> Project:
+    """Give the project that the world sees under `slug`; raise `NotFound`."""
+    query = select(Project).join(Account).where(Project.slug == slug, is_live())
+    project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
+    if project is None:
+        raise NotFound("There is no page at this address.")
+    return project
+
+
+def lock_project(project_id: str) -> Project:
+    """Give the project locked for a change, whoever asks; raise `NotFound`."""
+    project = db.session.scalars(
+        select(Project).where(Project.id == project_id).with_for_update()
+    ).one_or_none()
+    if project is None:
+        raise NotFound
+    return project
+
+
+def get_project(reference: str) -> Project:
+    """Give the project with this id or slug, for the operator; raise `NotFound`."""
+    project = db.session.scalars(
+        select(Project).where((Project.id == reference) | (Project.slug == reference))
+    ).one_or_none()
+    if project is None:
+        raise NotFound(f"There is no project with the id or slug {reference}.")
+    return project
+
+
+def list_projects(account_id: str) -> Sequence[Project]:
+    """Give the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
+    return db.session.scalars(
+        select(Project)
+        .where(Project.account_id == account_id)
+        .order_by(Project.created_at.desc(), Project.id.desc())
+        .limit(LISTED_PROJECTS)
+    ).all()
+
+
+def list_all_projects() -> Sequence[Project]:
+    """Give every project, newest first, for the operator."""
+    return db.session.scalars(
+        select(Project).order_by(Project.created_at.desc(), Project.id.desc())
+    ).all()
+
+
+def count_projects(account_id: str) -> int:
+    """Give how many projects the account has, inactive ones too."""
+    query = select(func.count(Project.id)).where(Project.account_id == account_id)
+    return int(db.session.scalar(query) or 0)
+
+
+def delete_project(project: Project) -> None:
+    """Remove the project with its testimonials."""
+    db.session.delete(project)
+    db.session.flush()
+
+
+def project_limit_of(account: Account) -> int:
+    """Give how many projects the account may have."""
+    default: int = current_app.config["PROJECT_LIMIT"]
+    return default if account.project_limit is None else account.project_limit
+
+
+def mark_changed(project: Project) -> None:
+    """Note that what the widget or the API's list shows of the project is about to change.
+
+    The version follows the time, so that it also rises after a backup was restored.
+    """
+    project.feed_version = max(project.feed_version + 1, clock.to_milliseconds(clock.now()))
+
+
+def complete_website(text: str) -> str:
+    """Give the site's URL, with ``https://`` before it where no scheme is given.
+
+    Raises `ValidationFailed` for anything that is no http(s) URL then. An empty text stays empty:
+    no site.
+    """
+    if not text:
+        return ""
+    url = text if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) else f"https://{text}"
+    if not is_web_url(url):
+        raise ValidationFailed.of(
+            {"website": ["Must be an http:// or https:// address, such as example.com."]}
+        )
+    return url
+
+
+def _choose_slug(wanted: str | None, business_name: str) -> str | None:
+    """Give the slug to try, or None for a random one."""
+    slug = make_slug(wanted if wanted is not None else business_name)
+    if wanted is not None and not slug:
+        raise ValidationFailed.of(
+            {"slug": ["Must contain letters or digits; nothing is left of this one."]}
+        )
+    if is_reserved(slug):
+        message = f"The slug {slug} is reserved for the service itself. Choose a different one."
+        raise SlugReserved(message, errors={"slug": [message]})
+    return slug or None
+
+
+def _lock_account(account_id: str) -> Account:
+    # Two creations at once must not both be the first, or both take the last place.
+    account = db.session.scalars(
+        select(Account).where(Account.id == account_id).with_for_update()
+    ).one_or_none()
+    if account is None:
+        raise NotFound("The account has been removed.")
+    return account
+
+
+def _insert(project: Project) -> Project:
+    """Insert the project; the unique constraint decides who gets a slug."""
+    is_random = not project.slug
+    for _ in range(RANDOM_SLUG_TRIES):
+        if is_random:
+            project.slug = random_slug()
+        try:
+            with db.session.begin_nested():
+                db.session.add(project)
+        except IntegrityError:
+            if is_random:
+                continue
+            raise SlugTaken(errors={"slug": [SlugTaken.default_message]}) from None
+        return project
+    raise SlugTaken(errors={"slug": [SlugTaken.default_message]})

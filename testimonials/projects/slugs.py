@@ -1,0 +1,61 @@
+"""Slugs: the path segment of a collection page."""
+
+import re
+import secrets
+import string
+import unicodedata
+
+from flask import Flask, current_app
+from text_unidecode import unidecode
+
+from testimonials.projects.defaults import SLUG_LENGTH
+
+RANDOM_ALPHABET = string.ascii_lowercase + string.digits
+
+# Names of surfaces that are to come, so that no slug stands in their way. The ones that exist are
+# read from the URL map.
+PLANNED = frozenset(
+    {
+        "dashboard", "login", "logout", "signup", "forgot", "reset", "media", "metrics", "readyz",
+        "invite", "unsubscribe",
+    }
+)  # fmt: skip
+
+
+def make_slug(text: str) -> str:
+    """Give the slug of `text`: ASCII, lower case, runs of anything else one dash, at most 60.
+
+    May be empty, where nothing in the text can be written in letters or digits (decisions,
+    "Projects").
+    """
+    composed = unicodedata.normalize("NFKC", text)
+    letters = "".join(_transliterate(character) for character in composed)
+    slug = re.sub(r"[^a-z0-9]+", "-", letters.lower()).strip("-")
+    return slug[:SLUG_LENGTH].rstrip("-")
+
+
+def random_slug() -> str:
+    """Give ``project-`` and six characters."""
+    return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
+
+
+def reserved_slugs(app: Flask) -> frozenset[str]:
+    """Give the first path segments that the service uses itself, in the form of slugs."""
+    segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    return PLANNED | {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
+
+
+def is_reserved(slug: str) -> bool:
+    """Tell whether `slug` would hide, or be hidden by, a page of the service."""
+    reserved: frozenset[str] = current_app.config["RESERVED_SLUGS"]
+    return slug in reserved
+
+
+def _transliterate(character: str) -> str:
+    if character.isascii():
+        return character
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        # Accents that have no composed form, joiners and the like belong to their neighbour.
+        return ""
+    latin: str = unidecode(character)
+    return " " if latin in ("", "[?]") else latin

@@ -1,0 +1,171 @@
+// The collection page is a plain form; this file adds the counter, Clear, a
+// draft that survives a closed tab, and a way on when the network fails.
+const draftKey = (slug) => `testimonials-draft:${slug}`;
+const kept = ['text', 'name', 'email', 'role', 'company'];
+const waitMs = 20000;
+const draftDays = 14;
+
+// Storage may be full or switched off; the form must not care.
+const store = {
+  read(key) { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } },
+  write(key, value) { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* no draft then */ } },
+  drop(key) { try { localStorage.removeItem(key); } catch { /* nothing to drop */ } },
+};
+
+// Browsers that know autofocus on any element have moved the focus by themselves.
+const autofocuses = 'autofocus' in HTMLElement.prototype;
+
+const sent = document.querySelector('[data-sent]');
+if (sent) {
+  store.drop(draftKey(sent.dataset.sent));
+  if (!autofocuses) document.querySelector('h1')?.focus();
+}
+
+function setUp(form, isFirst = false) {
+  const key = draftKey(form.dataset.slug);
+  const find = (selector) => form.querySelector(selector);
+  const rating = () => find('[name="rating"]:checked');
+
+  if (!isFirst || !autofocuses) find('[data-error-summary]')?.focus();
+
+  // Letters are counted by code points after trimming, as the server does.
+  const counters = [...form.querySelectorAll('[data-limit]')].map((field) => {
+    const out = document.getElementById(`${field.id}-count`);
+    const limit = Number(field.dataset.limit);
+    return () => {
+      const length = [...field.value.replace(/\r\n?/g, '\n').trim()].length;
+      out.hidden = length < limit * 0.8;
+      out.classList.toggle('over', length > limit);
+      out.textContent = length > limit
+        ? `${length - limit} too many (${length} of ${limit})`
+        : `${length} of ${limit}`;
+    };
+  });
+  const count = () => counters.forEach((update) => update());
+
+  const clear = find('[data-rating-clear]');
+  const showClear = () => { if (clear) clear.hidden = !rating(); };
+  clear?.addEventListener('click', () => {
+    const checked = rating();
+    if (checked) checked.checked = false;
+    showClear();
+    save();
+    find('[name="rating"]').focus();
+  });
+
+  let timer = 0;
+  const save = () => {
+    const values = Object.fromEntries(kept.map((name) => [name, form.elements[name]?.value ?? '']));
+    values.rating = rating()?.value ?? '';
+    if (Object.values(values).some(Boolean)) store.write(key, { values, at: Date.now() });
+    else store.drop(key);
+  };
+  form.addEventListener('input', () => {
+    count();
+    showClear();
+    clearTimeout(timer);
+    timer = setTimeout(save, 300);
+  });
+  addEventListener('pagehide', () => { if (timer) save(); });
+
+  // What the server sent back after a refusal is newer than any draft.
+  const draft = 'refused' in form.dataset ? null : store.read(key);
+  if (draft?.values && Date.now() - draft.at < draftDays * 864e5) {
+    let restored = false;
+    for (const name of kept) {
+      const field = form.elements[name];
+      if (field && !field.value && draft.values[name]) { field.value = draft.values[name]; restored = true; }
+    }
+    const star = draft.values.rating && find(`[name="rating"][value="${CSS.escape(draft.values.rating)}"]`);
+    if (star && !rating()) { star.checked = true; restored = true; }
+    const note = find('[data-draft-note]');
+    note.hidden = !restored;
+    find('[data-draft-clear]').addEventListener('click', () => {
+      for (const name of kept) if (form.elements[name]) form.elements[name].value = '';
+      const checked = rating();
+      if (checked) checked.checked = false;
+      clearTimeout(timer);
+      timer = 0;
+      store.drop(key);
+      note.hidden = true;
+      count();
+      showClear();
+      form.elements.text.focus();
+    });
+  }
+  count();
+  showClear();
+
+  const send = find('[data-send]');
+  const failure = find('[data-failure]');
+  const announce = find('[data-announce]');
+  const label = send.textContent;
+  let busy = false;
+
+  const rest = () => {
+    busy = false;
+    send.textContent = label;
+    send.removeAttribute('aria-disabled');
+    announce.textContent = '';
+  };
+  const fail = (text) => {
+    rest();
+    find('[data-failure-text]').textContent = text;
+    failure.hidden = false;
+    failure.focus();
+  };
+
+  async function submit() {
+    // The second of a double click, or Enter plus click, finds the form busy.
+    if (busy) return;
+    busy = true;
+    failure.hidden = true;
+    send.textContent = 'Sending…';
+    send.setAttribute('aria-disabled', 'true');
+    announce.textContent = 'Sending';
+    clearTimeout(timer);
+    timer = 0;
+    save();
+    const stop = new AbortController();
+    const limit = setTimeout(() => stop.abort(), waitMs);
+    try {
+      const answer = await fetch(form.action, {
+        method: 'POST',
+        body: new URLSearchParams(new FormData(form)),
+        headers: { Accept: 'text/html' },
+        signal: stop.signal,
+      });
+      const page = await answer.text();
+      if (answer.ok && answer.redirected) {
+        store.drop(key);
+        location.assign(answer.url);
+        return;
+      }
+      const fresh = new DOMParser().parseFromString(page, 'text/html');
+      const next = fresh.querySelector('[data-collection]');
+      if (next && (answer.ok || answer.status === 400 || answer.status === 422)) {
+        document.title = fresh.title;
+        const adopted = document.adoptNode(next);
+        form.replaceWith(adopted);
+        setUp(adopted);
+        return;
+      }
+      if (answer.status === 413) fail('This is too long to send. Your words are still here: shorten them, then try again.');
+      else if (answer.status === 429) fail('Too many messages came from your network. Your words are safe here. Wait a few minutes, then try again.');
+      else fail('Something went wrong on our side. Your words are safe here. Try again in a moment.');
+    } catch {
+      fail(navigator.onLine === false
+        ? 'You seem to be offline. Your words are safe here. Try again when you are connected.'
+        : 'We could not tell whether it arrived. Your words are safe here, and trying again sends them only once.');
+    } finally {
+      clearTimeout(limit);
+    }
+  }
+  form.addEventListener('submit', (event) => { event.preventDefault(); submit(); });
+  find('[data-retry]').addEventListener('click', submit);
+  // A page that comes back from the browser's memory must not stay busy.
+  addEventListener('pageshow', (event) => { if (event.persisted) rest(); });
+}
+
+const form = document.querySelector('[data-collection]');
+if (form) setUp(form, true);

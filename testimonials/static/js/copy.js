@@ -1,0 +1,36 @@
+// Copy buttons stay hidden without script, because they could do nothing.
+for (const button of document.querySelectorAll('[data-copy]')) {
+  const source = document.getElementById(button.dataset.copy);
+  const label = button.querySelector('[data-copy-label]');
+  if (!source || !label) continue;
+  const rest = label.textContent;
+  const status = document.createElement('p');
+  status.className = 'visually-hidden';
+  status.setAttribute('role', 'status');
+  document.body.append(status);
+  let timer = 0;
+  const say = (short, long) => {
+    label.textContent = short;
+    status.textContent = long;
+    clearTimeout(timer);
+    timer = setTimeout(() => { label.textContent = rest; status.textContent = ''; }, 4000);
+  };
+  const select = () => {
+    const range = document.createRange();
+    range.selectNodeContents(source);
+    const selection = getSelection();
+    selection.removeAllRanges();
+    selection.addRange(range);
+  };
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      say('Copied', 'Copied to the clipboard.');
+    } catch {
+      // Pages without HTTPS have no clipboard; the selection makes it one key stroke.
+      select();
+      say('Press Ctrl+C', 'Selected. Press Ctrl+C or Command+C to copy it.');
+    }
+  });
+}

@@ -1,0 +1,464 @@
+// Shows testimonials in each [data-testimonials-project] and changes nothing else on the page.
+(() => {
+  'use strict';
+
+  // A second script has nothing to do; a browser without shared style sheets keeps the link.
+  if (window.__testimonials || !CSSStyleSheet.prototype.replaceSync) return;
+  window.__testimonials = true;
+  const BASE = new URL('.', document.currentScript.src).href;
+
+  // Colours in the order of their names, the theme's before the palette's.
+  const NAMES = 'card text muted line control star rim accent solid on soft tint ink';
+  const THEMES = {
+    light: 'ffffff 18181b 52525b e4e4e7 71717a f59e0b b45309 ',
+    dark: '18181b f4f4f5 a1a1aa 3f3f46 8a8a94 fbbf24 fbbf24 ',
+  };
+  const PALETTES = {
+    neutral: { light: '3f3f46 27272a ffffff f4f4f5 e4e4e7 3f3f46', dark: 'd4d4d8 e4e4e7 18181b 27272a 27272a e4e4e7' },
+    indigo: { light: '4338ca 4f46e5 ffffff eef2ff e0e7ff 3730a3', dark: 'a5b4fc a5b4fc 1e1b4b 1e1f3f 2a2a5c c7d2fe' },
+    emerald: { light: '047857 047857 ffffff ecfdf5 d1fae5 065f46', dark: '6ee7b7 6ee7b7 022c22 0b2b22 0f3d30 a7f3d0' },
+    amber: { light: '92400e b45309 ffffff fffbeb fef3c7 78350f', dark: 'fcd34d fcd34d 451a03 2e2108 45310b fde68a' },
+    rose: { light: 'be123c e11d48 ffffff fff1f2 ffe4e6 9f1239', dark: 'fda4af fda4af 4c0519 33141c 4a1926 fecdd3' },
+    sky: { light: '0369a1 0369a1 ffffff f0f9ff e0f2fe 075985', dark: '7dd3fc 7dd3fc 082f49 0c2636 103a54 bae6fd' },
+  };
+  const FACES = {
+    light: 'e0e7ff 3730a3 d1fae5 065f46 fef3c7 78350f ffe4e6 9f1239 e0f2fe 075985 f3e8ff 6b21a8 ccfbf1 115e59 ffedd5 9a3412',
+    dark: '312e81 c7d2fe 064e3b a7f3d0 78350f fde68a 881337 fecdd3 0c4a6e bae6fd 581c87 e9d5ff 134e4a 99f6e4 7c2d12 fed7aa',
+  };
+
+  // A halo keeps the focus ring visible on a page of any colour.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`
+:host{all:initial!important;display:block!important;min-height:var(--tm-reserve,0)!important}
+:host([hidden]),:host([data-testimonials-state=empty]){display:none!important}
+*{box-sizing:border-box;margin:0;padding:0}
+.tm{display:flex;flex-direction:column;container-type:inline-size;font:16px/26px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:var(--tm-text);overflow-wrap:anywhere}
+:focus-visible{outline:2px solid var(--tm-accent);outline-offset:2px;box-shadow:0 0 0 6px var(--tm-card)}
+[role=status]{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+
+.view{width:100%;max-width:calc(var(--tm-columns)*576px - 16px);margin-inline:auto}
+.list .view{max-width:720px}
+ul{display:grid;gap:16px;grid-template-columns:repeat(var(--tm-columns),minmax(0,1fr));list-style:none}
+.packed{row-gap:0;grid-auto-flow:dense;grid-auto-rows:2px}
+.packed>li{align-self:start}
+li{min-width:0;border-radius:14px}
+.carousel .view{margin-block:-8px -20px;padding-block:8px 20px;overflow-x:auto;scroll-snap-type:x mandatory;scrollbar-width:none}
+.carousel ul{display:flex}
+.carousel li{flex:none;width:calc((100% + 16px)/var(--tm-columns) - 16px);scroll-snap-align:start}
+.moving .view{max-width:none;overflow:hidden;scroll-snap-type:none;mask:linear-gradient(var(--tm-fade,90deg),#0000,#000 24px calc(100% - 24px),#0000)}
+.moving .track{display:flex;gap:16px;width:max-content}
+.moving li{width:min(340px,85cqi)}
+.vertical{--tm-fade:0deg}
+.moving.vertical .view{max-width:560px;height:520px;margin:0 auto;padding:0}
+.moving.vertical :is(.track,ul){flex-direction:column;width:100%}
+.moving.vertical li{width:100%}
+
+.card{position:relative;display:flex;flex-direction:column;gap:12px;height:100%;padding:20px;background:var(--tm-card);border:1px solid var(--tm-line);border-radius:14px}
+.light:is(.default,.stripe) .card{box-shadow:0 1px 2px rgb(24 24 27/.06),0 4px 12px rgb(24 24 27/.06)}
+.quote .card{padding-top:52px;background:var(--tm-soft);border-color:#0000}
+.quote .card::before{content:"“";content:"“"/"";position:absolute;top:10px;inset-inline-start:18px;font:700 64px/1 Georgia,serif;color:var(--tm-accent)}
+.stripe .card{border-inline-start:4px solid var(--tm-solid);border-start-start-radius:6px;border-end-start-radius:6px}
+.gradient .card{background:linear-gradient(160deg,var(--tm-card),var(--tm-tint));border-color:var(--tm-tint)}
+.gradient.dark .card{background:linear-gradient(160deg,var(--tm-tint),var(--tm-card))}
+.outlined .card{border:2px solid var(--tm-accent)}
+
+.stars{flex:none;fill:none;stroke:var(--tm-control);stroke-width:1.25;stroke-linejoin:round}
+.stars svg{fill:var(--tm-star);stroke:var(--tm-rim)}
+.rtl .stars{transform:scaleX(-1)}
+blockquote{white-space:pre-wrap}
+blockquote:not(.open){display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:8;overflow:hidden}
+button{font:inherit;color:inherit;background:none;border:0;cursor:pointer}
+.more,.card a{color:var(--tm-accent);text-decoration:underline;text-underline-offset:3px;border-radius:6px}
+.more{align-self:start;margin-top:-8px;font-size:14px;font-weight:600}
+figcaption{display:grid;grid-template-columns:auto minmax(0,1fr) auto;justify-items:start;column-gap:12px;margin-top:auto;padding-top:4px;font-size:13px;line-height:18px;color:var(--tm-muted)}
+figcaption>*{grid-column:2}
+.face{grid-area:1/1/span 4;align-self:center;position:relative;display:grid;place-items:center;width:40px;height:40px;overflow:hidden;border-radius:50%;font-size:14px;font-weight:600;color:var(--tm-fore);background:var(--tm-back)}
+.quote .face{color:var(--tm-ink);background:var(--tm-card)}
+img{position:absolute;width:100%;height:100%;object-fit:cover;background:var(--tm-card)}
+.name{grid-column:2/4;font-size:15px;line-height:20px;font-weight:600;color:var(--tm-text)}
+.tag{margin-top:2px;padding-inline:6px;border:1px solid var(--tm-control);border-radius:6px;font-size:12px;line-height:16px}
+time{grid-area:2/3/span 3;align-self:end}
+
+.nav,.foot{order:1;display:flex;flex-wrap:wrap;justify-content:center;gap:12px;margin-top:20px;font-size:15px;line-height:20px}
+.foot{order:2}
+:empty:is(.nav,.foot){display:none}
+.button,.pill{display:flex;align-items:center;justify-content:center;gap:8px;min-height:44px;background:var(--tm-card);border:1px solid var(--tm-control);border-radius:8px}
+.button{padding:8px 20px;font-weight:600;text-decoration:none}
+.button span{font-weight:400;color:var(--tm-muted)}
+.button:hover{text-decoration:underline}
+.cta{background:var(--tm-solid);border-color:#0000;color:var(--tm-on)}
+.pill{border-radius:23px}
+.pill span{min-width:72px;text-align:center;font-variant-numeric:tabular-nums}
+.pill button{width:44px;height:44px;padding-bottom:4px;border-radius:50%;font-size:28px}
+.pill [aria-disabled=true]{opacity:.4;cursor:default}
+
+@media (prefers-reduced-motion:no-preference){.carousel:not(.moving) .view{scroll-behavior:smooth}}
+@media (forced-colors:active){
+.face,.cta,.quote .card{border:1px solid}
+.stars,.stars svg{stroke:CanvasText}
+.stars svg{fill:CanvasText}
+}
+@media print{
+.nav,.foot,.more,[inert]{display:none!important}
+.tm .view{height:auto;max-width:none;overflow:visible;mask:none}
+.tm ul{display:block;columns:2 260px}
+.tm li{width:auto;margin-bottom:16px;break-inside:avoid}
+.track{transform:none!important}
+.tm blockquote{display:block;overflow:visible}
+}`);
+
+  const reducedMotion = matchMedia('(prefers-reduced-motion:reduce)');
+
+  const set = (node, attributes) => {
+    for (const name in attributes) node.setAttribute(name, attributes[name]);
+  };
+  // Strings become text nodes here, so nothing in the feed can act as markup.
+  const el = (tag, attributes, ...children) => {
+    const node = document.createElementNS('http://www.w3.org/' + (/svg|path/.test(tag) ? '2000/svg' : '1999/xhtml'), tag);
+    set(node, attributes);
+    node.append(...children.filter(Boolean));
+    return node;
+  };
+  const text = (value) => (typeof value === 'string' ? value.trim() : '');
+  const oneOf = (value, ...allowed) => (allowed.includes(value) ? value : allowed[0]);
+  const webUrl = (value) => {
+    try {
+      const { protocol, href } = new URL(value);
+      return /^https?:$/.test(protocol) && href;
+    } catch {
+      return '';
+    }
+  };
+  const paint = (node, names, colours, from = 0) => names.split(' ').forEach((name, i) => node.style.setProperty('--tm-' + name, '#' + colours.split(' ')[from + i]));
+
+  const segmenter = Intl.Segmenter && new Intl.Segmenter();
+  const initials = (name) => {
+    const words = name.match(/[\p{L}\p{N}]\S*/gu) || ['★'];
+    return [words[0], ...words.slice(1).slice(-1)].map((word) => (segmenter ? [...segmenter.segment(word)][0].segment : word[0])).join('').toUpperCase();
+  };
+
+  // An inner svg clips its content, here the gold to the rating.
+  const stars = (rating) => {
+    const d = [9, 29, 49, 69, 89].map((x) => `M${x} 1.5l2.3 4.7 5.2.8-3.8 3.6.9 5.2-4.6-2.5-4.6 2.5.9-5.2-3.8-3.6 5.2-.8z`).join('');
+    return el('svg', { class: 'stars', width: 98, height: 18, role: 'img', lang: 'en', 'aria-label': `Rated ${+rating.toFixed(1)} out of 5` },
+      el('path', { d }), el('svg', { width: rating * 18 + Math.floor(rating) * 2, height: 18 }, el('path', { d })));
+  };
+
+  const load = async (url, signal) => {
+    const request = new AbortController();
+    const abort = () => request.abort();
+    const timer = setTimeout(abort, 8000);
+    signal.addEventListener('abort', abort, { signal: request.signal });
+    try {
+      const response = await fetch(url, { credentials: 'omit', signal: request.signal });
+      if (!response.ok) throw Error('HTTP ' + response.status);
+      return await response.json();
+    } finally {
+      clearTimeout(timer);
+      abort();
+    }
+  };
+
+  // Everything started here ends with the signal.
+  const render = async (host, feed, url, signal) => {
+    let total = feed.total;
+    const config = feed.config || {};
+    const theme = oneOf(config.theme, 'light', 'dark');
+    const palette = oneOf(config.palette, ...Object.keys(PALETTES));
+    // One alone: a centred column, no arrows, no motion.
+    const layout = total > 1 ? oneOf(config.layout, 'masonry', 'carousel', 'list') : 'masonry';
+    const carousel = layout === 'carousel';
+    const animation = carousel ? oneOf(config.animation, 'none', 'horizontal', 'vertical') : 'none';
+    const vertical = animation === 'vertical';
+    const rtl = getComputedStyle(host).direction === 'rtl';
+    const listen = (node, type, handler) => node.addEventListener(type, handler, { signal });
+    
+    let dates;
+    for (const lang of ['en-GB', document.documentElement.lang]) {
+      try {
+        if (lang && lang !== 'en') dates = new Intl.DateTimeFormat(lang, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+      } catch {} // The page may claim any language.
+    }
+
+    const cards = [];
+    const group = carousel && { role: 'group', 'aria-label': 'Testimonials' };
+    const list = el('ul', { role: 'list' });
+    const track = el('div', { class: 'track' }, list);
+    const view = el('div', { class: 'view', ...group, ...(carousel && { tabindex: 0 }) }, track);
+    const nav = el('div', { class: 'nav' });
+    const foot = el('div', { class: 'foot' });
+    const status = el('div', { role: 'status', lang: 'en' });
+    const probe = el('div'); // Watched for its width; its height never changes.
+    const root = el('div', {
+      class: ['tm', theme, layout, animation, oneOf(config.cardStyle, 'default', 'quote', 'stripe', 'gradient', 'outlined'), rtl && 'rtl'].join(' '),
+      ...group, ...(carousel && { 'aria-roledescription': 'carousel' }),
+    }, nav, probe, view, foot, status);
+    paint(root, NAMES, THEMES[theme] + PALETTES[palette][theme]);
+
+    const button = (attributes, handler, ...children) => {
+      const node = el('button', { type: 'button', lang: 'en', ...attributes }, ...children);
+      listen(node, 'click', handler);
+      return node;
+    };
+
+    const face = (item, name) => {
+      let hash = 0;
+      for (const letter of name) hash = (hash * 3 + letter.codePointAt()) % 8;
+      const node = el('span', { class: 'face', 'aria-hidden': true }, initials(name));
+      paint(node, 'back fore', FACES[theme], hash * 2);
+      const src = webUrl(item.authorAvatar) || webUrl(item.twitter?.avatarUrl);
+      if (src) {
+        const img = el('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
+        img.onerror = () => img.remove();
+        img.src = src;
+        node.append(img);
+      }
+      return node;
+    };
+
+    const addCard = (item) => {
+      const name = text(item.authorName);
+      const rating = Math.min(item.rating, 5);
+      const role = [item.authorRole, item.authorCompany].map(text).filter(Boolean).join(', ');
+      const handle = text(item.twitter?.handle).replace(/\W/g, '');
+      const date = new Date(item.submittedAt);
+      const words = el('blockquote', { dir: 'auto' }, text(item.text));
+      const label = (open) => {
+        more.textContent = open ? 'Show less' : 'Read more';
+        set(more, { 'aria-expanded': open, 'aria-label': more.textContent + ': ' + name });
+      };
+      const more = button({ class: 'more' }, () => {
+        label(words.classList.toggle('open'));
+        arrange();
+      });
+      label(false);
+      const node = el('li', { tabindex: -1 }, el('figure', { class: 'card' },
+        config.showStars !== false && rating >= 1 && stars(rating), words, more,
+        el('figcaption', {}, face(item, name), el('bdi', { class: 'name' }, name), role && el('bdi', {}, role),
+          config.showSource !== false && handle && el('a', { href: 'https://x.com/' + handle, rel: 'noopener nofollow', target: '_blank' }, el('bdi', {}, '@' + handle)),
+          item.isSample && el('span', { class: 'tag', lang: 'en' }, 'Sample'),
+          config.showDates !== false && date > 0 && el('time', { datetime: date.toISOString() }, dates.format(date)))));
+      cards.push({ node, words, more });
+      list.append(node);
+      return node;
+    };
+
+    let columns;
+    let index = 0;
+    // From one card to the next; negative where writing runs to the left, as scrolling is.
+    const pitch = () => (list.lastChild.offsetLeft - list.firstChild.offsetLeft) / (cards.length - 1) || 1;
+    const count = el('span', { dir: 'ltr', lang: 'en', 'aria-live': 'polite' });
+    const show = (wanted) => {
+      index = Math.max(0, Math.min(wanted, cards.length - columns));
+      const last = Math.min(index + columns, cards.length);
+      count.textContent = `${columns > 1 ? index + 1 + '–' : ''}${last} of ${cards.length}`;
+      set(previous, { 'aria-disabled': !index });
+      set(next, { 'aria-disabled': last === cards.length });
+    };
+    const showNearest = () => show(Math.round(view.scrollLeft / pitch()));
+    const step = (label, by, sign) => button({ 'aria-label': label }, () => {
+      show(index + by * columns);
+      view.scrollTo(index * pitch(), 0);
+    }, sign);
+    const previous = step('Previous', -1, '‹');
+    const next = step('Next', 1, '›');
+    const pill = el('div', { class: 'pill' }, previous, count, next);
+
+    // The carousel moves while there is no reason to hold it.
+    let run;
+    let copy;
+    const reasons = new Set();
+    const hold = (reason, on) => {
+      reasons[on ? 'add' : 'delete'](reason);
+      run?.[reasons.size ? 'pause' : 'play']();
+    };
+    const pause = button({ class: 'button' }, () => {
+      const on = !reasons.has('visitor');
+      hold('visitor', on);
+      pause.textContent = on ? 'Play' : 'Pause';
+    }, 'Pause');
+
+    // All reads come before all writes, so fifty cards do not cost fifty layouts.
+    const arrange = () => {
+      const width = probe.clientWidth;
+      if (!width) return; // Inside display:none; the observer calls again.
+      columns = layout === 'list' ? 1 : Math.min(1 + (width >= 560) + (width >= 900) + (width >= 1240), total);
+      root.style.setProperty('--tm-columns', columns);
+
+      const time = run?.currentTime;
+      run?.cancel();
+      copy?.remove();
+      run = copy = undefined;
+      let moving = animation !== 'none' && !reducedMotion.matches;
+      root.classList.toggle('moving', moving);
+
+      const long = cards.map(({ words }) => words.matches('.open') || words.scrollHeight > words.clientHeight + 1);
+      cards.forEach(({ more }, i) => { more.hidden = !long[i]; });
+
+      if (moving) {
+        const size = vertical ? list.offsetHeight : list.offsetWidth;
+        moving = size > (vertical ? view.clientHeight : width);
+        root.classList.toggle('moving', moving);
+        if (moving) {
+          // Enough to fill the viewport while the originals come round.
+          copy = el('ul', { 'aria-hidden': true, inert: '' }, ...cards.slice(0, width / 300 + 6).map(({ node }) => node.cloneNode(true)));
+          track.append(copy);
+          const way = vertical ? 'Y(-' : rtl ? 'X(' : 'X(-';
+          run = track.animate({ transform: ['none', `translate${way}${size + 16}px)`] }, { duration: (size + 16) * 25, iterations: Infinity });
+          run.currentTime = time || 0;
+          hold();
+        }
+      }
+      if (carousel) {
+        const control = moving ? pause : cards.length > columns ? pill : '';
+        if (nav.firstChild !== control) nav.replaceChildren(control);
+        showNearest();
+      }
+      if (layout === 'masonry') {
+        const packed = columns > 1;
+        list.classList.toggle('packed', packed);
+        // Rows of 2 px: browsers cap their number.
+        const spans = cards.map(({ node }) => Math.ceil(node.offsetHeight / 2) + 8);
+        const heights = Array(columns).fill(0);
+        cards.forEach((card, i) => {
+          // Each card keeps its column, so that loading more moves none.
+          const column = card[columns] = card[columns] ?? heights.indexOf(Math.min(...heights));
+          heights[column] += spans[i];
+          card.node.style.gridArea = packed ? `auto / ${column + 1} / span ${spans[i]}` : '';
+        });
+      }
+    };
+
+    let cursor;
+    const progress = el('span', { dir: 'ltr' });
+    const fill = async ({ items, next: after }) => {
+      let first;
+      for (const item of items) {
+        const node = addCard(item);
+        first = first || node;
+        if (cards.length % 6) continue;
+        run || arrange();
+        // Batches, for a slow device must not stall.
+        await new Promise((done) => setTimeout(done));
+        signal.throwIfAborted();
+      }
+      cursor = after;
+      total = Math.max(total, cards.length);
+      host.dataset.testimonialsCount = cards.length;
+      progress.textContent = `${cards.length} of ${total}`;
+      arrange();
+      return first;
+    };
+    const loadMore = button({ class: 'button' }, async () => {
+      const after = cursor;
+      cursor = ''; // So a second click finds nothing to ask for.
+      if (!after) return;
+      const say = (label) => loadMore.replaceChildren(label + ' ', progress);
+      say('Loading…');
+      try {
+        const first = await fill(await load(url + '?after=' + encodeURIComponent(after), signal));
+        say('Load more');
+        first?.focus();
+        status.textContent = progress.textContent;
+        if (!cursor) loadMore.remove();
+      } catch {
+        cursor = after;
+        say('Try again');
+        status.textContent = 'Loading failed.';
+      }
+    }, 'Load more ', progress);
+
+    if (feed.next) foot.append(loadMore);
+    const href = webUrl(feed.cta?.url);
+    if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
+
+    const resize = new ResizeObserver(arrange);
+    resize.observe(probe);
+    let timer;
+    listen(view, 'scroll', () => {
+      // Focus must not scroll what the transform moves.
+      if (run) view.scrollTo(0, 0);
+      clearTimeout(timer);
+      timer = setTimeout(showNearest, 100);
+    });
+    const sight = new IntersectionObserver(([entry]) => hold('sight', !entry.isIntersecting));
+    sight.observe(view);
+    signal.addEventListener('abort', () => {
+      resize.disconnect();
+      sight.disconnect();
+      clearTimeout(timer);
+      run?.cancel();
+    });
+    listen(reducedMotion, 'change', arrange);
+    listen(document, 'visibilitychange', () => hold('tab', document.hidden));
+    listen(view, 'pointerenter', () => hold('pointer', true));
+    listen(view, 'pointerleave', () => hold('pointer', false));
+    listen(view, 'focusout', () => hold('focus', false));
+    listen(view, 'focusin', ({ target }) => {
+      hold('focus', true);
+      // A card reached by keyboard comes into view.
+      const node = target.closest('li');
+      const side = vertical ? 'offsetTop' : 'offsetLeft';
+      if (run && node && target.matches(':focus-visible')) run.currentTime = 25 * Math.abs(node[side] - list.firstChild[side]);
+    });
+    // The copy is inert: a click on it is handed to the original.
+    listen(view, 'click', ({ clientX: x, clientY: y }) => {
+      const at = [...(copy?.querySelectorAll('a,button') || [])].findIndex((node) => {
+        const box = node.getBoundingClientRect();
+        return x > box.left && x < box.right && y > box.top && y < box.bottom;
+      });
+      list.querySelectorAll('a,button')[at]?.click();
+    });
+
+    root.style.visibility = 'hidden';
+    host.shadowRoot.replaceChildren(root);
+    await fill(feed);
+    root.style.visibility = '';
+  };
+
+  const start = async (host, id, signal) => {
+    const data = host.dataset;
+    const tell = (state, event, detail) => {
+      data.testimonialsState = state;
+      host.dispatchEvent(new CustomEvent('testimonials:' + event, { bubbles: true, detail: { projectId: id, ...detail } }));
+    };
+    // A shadow root can't be removed again, but it can show the link.
+    const showLink = () => host.shadowRoot?.replaceChildren(el('slot'));
+    signal.addEventListener('abort', showLink);
+    data.testimonialsState = 'loading';
+    try {
+      const url = BASE + encodeURIComponent(id) + '/feed';
+      const feed = await load(url, signal);
+      const total = feed.project.active === false || !feed.items.length ? 0 : feed.total;
+      const shadow = host.shadowRoot || host.attachShadow({ mode: 'open' });
+      shadow.adoptedStyleSheets = [sheet];
+      data.testimonialsCount = 0;
+      if (total) await render(host, feed, url, signal);
+      tell(total ? 'ready' : 'empty', 'ready', { count: +data.testimonialsCount, total });
+    } catch (error) {
+      if (signal.aborted) return;
+      showLink();
+      console.warn(`Testimonials: project ${id} could not be loaded.`, error);
+      tell('error', 'error');
+    }
+  };
+
+  // A div that was only moved is connected again by now.
+  const widgets = new Map();
+  const scan = () => {
+    for (const [host, { id, stop }] of widgets) {
+      if (host.isConnected && host.dataset.testimonialsProject === id) continue;
+      stop.abort();
+      widgets.delete(host);
+    }
+    for (const host of document.querySelectorAll('[data-testimonials-project]')) {
+      const id = host.dataset.testimonialsProject;
+      if (!id || widgets.has(host)) continue;
+      const stop = new AbortController();
+      widgets.set(host, { id, stop });
+      start(host, id, stop.signal);
+    }
+  };
+  new MutationObserver(scan).observe(document, { childList: true, subtree: true, attributeFilter: ['data-testimonials-project'] });
+  scan();
+})();

@@ -1,0 +1,1 @@
+"""Testimonials and the samples of a first project."""

@@ -1,0 +1,60 @@
+"""Testimonials."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Computed, Double, ForeignKey, Index, String, Text, false
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core import clock
+from testimonials.core.database import Base, Timestamp
+from testimonials.core.identifiers import new_identifier
+from testimonials.projects.models import Project
+
+
+class Testimonial(Base):
+    """One testimonial (spec, "Testimonial").
+
+    `is_visible` is computed by the database from the status, so that its indexes serve the API's
+    list and the widget in order, however the query is spelt.
+    """
+
+    __tablename__ = "testimonial"
+    __table_args__ = (
+        Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
+        Index(
+            "ix_testimonial_visible_pinned_first",
+            "project_id",
+            "is_visible",
+            "is_pinned",
+            "created_at",
+            "id",
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    status: Mapped[str]
+    source: Mapped[str]
+    author_name: Mapped[str] = mapped_column(String(120))
+    author_email: Mapped[str | None] = mapped_column(String(254))
+    author_role: Mapped[str] = mapped_column(String(120), default="")
+    author_company: Mapped[str | None] = mapped_column(String(120))
+    author_avatar: Mapped[str | None] = mapped_column(String(500))
+    twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    text: Mapped[str] = mapped_column(Text)
+    rating: Mapped[float | None] = mapped_column(Double)
+    is_pinned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    submitted_at: Mapped[datetime] = mapped_column(Timestamp)
+    reviewed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # The sentence the author agreed to on the collection page, in its language, and when.
+    consent_text: Mapped[str | None] = mapped_column(Text)
+    consent_language: Mapped[str | None] = mapped_column(String(35))
+    consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # One act of sending on the collection page makes one row, however often it arrives.
+    submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    is_visible: Mapped[bool] = mapped_column(
+        Boolean, Computed("status IN ('approved', 'demo')", persisted=True)
+    )

@@ -1,0 +1,108 @@
+"""Shapes of requests and answers about testimonials."""
+
+from typing import Any
+
+from marshmallow import Schema, fields, post_dump
+
+from testimonials.core.endpoint import QuerySchema
+from testimonials.core.fields import Amount, QueryCount, StrictSchema, Text, Time, WebUrl
+
+LINE_LENGTH = 120
+TEXT_LENGTH = 2000
+AVATAR_LENGTH = 500
+RATING_RANGE = (1, 5)
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 100
+
+# Left out of an answer when not set; authorRole is not among them.
+OPTIONAL = (
+    "authorEmail",
+    "authorCompany",
+    "authorAvatar",
+    "twitter",
+    "rating",
+    "pinned",
+    "reviewedAt",
+)
+
+
+class TestimonialCreateSchema(StrictSchema):
+    """The body of POST testimonials."""
+
+    authorName = Text(LINE_LENGTH, one_line=True, blank=False, required=True)  # noqa: N815
+    text = Text(TEXT_LENGTH, blank=False, required=True)
+    rating = Amount(*RATING_RANGE, description="Fractions are allowed; leave out for no stars.")
+    authorRole = Text(LINE_LENGTH, one_line=True)  # noqa: N815
+    authorCompany = Text(LINE_LENGTH, one_line=True)  # noqa: N815
+    authorAvatar = WebUrl(AVATAR_LENGTH, description="URL of a public image.")  # noqa: N815
+
+
+class TwitterSchema(Schema):
+    """An author on X."""
+
+    id = fields.String()
+    handle = fields.String()
+    displayName = fields.String()  # noqa: N815
+    avatarUrl = fields.String()  # noqa: N815
+    verified = fields.Boolean()
+
+
+class TestimonialSchema(Schema):
+    """A testimonial as the API shows it (spec, "Testimonial")."""
+
+    _id = fields.String(attribute="id", required=True)
+    projectId = fields.String(attribute="project_id", required=True)  # noqa: N815
+    status = fields.String(
+        required=True, metadata={"enum": ["pending", "approved", "rejected", "demo"]}
+    )
+    source = fields.String(
+        required=True, metadata={"enum": ["public_page", "manual", "import", "demo"]}
+    )
+    authorName = fields.String(attribute="author_name", required=True)  # noqa: N815
+    authorEmail = fields.String(attribute="author_email")  # noqa: N815
+    authorRole = fields.String(attribute="author_role", required=True)  # noqa: N815
+    authorCompany = fields.String(attribute="author_company")  # noqa: N815
+    authorAvatar = fields.String(attribute="author_avatar")  # noqa: N815
+    twitter = fields.Nested(TwitterSchema)
+    text = fields.String(required=True)
+    rating = Amount(*RATING_RANGE)
+    pinned = fields.Boolean(attribute="is_pinned")
+    submittedAt = Time(attribute="submitted_at", required=True)  # noqa: N815
+    reviewedAt = Time(attribute="reviewed_at")  # noqa: N815
+    createdAt = Time(attribute="created_at", required=True)  # noqa: N815
+    updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815
+
+    @post_dump
+    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {
+            name: value for name, value in data.items() if name not in OPTIONAL or _is_set(value)
+        }
+
+
+class TestimonialListSchema(Schema):
+    """A page of the list."""
+
+    items = fields.List(fields.Nested(TestimonialSchema), required=True)
+    limit = fields.Integer(required=True)
+    offset = fields.Integer(required=True)
+
+
+class PageQuerySchema(QuerySchema):
+    """The query of the list."""
+
+    limit = QueryCount(
+        1, load_default=DEFAULT_LIMIT, metadata={"description": "Over 100 counts as 100."}
+    )
+    offset = QueryCount(
+        0, load_default=0, metadata={"description": "Items skipped from the start."}
+    )
+
+
+class DeletedCountSchema(Schema):
+    """How many were removed."""
+
+    deletedCount = fields.Integer(required=True)  # noqa: N815
+
+
+def _is_set(value: object) -> bool:
+    return value is not None and value is not False

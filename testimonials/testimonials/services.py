@@ -1,0 +1,126 @@
+"""The rules of testimonials: adding, listing, samples."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.services import mark_changed
+from testimonials.testimonials.demos import DEMOS, FALLBACK_NAME
+from testimonials.testimonials.models import Testimonial
+
+# An offset past this finds nothing in any database, and both can count so far.
+LARGEST_OFFSET = 2**62
+
+
+def add_approved_testimonial(project: Project, values: dict[str, Any]) -> Testimonial:
+    """Add a testimonial that shows at once, from loaded `values` (names as in the API).
+
+    `project` is locked (spec, "POST /v1/projects/:id/testimonials").
+    """
+    mark_changed(project)
+    time = next_time(project)
+    testimonial = Testimonial(
+        project_id=project.id,
+        status="approved",
+        source="manual",
+        author_name=values["authorName"],
+        author_role=values.get("authorRole", ""),
+        author_company=values.get("authorCompany") or None,
+        author_avatar=values.get("authorAvatar"),
+        text=values["text"],
+        rating=values.get("rating"),
+        submitted_at=time,
+        created_at=time,
+        updated_at=time,
+    )
+    db.session.add(testimonial)
+    db.session.flush()
+    return testimonial
+
+
+def seed_demos(project: Project) -> None:
+    """Add the six samples to a new project (spec, "States and transitions")."""
+    mark_changed(project)
+    name = project.business_name or FALLBACK_NAME
+    for demo in reversed(DEMOS):
+        time = next_time(project)
+        db.session.add(
+            Testimonial(
+                project_id=project.id,
+                status="demo",
+                source="demo",
+                author_name=demo.author_name,
+                author_role=demo.author_role,
+                author_company=demo.author_company or None,
+                text=_capitalize(demo.text.replace("{name}", name)),
+                rating=demo.rating,
+                submitted_at=time,
+                created_at=time,
+                updated_at=time,
+            )
+        )
+    db.session.flush()
+
+
+def delete_demos(project: Project) -> int:
+    """Remove every sample of the locked project; give how many there were."""
+    removed = db.session.scalars(
+        delete(Testimonial)
+        .where(Testimonial.project_id == project.id, Testimonial.status == "demo")
+        .returning(Testimonial.id)
+    ).all()
+    if removed:
+        mark_changed(project)
+    return len(removed)
+
+
+def list_visible(project_id: str, limit: int, offset: int) -> Sequence[Testimonial]:
+    """Give approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
+    return db.session.scalars(
+        select(Testimonial)
+        .where(Testimonial.project_id == project_id, Testimonial.is_visible)
+        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+        .limit(limit)
+        .offset(min(offset, LARGEST_OFFSET))
+    ).all()
+
+
+def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequence[Testimonial]:
+    """Give the project's newest testimonials in any state, or in one, for the operator."""
+    query = select(Testimonial).where(Testimonial.project_id == project_id)
+    if status is not None:
+        query = query.where(Testimonial.status == status)
+    return db.session.scalars(
+        query.order_by(Testimonial.created_at.desc(), Testimonial.id.desc()).limit(limit)
+    ).all()
+
+
+def count_by_status(project_id: str) -> dict[str, int]:
+    """Give how many testimonials the project has in each state."""
+    rows = db.session.execute(
+        select(Testimonial.status, func.count(Testimonial.id))
+        .where(Testimonial.project_id == project_id)
+        .group_by(Testimonial.status)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def next_time(project: Project) -> datetime:
+    """Give the time of the project's next testimonial: now, and later than every one before.
+
+    `project` is locked, so that no two get the same time (decisions, "Testimonials").
+    """
+    time = clock.now()
+    if project.last_testimonial_at is not None:
+        time = max(time, project.last_testimonial_at + clock.MILLISECOND)
+    project.last_testimonial_at = time
+    return time
+
+
+def _capitalize(text: str) -> str:
+    return text[0].upper() + text[1:]

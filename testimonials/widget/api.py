@@ -1,0 +1,45 @@
+"""The API's doors to the widget's settings and its snippet."""
+
+from typing import Any
+
+from flask import Blueprint, Response
+
+from testimonials.auth.guards import require_credentials
+from testimonials.auth.models import Account
+from testimonials.core.endpoint import endpoint
+from testimonials.core.envelope import answer
+from testimonials.extensions import begin_write, db
+from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchema
+from testimonials.projects.services import find_project
+from testimonials.widget import services
+from testimonials.widget.schemas import EmbedSnippetSchema
+
+widget = Blueprint("widget", __name__)
+
+
+@widget.patch("/v1/projects/<project_id>/widget-config")
+@require_credentials
+@endpoint(
+    data=ProjectSchema,
+    body=WidgetConfigUpdateSchema,
+    raises=(404,),
+    example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
+)
+def update_widget_config(account: Account, project_id: str, body: dict[str, Any]) -> Response:
+    """Change the widget's settings; only the fields sent are changed.
+
+    Gives the full project.
+    """
+    begin_write()
+    project = find_project(account.id, project_id, for_update=True)
+    services.update_widget_config(project, body)
+    db.session.commit()
+    return answer("Widget configuration updated", ProjectSchema().dump(project))
+
+
+@widget.get("/v1/projects/<project_id>/embed-snippet")
+@require_credentials
+@endpoint(data=EmbedSnippetSchema, raises=(404,))
+def get_embed_snippet(account: Account, project_id: str) -> Response:
+    """Give the HTML to place in a website: the script once, the container where it should show."""
+    return answer("OK", services.build_snippet(find_project(account.id, project_id)))

@@ -1,0 +1,159 @@
+"""The rules of the widget: its settings, its snippet, and what it may show."""
+
+import binascii
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from typing import Any
+
+from flask import current_app
+from markupsafe import escape
+from sqlalchemy import func, select, tuple_
+
+from testimonials.auth.models import Account
+from testimonials.auth.services import is_live
+from testimonials.core import clock
+from testimonials.core.errors import NotFound, ValidationFailed
+from testimonials.core.identifiers import is_identifier
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.services import mark_changed
+from testimonials.testimonials.models import Testimonial
+
+SCRIPT_PATH = "/widget/v1.js"
+CTA_LABEL = "Share your experience"
+
+_CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
+
+
+def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
+    """Change the settings that `changes` holds, in the locked project."""
+    if not changes:
+        return
+    project.widget_config = project.widget_config | changes
+    project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
+    mark_changed(project)
+    db.session.flush()
+
+
+def build_snippet(project: Project) -> dict[str, str]:
+    """Give the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
+
+    The link inside the container is what a visitor sees where the script can't run.
+    """
+    base_url = current_app.config["BASE_URL"]
+    widget_url = base_url + SCRIPT_PATH
+    return {
+        "projectId": project.id,
+        "widgetUrl": widget_url,
+        "script": f'<script src="{escape(widget_url)}" async></script>',
+        "container": f'<div data-testimonials-project="{project.id}">'
+        f'<a href="{escape(base_url)}/widget/{project.id}">Read our testimonials</a></div>',
+    }
+
+
+def find_shown_project(project_id: str) -> Project:
+    """Give the project whose widget the world asks for; raise `NotFound`."""
+    query = select(Project).join(Account).where(Project.id == project_id, is_live())
+    project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
+    if project is None:
+        raise NotFound("There is no widget with this project id.")
+    return project
+
+
+def find_feed_version(project_id: str) -> int:
+    """Give the version of what the widget of a live project shows; raise `NotFound`."""
+    query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_live())
+    version = db.session.scalar(query) if is_identifier(project_id) else None
+    if version is None:
+        raise NotFound("There is no widget with this project id.")
+    return int(version)
+
+
+def list_shown(
+    project: Project, after: str | None, limit: int
+) -> tuple[Sequence[Testimonial], str | None]:
+    """Give a page of what the widget shows, pinned first, and the cursor of the next page.
+
+    Pages follow each other by key, so nothing repeats or is skipped when something is approved
+    meanwhile. Raises `ValidationFailed` for a cursor that this function didn't give.
+    """
+    if not project.is_active:
+        return [], None
+    order = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
+    query = select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.is_visible)
+    if after is not None:
+        query = query.where(tuple_(*order) < tuple_(*_read_cursor(after)))
+    rows = db.session.scalars(
+        query.order_by(*(column.desc() for column in order)).limit(limit + 1)
+    ).all()
+    shown = rows[:limit]
+    return shown, _make_cursor(shown[-1]) if len(rows) > limit else None
+
+
+def count_shown(project: Project) -> int:
+    """Give how many testimonials the widget shows in all."""
+    query = select(func.count(Testimonial.id)).where(
+        Testimonial.project_id == project.id, Testimonial.is_visible
+    )
+    return int(db.session.scalar(query) or 0) if project.is_active else 0
+
+
+def describe_feed(project: Project, after: str | None) -> dict[str, Any]:
+    """Give all that the widget needs for a page: settings, items, and where the next page begins.
+
+    No e-mail address and nothing that is not approved or a sample.
+    """
+    config = project.widget_config
+    rows, cursor = list_shown(project, after, config["initialCount"])
+    return {
+        "project": {"id": project.id, "name": project.name, "active": project.is_active},
+        "config": config,
+        "cta": {
+            "label": CTA_LABEL,
+            "url": f"{current_app.config['APP_URL']}/{project.slug}",
+        },
+        "total": count_shown(project),
+        "items": [describe_shown(row) for row in rows],
+        "next": cursor,
+    }
+
+
+def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
+    """Give what the public sees of one testimonial; a sample says that it is one."""
+    rating = testimonial.rating
+    optional = {
+        "authorCompany": testimonial.author_company,
+        "authorAvatar": testimonial.author_avatar,
+        "twitter": testimonial.twitter,
+        "rating": int(rating) if rating is not None and rating.is_integer() else rating,
+        "pinned": testimonial.is_pinned or None,
+        "isSample": testimonial.status == "demo" or None,
+    }
+    return {
+        "id": testimonial.id,
+        "authorName": testimonial.author_name,
+        "authorRole": testimonial.author_role,
+        "text": testimonial.text,
+        "submittedAt": clock.iso(testimonial.submitted_at),
+    } | {name: value for name, value in optional.items() if value is not None}
+
+
+def _make_cursor(testimonial: Testimonial) -> str:
+    time = clock.to_milliseconds(testimonial.created_at)
+    text = f"{int(testimonial.is_pinned)}.{time}.{testimonial.id}"
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str) -> tuple[bool, Any, str]:
+    try:
+        raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        match = _CURSOR.fullmatch(raw)
+        if match is None:
+            raise ValueError(cursor)
+        time = clock.from_milliseconds(int(match[2]))
+    except (ValueError, OverflowError, binascii.Error):
+        raise ValidationFailed.of(
+            {"after": ["Must be the value of `next` in an answer of this feed."]}
+        ) from None
+    return match[1] == b"1", time, match[3].decode()
