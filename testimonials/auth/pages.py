@@ -165,5 +165,6 @@ def _private(page: str, status: int = 200) -> Response:
     """Answer with a page whose address or content is a secret: not stored, not passed on."""
     response = make_response(page, status)
     response.headers["Cache-Control"] = "no-store"
-    response.headers["Referrer-Policy"] = "no-referrer"
+    # Not no-referrer, which would blank the Origin that the form is sent with.
+    response.headers["Referrer-Policy"] = "same-origin"
     return response

@@ -16,7 +16,7 @@ from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 collection = Blueprint("collection", __name__)
 
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 30, "from one IP address")
-HONEYPOT = "contact_reference"
+HONEYPOT = "subject"
 HONEYPOT_MESSAGE = (
     "A field that people don’t see was filled in, perhaps by your browser. It is empty again: "
     "please send once more."
@@ -28,7 +28,7 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     """Show the form, or say that the project takes no testimonials now."""
     project = find_public_project(slug=slug)
     if not project.is_active:
-        return render_template("collection/paused.html", project=_describe(project))
+        return _paused(project)
     return _form(project, {}, {}, services.make_form_token(project))
 
 
@@ -37,7 +37,7 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     """Store what a visitor wrote, once for each act of sending; then go to the thank-you page."""
     project = find_public_project(slug=slug)
     if not project.is_active:
-        return render_template("collection/paused.html", project=_describe(project)), 409
+        return _paused(project), 409
     limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     typed, errors = read_form(request.form, project.page_config["collectFields"])
     if request.form.get(HONEYPOT):
@@ -80,6 +80,14 @@ def get_theme(slug: str) -> Response:
     response = Response(rule, mimetype="text/css")
     response.headers["Cache-Control"] = "public, no-cache"
     return response
+
+
+def _paused(project: Project) -> str:
+    return render_template(
+        "collection/paused.html",
+        project=_describe(project),
+        theme_css_url=url_for("collection.get_theme", slug=project.slug),
+    )
 
 
 def _form(project: Project, typed: dict[str, str], errors: Errors, token: str) -> str:

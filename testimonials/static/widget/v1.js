@@ -2,17 +2,13 @@
 (() => {
   'use strict';
 
-  // A second script has nothing to do; a browser without shared style sheets keeps the link.
+  // A browser without shared style sheets keeps the link.
   if (window.__testimonials || !CSSStyleSheet.prototype.replaceSync) return;
   window.__testimonials = true;
   const BASE = new URL('.', document.currentScript.src).href;
 
-  // Colours in the order of their names, the theme's before the palette's.
-  const NAMES = 'card text muted line control star rim accent solid on soft tint ink';
-  const THEMES = {
-    light: 'ffffff 18181b 52525b e4e4e7 71717a f59e0b b45309 ',
-    dark: '18181b f4f4f5 a1a1aa 3f3f46 8a8a94 fbbf24 fbbf24 ',
-  };
+  // Colours in the order of NAMES; a theme's end in pairs for initials.
+  const NAMES = 'accent solid on soft tint ink card text muted line control star rim';
   const PALETTES = {
     neutral: { light: '3f3f46 27272a ffffff f4f4f5 e4e4e7 3f3f46', dark: 'd4d4d8 e4e4e7 18181b 27272a 27272a e4e4e7' },
     indigo: { light: '4338ca 4f46e5 ffffff eef2ff e0e7ff 3730a3', dark: 'a5b4fc a5b4fc 1e1b4b 1e1f3f 2a2a5c c7d2fe' },
@@ -21,9 +17,9 @@
     rose: { light: 'be123c e11d48 ffffff fff1f2 ffe4e6 9f1239', dark: 'fda4af fda4af 4c0519 33141c 4a1926 fecdd3' },
     sky: { light: '0369a1 0369a1 ffffff f0f9ff e0f2fe 075985', dark: '7dd3fc 7dd3fc 082f49 0c2636 103a54 bae6fd' },
   };
-  const FACES = {
-    light: 'e0e7ff 3730a3 d1fae5 065f46 fef3c7 78350f ffe4e6 9f1239 e0f2fe 075985 f3e8ff 6b21a8 ccfbf1 115e59 ffedd5 9a3412',
-    dark: '312e81 c7d2fe 064e3b a7f3d0 78350f fde68a 881337 fecdd3 0c4a6e bae6fd 581c87 e9d5ff 134e4a 99f6e4 7c2d12 fed7aa',
+  const THEMES = {
+    light: ' ffffff 18181b 52525b e4e4e7 71717a f59e0b b45309 e0e7ff 3730a3 d1fae5 065f46 fef3c7 78350f ffe4e6 9f1239 e0f2fe 075985 f3e8ff 6b21a8 ccfbf1 115e59 ffedd5 9a3412',
+    dark: ' 18181b f4f4f5 a1a1aa 3f3f46 8a8a94 fbbf24 fbbf24 312e81 c7d2fe 064e3b a7f3d0 78350f fde68a 881337 fecdd3 0c4a6e bae6fd 581c87 e9d5ff 134e4a 99f6e4 7c2d12 fed7aa',
   };
 
   // A halo keeps the focus ring visible on a page of any colour.
@@ -34,24 +30,23 @@
 *{box-sizing:border-box;margin:0;padding:0}
 .tm{display:flex;flex-direction:column;container-type:inline-size;font:16px/26px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:var(--tm-text);overflow-wrap:anywhere}
 :focus-visible{outline:2px solid var(--tm-accent);outline-offset:2px;box-shadow:0 0 0 6px var(--tm-card)}
-[role=status]{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+[role=status]{position:absolute;width:100%;height:1px;overflow:hidden;clip-path:inset(50%)}
 
 .view{width:100%;max-width:calc(var(--tm-columns)*576px - 16px);margin-inline:auto}
 .list .view{max-width:720px}
 ul{display:grid;gap:16px;grid-template-columns:repeat(var(--tm-columns),minmax(0,1fr));list-style:none}
-.packed{row-gap:0;grid-auto-flow:dense;grid-auto-rows:2px}
-.packed>li{align-self:start}
+.packed{row-gap:0;grid-auto-flow:dense;grid-auto-rows:2px;align-items:start}
 li{min-width:0;border-radius:14px}
-.carousel .view{margin-block:-8px -20px;padding-block:8px 20px;overflow-x:auto;scroll-snap-type:x mandatory;scrollbar-width:none}
+.carousel .view{margin-block:-8px -20px;padding-block:8px 20px;overflow-x:auto;scroll-snap-type:x mandatory;scroll-behavior:smooth;scrollbar-width:none}
 .carousel ul{display:flex}
 .carousel li{flex:none;width:calc((100% + 16px)/var(--tm-columns) - 16px);scroll-snap-align:start}
-.moving .view{max-width:none;overflow:hidden;scroll-snap-type:none;mask:linear-gradient(var(--tm-fade,90deg),#0000,#000 24px calc(100% - 24px),#0000)}
+.moving .view{max-width:none;overflow:hidden;scroll-snap-type:none;scroll-behavior:auto;mask:linear-gradient(var(--tm-fade,90deg),#0000,#000 24px calc(100% - 24px),#0000)}
 .moving .track{display:flex;gap:16px;width:max-content}
 .moving li{width:min(340px,85cqi)}
 .vertical{--tm-fade:0deg}
-.moving.vertical .view{max-width:560px;height:520px;margin:0 auto;padding:0}
-.moving.vertical :is(.track,ul){flex-direction:column;width:100%}
-.moving.vertical li{width:100%}
+.vertical .view{max-width:560px;height:520px;margin:0 auto;padding:0}
+.vertical :is(.track,ul){flex-direction:column;width:100%}
+.vertical li{width:100%}
 
 .card{position:relative;display:flex;flex-direction:column;gap:12px;height:100%;padding:20px;background:var(--tm-card);border:1px solid var(--tm-line);border-radius:14px}
 .light:is(.default,.stripe) .card{box-shadow:0 1px 2px rgb(24 24 27/.06),0 4px 12px rgb(24 24 27/.06)}
@@ -76,28 +71,28 @@ figcaption>*{grid-column:2}
 .quote .face{color:var(--tm-ink);background:var(--tm-card)}
 img{position:absolute;width:100%;height:100%;object-fit:cover;background:var(--tm-card)}
 .name{grid-column:2/4;font-size:15px;line-height:20px;font-weight:600;color:var(--tm-text)}
-.tag{margin-top:2px;padding-inline:6px;border:1px solid var(--tm-control);border-radius:6px;font-size:12px;line-height:16px}
+.tag{padding-inline:6px;border:1px solid var(--tm-control);border-radius:6px}
 time{grid-area:2/3/span 3;align-self:end}
 
 .nav,.foot{order:1;display:flex;flex-wrap:wrap;justify-content:center;gap:12px;margin-top:20px;font-size:15px;line-height:20px}
 .foot{order:2}
 :empty:is(.nav,.foot){display:none}
-.button,.pill{display:flex;align-items:center;justify-content:center;gap:8px;min-height:44px;background:var(--tm-card);border:1px solid var(--tm-control);border-radius:8px}
+.button,.pill{display:grid;grid-auto-flow:column;place-items:center;gap:8px;min-height:44px;background:var(--tm-card);border:1px solid var(--tm-control);border-radius:8px}
 .button{padding:8px 20px;font-weight:600;text-decoration:none}
 .button span{font-weight:400;color:var(--tm-muted)}
 .button:hover{text-decoration:underline}
 .cta{background:var(--tm-solid);border-color:#0000;color:var(--tm-on)}
 .pill{border-radius:23px}
-.pill span{min-width:72px;text-align:center;font-variant-numeric:tabular-nums}
+.pill span{min-width:72px;text-align:center}
 .pill button{width:44px;height:44px;padding-bottom:4px;border-radius:50%;font-size:28px}
 .pill [aria-disabled=true]{opacity:.4;cursor:default}
 
-@media (prefers-reduced-motion:no-preference){.carousel:not(.moving) .view{scroll-behavior:smooth}}
 @media (forced-colors:active){
 .face,.cta,.quote .card{border:1px solid}
 .stars,.stars svg{stroke:CanvasText}
 .stars svg{fill:CanvasText}
 }
+@media (prefers-reduced-motion){.view{scroll-behavior:auto!important}}
 @media print{
 .nav,.foot,.more,[inert]{display:none!important}
 .tm .view{height:auto;max-width:none;overflow:visible;mask:none}
@@ -112,7 +107,7 @@ time{grid-area:2/3/span 3;align-self:end}
   const set = (node, attributes) => {
     for (const name in attributes) node.setAttribute(name, attributes[name]);
   };
-  // Strings become text nodes here, so nothing in the feed can act as markup.
+  // Strings become text nodes, so nothing in the feed can be markup.
   const el = (tag, attributes, ...children) => {
     const node = document.createElementNS('http://www.w3.org/' + (/svg|path/.test(tag) ? '2000/svg' : '1999/xhtml'), tag);
     set(node, attributes);
@@ -121,15 +116,8 @@ time{grid-area:2/3/span 3;align-self:end}
   };
   const text = (value) => (typeof value === 'string' ? value.trim() : '');
   const oneOf = (value, ...allowed) => (allowed.includes(value) ? value : allowed[0]);
-  const webUrl = (value) => {
-    try {
-      const { protocol, href } = new URL(value);
-      return /^https?:$/.test(protocol) && href;
-    } catch {
-      return '';
-    }
-  };
-  const paint = (node, names, colours, from = 0) => names.split(' ').forEach((name, i) => node.style.setProperty('--tm-' + name, '#' + colours.split(' ')[from + i]));
+  const webUrl = (value) => (/^https?:\/\//i.test(value) ? value : '');
+  const paint = (node, names, colours) => names.split(' ').forEach((name, i) => node.style.setProperty('--tm-' + name, '#' + colours[i]));
 
   const segmenter = Intl.Segmenter && new Intl.Segmenter();
   const initials = (name) => {
@@ -137,7 +125,7 @@ time{grid-area:2/3/span 3;align-self:end}
     return [words[0], ...words.slice(1).slice(-1)].map((word) => (segmenter ? [...segmenter.segment(word)][0].segment : word[0])).join('').toUpperCase();
   };
 
-  // An inner svg clips its content, here the gold to the rating.
+  // The inner svg clips the gold to the rating.
   const stars = (rating) => {
     const d = [9, 29, 49, 69, 89].map((x) => `M${x} 1.5l2.3 4.7 5.2.8-3.8 3.6.9 5.2-4.6-2.5-4.6 2.5.9-5.2-3.8-3.6 5.2-.8z`).join('');
     return el('svg', { class: 'stars', width: 98, height: 18, role: 'img', lang: 'en', 'aria-label': `Rated ${+rating.toFixed(1)} out of 5` },
@@ -145,18 +133,11 @@ time{grid-area:2/3/span 3;align-self:end}
   };
 
   const load = async (url, signal) => {
-    const request = new AbortController();
-    const abort = () => request.abort();
-    const timer = setTimeout(abort, 8000);
-    signal.addEventListener('abort', abort, { signal: request.signal });
-    try {
-      const response = await fetch(url, { credentials: 'omit', signal: request.signal });
-      if (!response.ok) throw Error('HTTP ' + response.status);
-      return await response.json();
-    } finally {
-      clearTimeout(timer);
-      abort();
-    }
+    const response = await fetch(url, { credentials: 'omit', signal: AbortSignal.timeout(8000) });
+    if (!response.ok) throw Error('HTTP ' + response.status);
+    const data = await response.json();
+    signal.throwIfAborted();
+    return data;
   };
 
   // Everything started here ends with the signal.
@@ -165,38 +146,35 @@ time{grid-area:2/3/span 3;align-self:end}
     const config = feed.config || {};
     const theme = oneOf(config.theme, 'light', 'dark');
     const palette = oneOf(config.palette, ...Object.keys(PALETTES));
-    // One alone: a centred column, no arrows, no motion.
+    // One alone has no arrows and no motion.
     const layout = total > 1 ? oneOf(config.layout, 'masonry', 'carousel', 'list') : 'masonry';
     const carousel = layout === 'carousel';
     const animation = carousel ? oneOf(config.animation, 'none', 'horizontal', 'vertical') : 'none';
+    const colours = (PALETTES[palette][theme] + THEMES[theme]).split(' ');
     const vertical = animation === 'vertical';
     const rtl = getComputedStyle(host).direction === 'rtl';
     const listen = (node, type, handler) => node.addEventListener(type, handler, { signal });
-    
+
     let dates;
     for (const lang of ['en-GB', document.documentElement.lang]) {
       try {
         if (lang && lang !== 'en') dates = new Intl.DateTimeFormat(lang, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-      } catch {} // The page may claim any language.
+      } catch {} // A page may claim any language.
     }
 
     const cards = [];
-    const group = carousel && { role: 'group', 'aria-label': 'Testimonials' };
     const list = el('ul', { role: 'list' });
     const track = el('div', { class: 'track' }, list);
-    const view = el('div', { class: 'view', ...group, ...(carousel && { tabindex: 0 }) }, track);
+    const view = el('div', { class: 'view', ...(carousel && { role: 'group', 'aria-roledescription': 'carousel', 'aria-label': 'Testimonials', tabindex: 0 }) }, track);
     const nav = el('div', { class: 'nav' });
     const foot = el('div', { class: 'foot' });
-    const status = el('div', { role: 'status', lang: 'en' });
-    const probe = el('div'); // Watched for its width; its height never changes.
-    const root = el('div', {
-      class: ['tm', theme, layout, animation, oneOf(config.cardStyle, 'default', 'quote', 'stripe', 'gradient', 'outlined'), rtl && 'rtl'].join(' '),
-      ...group, ...(carousel && { 'aria-roledescription': 'carousel' }),
-    }, nav, probe, view, foot, status);
-    paint(root, NAMES, THEMES[theme] + PALETTES[palette][theme]);
+    const status = el('div', { role: 'status', lang: 'en' }); // As wide as the widget, so its width is watched.
+    const root = el('div', {}, nav, view, foot, status);
+    const look = ['tm', theme, layout, oneOf(config.cardStyle, 'default', 'quote', 'stripe', 'gradient', 'outlined'), rtl && 'rtl'].join(' ');
+    paint(root, NAMES, colours);
 
     const button = (attributes, handler, ...children) => {
-      const node = el('button', { type: 'button', lang: 'en', ...attributes }, ...children);
+      const node = el('button', { lang: 'en', ...attributes }, ...children);
       listen(node, 'click', handler);
       return node;
     };
@@ -205,7 +183,7 @@ time{grid-area:2/3/span 3;align-self:end}
       let hash = 0;
       for (const letter of name) hash = (hash * 3 + letter.codePointAt()) % 8;
       const node = el('span', { class: 'face', 'aria-hidden': true }, initials(name));
-      paint(node, 'back fore', FACES[theme], hash * 2);
+      paint(node, 'back fore', colours.slice(13 + hash * 2));
       const src = webUrl(item.authorAvatar) || webUrl(item.twitter?.avatarUrl);
       if (src) {
         const img = el('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
@@ -240,12 +218,11 @@ time{grid-area:2/3/span 3;align-self:end}
           config.showDates !== false && date > 0 && el('time', { datetime: date.toISOString() }, dates.format(date)))));
       cards.push({ node, words, more });
       list.append(node);
-      return node;
     };
 
     let columns;
     let index = 0;
-    // From one card to the next; negative where writing runs to the left, as scrolling is.
+    // Negative where writing runs to the left, as scrolling is.
     const pitch = () => (list.lastChild.offsetLeft - list.firstChild.offsetLeft) / (cards.length - 1) || 1;
     const count = el('span', { dir: 'ltr', lang: 'en', 'aria-live': 'polite' });
     const show = (wanted) => {
@@ -264,7 +241,7 @@ time{grid-area:2/3/span 3;align-self:end}
     const next = step('Next', 1, '›');
     const pill = el('div', { class: 'pill' }, previous, count, next);
 
-    // The carousel moves while there is no reason to hold it.
+    // It moves while there is no reason to hold it.
     let run;
     let copy;
     const reasons = new Set();
@@ -273,41 +250,38 @@ time{grid-area:2/3/span 3;align-self:end}
       run?.[reasons.size ? 'pause' : 'play']();
     };
     const pause = button({ class: 'button' }, () => {
-      const on = !reasons.has('visitor');
-      hold('visitor', on);
-      pause.textContent = on ? 'Play' : 'Pause';
+      hold('visitor', !reasons.has('visitor'));
+      pause.textContent = reasons.has('visitor') ? 'Play' : 'Pause';
     }, 'Pause');
 
-    // All reads come before all writes, so fifty cards do not cost fifty layouts.
+    // Reads come before writes, so fifty cards don't cost fifty layouts.
     const arrange = () => {
-      const width = probe.clientWidth;
-      if (!width) return; // Inside display:none; the observer calls again.
+      const width = status.clientWidth;
+      if (!width) return; // In display:none; the observer calls again.
       columns = layout === 'list' ? 1 : Math.min(1 + (width >= 560) + (width >= 900) + (width >= 1240), total);
       root.style.setProperty('--tm-columns', columns);
 
       const time = run?.currentTime;
       run?.cancel();
       copy?.remove();
-      run = copy = undefined;
+      run = undefined;
       let moving = animation !== 'none' && !reducedMotion.matches;
-      root.classList.toggle('moving', moving);
+      const move = () => { root.className = look + (moving ? ' moving ' + animation : ''); };
+      move();
 
       const long = cards.map(({ words }) => words.matches('.open') || words.scrollHeight > words.clientHeight + 1);
       cards.forEach(({ more }, i) => { more.hidden = !long[i]; });
 
+      const size = 16 + (vertical ? list.offsetHeight : list.offsetWidth);
+      moving = moving && size > (vertical ? 536 : width);
+      move();
       if (moving) {
-        const size = vertical ? list.offsetHeight : list.offsetWidth;
-        moving = size > (vertical ? view.clientHeight : width);
-        root.classList.toggle('moving', moving);
-        if (moving) {
-          // Enough to fill the viewport while the originals come round.
-          copy = el('ul', { 'aria-hidden': true, inert: '' }, ...cards.slice(0, width / 300 + 6).map(({ node }) => node.cloneNode(true)));
-          track.append(copy);
-          const way = vertical ? 'Y(-' : rtl ? 'X(' : 'X(-';
-          run = track.animate({ transform: ['none', `translate${way}${size + 16}px)`] }, { duration: (size + 16) * 25, iterations: Infinity });
-          run.currentTime = time || 0;
-          hold();
-        }
+        copy = el('ul', { 'aria-hidden': true, inert: '' }, ...cards.slice(0, width / 300 + 6).map(({ node }) => node.cloneNode(true)));
+        track.append(copy);
+        const way = vertical ? 'Y(-' : rtl ? 'X(' : 'X(-';
+        run = track.animate({ transform: ['none', `translate${way}${size}px)`] }, { duration: size * 25, iterations: Infinity });
+        run.currentTime = time || 0;
+        hold();
       }
       if (carousel) {
         const control = moving ? pause : cards.length > columns ? pill : '';
@@ -321,7 +295,7 @@ time{grid-area:2/3/span 3;align-self:end}
         const spans = cards.map(({ node }) => Math.ceil(node.offsetHeight / 2) + 8);
         const heights = Array(columns).fill(0);
         cards.forEach((card, i) => {
-          // Each card keeps its column, so that loading more moves none.
+          // Kept, so that loading more moves no card.
           const column = card[columns] = card[columns] ?? heights.indexOf(Math.min(...heights));
           heights[column] += spans[i];
           card.node.style.gridArea = packed ? `auto / ${column + 1} / span ${spans[i]}` : '';
@@ -332,33 +306,32 @@ time{grid-area:2/3/span 3;align-self:end}
     let cursor;
     const progress = el('span', { dir: 'ltr' });
     const fill = async ({ items, next: after }) => {
-      let first;
       for (const item of items) {
-        const node = addCard(item);
-        first = first || node;
-        if (cards.length % 6) continue;
-        run || arrange();
-        // Batches, for a slow device must not stall.
-        await new Promise((done) => setTimeout(done));
-        signal.throwIfAborted();
+        // In batches, for slow devices.
+        if (cards.length % 4 === 0) {
+          cards[0] && !run && arrange();
+          await new Promise((done) => setTimeout(done));
+          signal.throwIfAborted();
+        }
+        addCard(item);
       }
       cursor = after;
       total = Math.max(total, cards.length);
       host.dataset.testimonialsCount = cards.length;
       progress.textContent = `${cards.length} of ${total}`;
       arrange();
-      return first;
     };
     const loadMore = button({ class: 'button' }, async () => {
       const after = cursor;
-      cursor = ''; // So a second click finds nothing to ask for.
+      cursor = ''; // A second click has nothing to ask for.
       if (!after) return;
       const say = (label) => loadMore.replaceChildren(label + ' ', progress);
       say('Loading…');
       try {
-        const first = await fill(await load(url + '?after=' + encodeURIComponent(after), signal));
+        const from = cards.length;
+        await fill(await load(url + '?after=' + encodeURIComponent(after), signal));
         say('Load more');
-        first?.focus();
+        cards[from]?.node.focus();
         status.textContent = progress.textContent;
         if (!cursor) loadMore.remove();
       } catch {
@@ -373,7 +346,7 @@ time{grid-area:2/3/span 3;align-self:end}
     if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
 
     const resize = new ResizeObserver(arrange);
-    resize.observe(probe);
+    resize.observe(status);
     let timer;
     listen(view, 'scroll', () => {
       // Focus must not scroll what the transform moves.
@@ -396,12 +369,11 @@ time{grid-area:2/3/span 3;align-self:end}
     listen(view, 'focusout', () => hold('focus', false));
     listen(view, 'focusin', ({ target }) => {
       hold('focus', true);
-      // A card reached by keyboard comes into view.
       const node = target.closest('li');
       const side = vertical ? 'offsetTop' : 'offsetLeft';
       if (run && node && target.matches(':focus-visible')) run.currentTime = 25 * Math.abs(node[side] - list.firstChild[side]);
     });
-    // The copy is inert: a click on it is handed to the original.
+    // The copy is inert, so its clicks go to the original.
     listen(view, 'click', ({ clientX: x, clientY: y }) => {
       const at = [...(copy?.querySelectorAll('a,button') || [])].findIndex((node) => {
         const box = node.getBoundingClientRect();
@@ -438,12 +410,12 @@ time{grid-area:2/3/span 3;align-self:end}
     } catch (error) {
       if (signal.aborted) return;
       showLink();
-      console.warn(`Testimonials: project ${id} could not be loaded.`, error);
+      console.warn('Testimonials', id, error);
       tell('error', 'error');
     }
   };
 
-  // A div that was only moved is connected again by now.
+  // A div that was only moved is connected again.
   const widgets = new Map();
   const scan = () => {
     for (const [host, { id, stop }] of widgets) {

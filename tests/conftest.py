@@ -1,0 +1,281 @@
+"""The cast, the factories and the ways into the application.
+
+Every test that takes `app` (or anything built on it) runs on SQLite and on PostgreSQL. The servers
+are started once for a whole run, by the process that starts the workers.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import text
+from werkzeug.test import TestResponse
+
+from testimonials import create_app
+from testimonials.auth.services import claim_account, start_account
+from testimonials.config import load_settings
+from testimonials.core import clock
+from testimonials.core.database import Base
+from testimonials.core.passwords import hash_password
+from testimonials.extensions import begin_write, db
+from testimonials.migrations.runner import upgrade
+from tests.process import Service, start_service
+from tests.servers import MailSink, PostgresServer, RedisServer, find_program
+
+POSTGRES = "TESTS_POSTGRES_URL"
+REDIS = "TESTS_REDIS_URL"
+PASSWORD = "three blue wardrobes"
+
+_servers: list[PostgresServer | RedisServer] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sqlite-only", action="store_true", help="Leave out PostgreSQL and Redis (quick runs)."
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or config.getoption("--sqlite-only") or config.option.collectonly:
+        return
+    for name, variable, server in (
+        ("initdb", POSTGRES, PostgresServer),
+        ("redis-server", REDIS, RedisServer),
+    ):
+        if find_program(name) is None:
+            raise pytest.UsageError(f"{name} is not installed; scripts/test installs it.")
+        started = server()
+        _servers.append(started)
+        os.environ[variable] = started.url
+
+
+def pytest_unconfigure() -> None:
+    while _servers:
+        _servers.pop().stop()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "backend" in metafunc.fixturenames:
+        has_postgres = not metafunc.config.getoption("--sqlite-only")
+        metafunc.parametrize("backend", ["sqlite", *(["postgresql"] if has_postgres else [])])
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty SQLite file to copy."""
+    folder = tmp_path_factory.mktemp("template")
+    _migrate({"instance_path": str(folder)})
+    return folder / "testimonials.db"
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A migrated database of this worker's own."""
+    name = "tests_" + os.environ.get("PYTEST_XDIST_WORKER", "main")
+    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    url = f"{os.environ[POSTGRES]}/{name}"
+    _migrate({"instance_path": str(tmp_path_factory.mktemp("pg")), "database_url": url})
+    return url
+
+
+@pytest.fixture
+def redis_url() -> str:
+    """The address of a real Redis."""
+    if REDIS not in os.environ:
+        pytest.skip("run with --sqlite-only")
+    return os.environ[REDIS]
+
+
+def _migrate(overrides: dict[str, object]) -> None:
+    app = create_app(load_settings({}, overrides))
+    with app.app_context():
+        upgrade(db.engine)
+        db.engine.dispose()
+
+
+MakeApp = Callable[..., Flask]
+
+
+@pytest.fixture
+def make_app(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeApp]:
+    """Make applications with settings of the test's choice, all on one empty database."""
+    instance = tmp_path / "instance"
+    instance.mkdir()
+    overrides: dict[str, object] = {
+        "instance_path": str(instance),
+        "base_url": "https://testimonials.example.com",
+    }
+    if backend == "postgresql":
+        overrides["database_url"] = request.getfixturevalue("postgres_url")
+    else:
+        template: Path = request.getfixturevalue("sqlite_template")
+        shutil.copy(template, instance / "testimonials.db")
+    made: list[Flask] = []
+
+    def make(**settings: object) -> Flask:
+        app = create_app(load_settings({}, overrides | settings))
+        made.append(app)
+        return app
+
+    yield make
+    for index, app in enumerate(made):
+        with app.app_context():
+            db.session.remove()
+            if backend == "postgresql" and index == 0:
+                names = ", ".join(table.name for table in Base.metadata.sorted_tables)
+                with db.engine.begin() as connection:
+                    connection.execute(text(f"TRUNCATE {names} CASCADE"))
+            db.engine.dispose()
+
+
+@pytest.fixture
+def app(make_app: MakeApp) -> Flask:
+    """The application with default settings."""
+    return make_app()
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    """Somebody without credentials."""
+    return app.test_client()
+
+
+@dataclass
+class Caller:
+    """An account that calls the API with its key."""
+
+    client: FlaskClient
+    account_id: str
+    email: str
+    api_key: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its credentials."""
+        return {"x-service-account-id": self.account_id, "x-api-key": self.api_key}
+
+    def get(self, path: str, **options: Any) -> TestResponse:
+        """GET with the credentials."""
+        return self.client.get(path, headers=self.headers, **options)
+
+    def post(self, path: str, body: object = None) -> TestResponse:
+        """POST a JSON body with the credentials."""
+        return self.client.post(path, headers=self.headers, json={} if body is None else body)
+
+    def patch(self, path: str, body: object) -> TestResponse:
+        """PATCH a JSON body with the credentials."""
+        return self.client.patch(path, headers=self.headers, json=body)
+
+    def delete(self, path: str) -> TestResponse:
+        """DELETE with the credentials."""
+        return self.client.delete(path, headers=self.headers)
+
+    def create_project(self, **body: Any) -> dict[str, Any]:
+        """Create a project, without samples unless asked for; give it."""
+        answer = self.post("/v1/projects", {"skipDemoTestimonials": True} | body)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json["data"])  # type: ignore[index]
+
+    def create_testimonial(self, project_id: str, **body: Any) -> dict[str, Any]:
+        """Create a testimonial; give it."""
+        values = {"authorName": "Maya Kowalski", "text": "It simply works."} | body
+        answer = self.post(f"/v1/projects/{project_id}/testimonials", values)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json["data"])  # type: ignore[index]
+
+
+MakeCaller = Callable[..., Caller]
+
+
+@pytest.fixture
+def make_caller(app: Flask) -> MakeCaller:
+    """Make accounts, claimed or not, past the rate limits."""
+
+    def make(email: str, *, is_claimed: bool = False, on: Flask | None = None) -> Caller:
+        with (on or app).app_context():
+            begin_write()
+            access = start_account(email)
+            assert access is not None
+            if is_claimed:
+                claim_account(access.account, hash_password(PASSWORD))
+            db.session.commit()
+            return Caller((on or app).test_client(), access.account.id, email, access.api_key)
+
+    return make
+
+
+@pytest.fixture
+def agent(make_caller: MakeCaller) -> Caller:
+    """An agent with an account that nobody has claimed yet."""
+    return make_caller("agents-owner@example.com")
+
+
+@pytest.fixture
+def owner(make_caller: MakeCaller) -> Caller:
+    """The owner of a claimed account."""
+    return make_caller("owner@example.com", is_claimed=True)
+
+
+@pytest.fixture
+def outsider(make_caller: MakeCaller) -> Caller:
+    """Somebody else with an account of their own."""
+    return make_caller("outsider@example.org", is_claimed=True)
+
+
+class MovableClock:
+    """The clock of a test: stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = clock.now()
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def move(self, **amount: float) -> None:
+        """Move by a timedelta given as keyword arguments."""
+        self.time += timedelta(**amount)
+
+
+@pytest.fixture
+def moved_clock(monkeypatch: pytest.MonkeyPatch) -> MovableClock:
+    """Take over the clock."""
+    movable = MovableClock()
+    monkeypatch.setattr(clock, "now", movable)
+    return movable
+
+
+@pytest.fixture
+def smtp() -> Iterator[MailSink]:
+    """A real SMTP server."""
+    sink = MailSink()
+    sink.start()
+    yield sink
+    sink.stop()
+
+
+StartService = Callable[..., Service]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[StartService]:
+    """Start `testimonials serve` as a process, on an empty instance folder unless one is given."""
+    running: list[Service] = []
+
+    def start_one(*flags: str, instance: Path | None = None, **settings: str) -> Service:
+        service = start_service(instance or tmp_path / "service", flags, settings)
+        running.append(service)
+        return service
+
+    yield start_one
+    for service in running:
+        service.kill()

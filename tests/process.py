@@ -1,0 +1,149 @@
+"""The real command as a process of its own."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.servers import wait_for
+
+COMMAND = (sys.executable, "-m", "testimonials")
+
+
+@dataclass
+class Answer:
+    """What the service answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, read as JSON."""
+        return json.loads(self.body)
+
+    @property
+    def data(self) -> Any:
+        """The payload of the envelope."""
+        return self.json["data"]
+
+
+@dataclass
+class Service:
+    """A running `testimonials serve`."""
+
+    process: subprocess.Popen[str]
+    environment: dict[str, str]
+    url: str
+    output: list[str] = field(default_factory=list)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: dict[str, str] | None = None,
+        timeout: float = 15,
+    ) -> Answer:
+        """Send one request; a dict is sent as JSON, bytes as they are."""
+        sent = dict(headers or {})
+        content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        if isinstance(body, dict | list):
+            sent.setdefault("Content-Type", "application/json")
+        request = urllib.request.Request(self.url + path, data=content, headers=sent, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return Answer(answer.status, dict(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, dict(error.headers), error.read())
+
+    def sign_up(self, email: str = "owner@example.com") -> dict[str, str]:
+        """Start an account over the API; give the credential headers."""
+        answer = self.call("POST", "/v1/auth/agent-init", {"email": email})
+        assert answer.status == 200, answer.body
+        return {
+            "x-service-account-id": answer.data["accountId"],
+            "x-api-key": answer.data["apiKey"],
+        }
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run an admin command on the service's instance."""
+        return run_command(arguments, self.environment)
+
+    def stop(self) -> int:
+        """Send SIGTERM and wait; give the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=20)
+
+    def kill(self) -> None:
+        """End it without warning."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def clean_environment(instance: Path, settings: dict[str, str]) -> dict[str, str]:
+    """Give an environment with these settings and no others."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TESTIMON")}
+    named = {f"TESTIMONIALS_{name.upper()}": value for name, value in settings.items()}
+    return kept | {"TESTIMONIALS_INSTANCE_PATH": str(instance)} | named
+
+
+def run_command(
+    arguments: Sequence[str], environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run `testimonials` with `arguments` to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def start_service(instance: Path, flags: Sequence[str], settings: dict[str, str]) -> Service:
+    """Start `serve` on a free port and wait until it listens."""
+    environment = clean_environment(instance, settings)
+    port = () if "port" in settings or "--port" in flags else ("--port", "0")
+    process = subprocess.Popen(
+        [*COMMAND, "serve", *port, *flags],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    service = Service(process, environment, "")
+    stderr = process.stderr
+    assert stderr is not None
+
+    def read() -> None:
+        # `kill` closes the stream under the reader.
+        with contextlib.suppress(ValueError):
+            service.output.extend(iter(stderr.readline, ""))
+
+    threading.Thread(target=read, daemon=True).start()
+
+    def find_address() -> str | None:
+        assert process.poll() is None, "".join(service.output)
+        found = re.search(r"listening on (http://\S+)", "".join(service.output))
+        return found[1] if found else None
+
+    service.url = wait_for(find_address, 30, "serve to listen")
+    return service

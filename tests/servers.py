@@ -1,0 +1,181 @@
+"""Real servers for the tests: PostgreSQL, Redis and SMTP, started on free ports of the loopback."""
+
+import contextlib
+import glob
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import Envelope, Session
+
+
+def free_port() -> int:
+    """Give a port of the loopback address that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 15.0, what: str = "it") -> Any:
+    """Poll `condition` until it gives something true; fail past `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if result := condition():
+            return result
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def find_program(name: str) -> str | None:
+    """Find a server's program, also where Debian keeps PostgreSQL's."""
+    candidates = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)
+    return shutil.which(name) or (candidates[0] if candidates else None)
+
+
+class PostgresServer:
+    """A PostgreSQL cluster of its own in a temporary folder."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="testimonials-pg-"))
+        self.port = free_port()
+        # PostgreSQL refuses to run as root.
+        self.user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        if self.user:
+            shutil.chown(self.folder, "postgres", "postgres")
+        data = self.folder / "data"
+        self._run("initdb", "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = (
+            f"-c port={self.port} -c listen_addresses=127.0.0.1 -c fsync=off "
+            f"-c max_connections=200 -c unix_socket_directories={self.folder}"
+        )
+        log = self.folder / "log"
+        self._run("pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start")
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a database."""
+        return f"postgresql://tests@127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        """End the cluster and remove its folder."""
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, name: str, *arguments: object) -> None:
+        program = find_program(name)
+        assert program is not None, f"{name} is not installed"
+        subprocess.run(
+            [*self.user, program, *map(str, arguments)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.folder,
+        )
+
+
+class RedisServer:
+    """A Redis server that keeps nothing."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        program = find_program("redis-server")
+        assert program is not None, "redis-server is not installed"
+        self.process = subprocess.Popen(
+            [program, "--port", str(self.port), "--save", "", "--appendonly", "no"],
+            stdout=subprocess.DEVNULL,
+        )
+        wait_for(self._answers, what="Redis")
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def stop(self) -> None:
+        """End the server."""
+        self.process.terminate()
+        self.process.wait()
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            return True
+        return False
+
+
+@dataclass
+class Received:
+    """One mail as the SMTP server got it."""
+
+    sender: str
+    recipients: list[str]
+    message: EmailMessage
+
+    @property
+    def text(self) -> str:
+        """Its plain text."""
+        body = self.message.get_body(("plain",))
+        assert body is not None
+        return str(body.get_content())
+
+    @property
+    def html(self) -> str:
+        """Its HTML."""
+        body = self.message.get_body(("html",))
+        assert body is not None
+        return str(body.get_content())
+
+
+@dataclass
+class MailSink:
+    """A real SMTP server that keeps what it gets; `answers` are given first, one a mail."""
+
+    received: list[Received] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    async def handle_DATA(  # noqa: N802 - the name that aiosmtpd calls
+        self, _server: object, _session: Session, envelope: Envelope
+    ) -> str:
+        """Refuse with the next prepared answer, or keep the mail."""
+        with self._lock:
+            if self.answers:
+                return self.answers.pop(0)
+            content = envelope.content
+            assert isinstance(content, bytes)
+            message = message_from_bytes(content, policy=default)
+            assert isinstance(message, EmailMessage)
+            self.received.append(
+                Received(str(envelope.mail_from), [str(to) for to in envelope.rcpt_tos], message)
+            )
+        return "250 OK"
+
+    def start(self) -> None:
+        """Listen on a free port."""
+        self._controller = Controller(self, hostname="127.0.0.1", port=free_port())
+        self._controller.start()
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._controller.stop()
+
+    @property
+    def url(self) -> str:
+        """The SMTP_URL that leads here."""
+        return f"smtp://127.0.0.1:{self._controller.port}"
+
+    def wait(self, count: int = 1) -> list[Received]:
+        """Wait until `count` mails have come."""
+        wait_for(lambda: len(self.received) >= count, what=f"{count} mail(s)")
+        return self.received
