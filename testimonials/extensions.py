@@ -38,8 +38,9 @@ def begin_write() -> None:
     writes later fails at once when another has written between. What was read before (credentials)
     is over by then; the models it gave stay usable.
     """
-    db.session.rollback()
+    # In this order: a rollback would empty the models that it still holds.
     db.session.expunge_all()
+    db.session.rollback()
     db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
 
 

@@ -23,7 +23,7 @@ from testimonials.migrations.runner import upgrade
 from testimonials.operations.expiry import sweep
 from testimonials.operations.sample import Sample, prepare_sample
 
-logger = logging.getLogger("testimonials")
+logger = logging.getLogger("testimonials.server")
 
 BACKLOG = 1024
 # The application refuses sooner and in its own words; this keeps endless bodies off the disk.

@@ -9,9 +9,8 @@ from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.links import make_claim_link
-from testimonials.auth.models import Account
 from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
-from testimonials.auth.services import is_known_email, start_account
+from testimonials.auth.services import Identity, is_known_email, start_account
 from testimonials.core.endpoint import endpoint
 from testimonials.core.envelope import answer
 from testimonials.core.identifiers import hash_secret
@@ -75,7 +74,7 @@ def agent_init(body: dict[str, Any]) -> Response:
 @auth.get("/v1/me")
 @require_credentials
 @endpoint(data=AccountSchema)
-def get_me(account: Account) -> Response:
+def get_me(account: Identity) -> Response:
     """Check the credentials and give the account they belong to."""
     return answer("OK", AccountSchema().dump(account))
 

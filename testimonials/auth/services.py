@@ -27,6 +27,14 @@ UNKNOWN_KEY_HASH = hash_secret(new_api_key())
 
 
 @dataclass(frozen=True)
+class Identity:
+    """Who calls: a plain value, so that it outlives the transaction that it was read in."""
+
+    id: str
+    email: str
+
+
+@dataclass(frozen=True)
 class NewAccess:
     """An account with what is known only at this moment: its new key and its new claim nonce."""
 
@@ -40,25 +48,21 @@ def is_live() -> ColumnElement[bool]:
     return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > clock.now())
 
 
-def check_credentials(account_id: str, api_key: str) -> Account:
-    """Give the account of a matching pair (spec, "Authentication").
+def check_credentials(account_id: str, api_key: str) -> Identity:
+    """Give whose pair this is (spec, "Authentication").
 
-    Raises `CredentialsInvalid` otherwise. An unknown account costs what a known one does: the same
-    hash, and a comparison in constant time.
+    Raises `CredentialsInvalid` when it doesn't match. An unknown account costs what a known one
+    does: the same hash, and a comparison in constant time.
     """
-    account = find_account(account_id) if is_identifier(account_id) else None
-    stored = account.key_hash if account else UNKNOWN_KEY_HASH
+    query = select(Account.id, Account.email, Account.key_hash)
+    row = None
+    if is_identifier(account_id):
+        row = db.session.execute(query.where(Account.id == account_id, is_live())).one_or_none()
+    stored = row.key_hash if row else UNKNOWN_KEY_HASH
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
-    if account is None or not is_match or not is_api_key(api_key):
+    if row is None or not is_match or not is_api_key(api_key):
         raise CredentialsInvalid
-    return account
-
-
-def find_account(account_id: str) -> Account | None:
-    """Give the live account with this id."""
-    return db.session.scalars(
-        select(Account).where(Account.id == account_id, is_live())
-    ).one_or_none()
+    return Identity(row.id, row.email)
 
 
 def is_known_email(email: str) -> bool:

@@ -45,7 +45,7 @@ def read_form_token(project: Project, token: str) -> str:
 
 def consent_sentence(project: Project) -> str:
     """Give the sentence a visitor agrees to; it is stored with the testimonial."""
-    return f"{project.name} may show my words, name and photo on its website and in print."
+    return f"{project.name} may show my words and name on its website and in print."
 
 
 def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:

@@ -58,6 +58,8 @@ def set_up_logs(level: str, log_format: str) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("testimonials").setLevel(level.upper())
+    # Where it listens and that it stopped is said at every level.
+    logging.getLogger("testimonials.server").setLevel(logging.INFO)
 
 
 def register_access_log(app: Flask) -> None:

@@ -50,6 +50,14 @@ class VersionedCache:
                 self._remove(next(iter(self._bodies)))
         return body
 
+    def peek(self, key: Hashable) -> Body | None:
+        """Give the body kept under `key`, of whatever version."""
+        with self._lock:
+            body = self._bodies.get(key)
+            if body is not None:
+                self._bodies.move_to_end(key)
+            return body
+
     def _remove(self, key: Hashable) -> None:
         if (body := self._bodies.pop(key, None)) is not None:
             self._bytes -= _size(body)

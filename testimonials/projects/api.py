@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from testimonials.auth.guards import require_credentials
-from testimonials.auth.models import Account
+from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
 from testimonials.core.envelope import answer
 from testimonials.extensions import begin_write, db
@@ -19,7 +19,7 @@ projects = Blueprint("projects", __name__)
 @projects.get("/v1/projects")
 @require_credentials
 @endpoint(data=ProjectSchema, many=True)
-def list_projects(account: Account) -> Response:
+def list_projects(account: Identity) -> Response:
     """List the account's projects, most recent first, at most 50."""
     return answer("OK", ProjectSchema(many=True).dump(services.list_projects(account.id)))
 
@@ -36,7 +36,7 @@ def list_projects(account: Account) -> Response:
         "headline": "How was your visit?",
     },
 )
-def create_project(account: Account, body: dict[str, Any]) -> Response:
+def create_project(account: Identity, body: dict[str, Any]) -> Response:
     """Create a project with its collection page and widget.
 
     The collection page is ``{app_url}/<slug>`` with ``data.publicPageConfig.slug``. The slug is
@@ -55,6 +55,6 @@ def create_project(account: Account, body: dict[str, Any]) -> Response:
 @projects.get("/v1/projects/<project_id>")
 @require_credentials
 @endpoint(data=ProjectSchema, raises=(404,))
-def get_project(account: Account, project_id: str) -> Response:
+def get_project(account: Identity, project_id: str) -> Response:
     """Read one project."""
     return answer("OK", ProjectSchema().dump(services.find_project(account.id, project_id)))

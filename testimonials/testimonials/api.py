@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from testimonials.auth.guards import require_credentials
-from testimonials.auth.models import Account
+from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
 from testimonials.core.envelope import answer
 from testimonials.extensions import begin_write, db
@@ -36,7 +36,7 @@ testimonials = Blueprint("testimonials", __name__)
         "rating": 5,
     },
 )
-def create_testimonial(account: Account, project_id: str, body: dict[str, Any]) -> Response:
+def create_testimonial(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
     """Add a testimonial, stored with source ``manual`` and status ``approved``.
 
     It shows in the widget at once, without review.
@@ -51,7 +51,7 @@ def create_testimonial(account: Account, project_id: str, body: dict[str, Any]) 
 @testimonials.delete("/v1/projects/<project_id>/testimonials/demo")
 @require_credentials
 @endpoint(data=DeletedCountSchema, raises=(404,))
-def delete_demo_testimonials(account: Account, project_id: str) -> Response:
+def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
     """Remove every demo testimonial of the project; 0 when there is none.
 
     Testimonials of any other status are untouched.
@@ -66,7 +66,7 @@ def delete_demo_testimonials(account: Account, project_id: str) -> Response:
 @testimonials.get("/v1/projects/<project_id>/testimonials")
 @require_credentials
 @endpoint(data=TestimonialListSchema, query=PageQuerySchema, raises=(400, 404))
-def list_testimonials(account: Account, project_id: str, query: dict[str, int]) -> Response:
+def list_testimonials(account: Identity, project_id: str, query: dict[str, int]) -> Response:
     """List approved and demo testimonials, newest first by ``createdAt``.
 
     Pending and rejected ones are never returned. Newly approved ones shift the offsets of older

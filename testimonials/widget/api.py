@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from testimonials.auth.guards import require_credentials
-from testimonials.auth.models import Account
+from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
 from testimonials.core.envelope import answer
 from testimonials.extensions import begin_write, db
@@ -25,7 +25,7 @@ widget = Blueprint("widget", __name__)
     raises=(404,),
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
 )
-def update_widget_config(account: Account, project_id: str, body: dict[str, Any]) -> Response:
+def update_widget_config(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
     """Change the widget's settings; only the fields sent are changed.
 
     Gives the full project.
@@ -40,6 +40,6 @@ def update_widget_config(account: Account, project_id: str, body: dict[str, Any]
 @widget.get("/v1/projects/<project_id>/embed-snippet")
 @require_credentials
 @endpoint(data=EmbedSnippetSchema, raises=(404,))
-def get_embed_snippet(account: Account, project_id: str) -> Response:
+def get_embed_snippet(account: Identity, project_id: str) -> Response:
     """Give the HTML to place in a website: the script once, the container where it should show."""
     return answer("OK", services.build_snippet(find_project(account.id, project_id)))

@@ -5,7 +5,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, current_app, request
 
 from testimonials import __version__
 from testimonials.core.envelope import dump_json
@@ -15,18 +15,19 @@ from testimonials.widget.services import describe_feed, find_feed_version, find_
 feed = Blueprint("feed", __name__)
 
 SCRIPT_FILE = Path(__file__).parent.parent / "static" / "widget" / "v1.js"
-CACHE_BYTES = 64 * 1024 * 1024
+EXTENSION = "testimonials_feed"
 
-_bodies = VersionedCache(CACHE_BYTES)
+# A changed approval shows at the next load; an unchanged one costs a 304.
+FEED_CACHING = "public, no-cache"
+SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
+
+Headers = list[tuple[str, str]]
 
 
 @feed.get("/widget/v1.js")
 def get_script() -> Response:
     """Serve the widget's script; the path is frozen, its contract stays."""
-    script = _read_script()
-    response = _answer(script, f'"{script.version:x}"', "text/javascript; charset=utf-8")
-    response.headers["Cache-Control"] = "public, max-age=3600, stale-while-revalidate=86400"
-    return response
+    return _answer(_read_script(), "text/javascript; charset=utf-8", SCRIPT_CACHING)
 
 
 @feed.get("/widget/<project_id>/feed")
@@ -34,32 +35,55 @@ def get_feed(project_id: str) -> Response:
     """Serve the settings and a page of testimonials; ``?after=`` takes the cursor of the next."""
     after = request.args.get("after")
     version = find_feed_version(project_id)
-    etag = f'"{__version__}-{version:x}"'
-    body = _bodies.get(
+    bodies: VersionedCache = current_app.extensions[EXTENSION]
+    body = bodies.get(
         (project_id, after),
         version,
         lambda: dump_json(describe_feed(find_shown_project(project_id), after)),
     )
-    response = _answer(body, etag, "application/json")
-    # A changed approval shows at the next load; an unchanged one costs a 304.
-    response.headers["Cache-Control"] = "public, no-cache"
-    return response
+    return _answer(body, "application/json", FEED_CACHING)
 
 
-def _answer(body: Body, etag: str, content_type: str) -> Response:
-    """Answer compressed where the client can, or with 304 where it has the same already."""
-    response = Response(content_type=content_type)
-    response.headers["ETag"] = f"W/{etag}"
-    response.headers["Vary"] = "Accept-Encoding"
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    if request.if_none_match.contains_weak(etag.strip('"')):
-        response.status_code = 304
-    elif request.accept_encodings["gzip"] > 0:
-        response.headers["Content-Encoding"] = "gzip"
-        response.data = body.gzipped
-    else:
-        response.data = body.plain
+def choose_answer(
+    body: Body, content_type: str, caching: str, if_none_match: str, accept_encoding: str
+) -> tuple[str, Headers, bytes]:
+    """Give status, headers and bytes: compressed where the client can, 304 where it has them.
+
+    `if_none_match` and `accept_encoding` are the request's headers, empty when not sent.
+    """
+    etag = f'W/"{__version__}-{body.version:x}"'
+    headers = [
+        ("ETag", etag),
+        ("Cache-Control", caching),
+        ("Vary", "Accept-Encoding"),
+        ("Access-Control-Allow-Origin", "*"),
+        ("Cross-Origin-Resource-Policy", "cross-origin"),
+        ("X-Content-Type-Options", "nosniff"),
+    ]
+    # The tag is ours and holds no comma, so looking for it is as good as parsing the list.
+    if etag[2:] in if_none_match or if_none_match.strip() == "*":
+        return "304 NOT MODIFIED", headers, b""
+    headers.append(("Content-Type", content_type))
+    content = body.plain
+    if "gzip" in accept_encoding and "gzip;q=0" not in accept_encoding.replace(" ", ""):
+        headers.append(("Content-Encoding", "gzip"))
+        content = body.gzipped
+    headers.append(("Content-Length", str(len(content))))
+    return "200 OK", headers, content
+
+
+def _answer(body: Body, content_type: str, caching: str) -> Response:
+    status, headers, content = choose_answer(
+        body,
+        content_type,
+        caching,
+        request.headers.get("If-None-Match", ""),
+        request.headers.get("Accept-Encoding", ""),
+    )
+    response = Response(content, status=status)
+    if status.startswith("304"):
+        del response.headers["Content-Type"]
+    response.headers.update(headers)
     return response
 
 

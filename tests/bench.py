@@ -1,0 +1,130 @@
+"""`scripts/bench`: how fast the hot paths are, as ratios to a floor measured in the same run.
+
+The floor is a bare WSGI function of 1 kB on the same server, on the same core. Rounds are
+interleaved, so that a machine that slows down for a while slows everything alike; the figures are
+medians. Nothing here passes or fails.
+"""
+
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.process import Service, start_service
+from tests.servers import free_port, wait_for
+
+CONNECTIONS = 16
+SECONDS = 3
+ROUNDS = 3
+ITEMS = 50
+TEXT = (
+    "We switched on a Tuesday and by Friday every one of us had stopped asking where things are. "
+)
+
+FLOOR = """
+import os, sys
+from waitress import serve
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+BODY = b"x" * 1024
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1024")])
+    return [BODY]
+serve(app, host="127.0.0.1", port=int(sys.argv[1]), threads=4, asyncore_use_poll=True)
+"""
+
+
+@dataclass
+class Case:
+    """One address to load, with headers and, for a write, a body."""
+
+    name: str
+    url: str
+    headers: dict[str, str]
+    body: dict[str, object] | None = None
+
+
+def main() -> None:
+    """Load each case in turn, some rounds of it, and print the medians and their ratios."""
+    if shutil.which("wrk") is None:
+        sys.exit("scripts/bench needs wrk: apt-get install wrk")
+    folder = Path(tempfile.mkdtemp(prefix="testimonials-bench-"))
+    port = free_port()
+    floor = subprocess.Popen([sys.executable, "-c", FLOOR, str(port)])
+    service = start_service(folder, (), {"log_level": "warning"})
+    try:
+        cases = [Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {})]
+        cases += prepare(service)
+        wait_for(lambda: measure(cases[0], 1, folder) > 0, what="the floor")
+        rates: dict[str, list[float]] = {case.name: [] for case in cases}
+        for _ in range(ROUNDS):
+            for case in cases:
+                rates[case.name].append(measure(case, SECONDS, folder))
+        report(rates)
+    finally:
+        floor.kill()
+        service.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare(service: Service) -> list[Case]:
+    """Fill a project with approved testimonials; give the cases to load."""
+    headers = service.sign_up()
+    project = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers).data[
+        "_id"
+    ]
+    path = f"/v1/projects/{project}"
+    service.call("PATCH", f"{path}/widget-config", {"initialCount": 50}, headers)
+    values = {"authorName": "Maya Kowalski", "authorRole": "Owner", "text": TEXT * 3, "rating": 5}
+    for _ in range(ITEMS):
+        service.call("POST", f"{path}/testimonials", values, headers)
+    second = service.call("POST", "/v1/projects", {}, headers).data["_id"]
+    feed = f"/widget/{project}/feed"
+    etag = service.call("GET", feed).headers["ETag"]
+    return [
+        Case("widget data, plain", service.url + feed, {}),
+        Case("widget data, gzip", service.url + feed, {"Accept-Encoding": "gzip"}),
+        Case("widget data, 304", service.url + feed, {"If-None-Match": etag}),
+        Case("API list, limit 50", f"{service.url}{path}/testimonials", headers),
+        Case(
+            "POST testimonial, durable",
+            f"{service.url}/v1/projects/{second}/testimonials",
+            headers | {"Content-Type": "application/json"},
+            dict(values),
+        ),
+    ]
+
+
+def measure(case: Case, seconds: int, folder: Path) -> float:
+    """Load one case for `seconds`; give the requests a second that were answered without error."""
+    script = folder / "case.lua"
+    lines = [f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in case.headers.items()]
+    if case.body is not None:
+        lines += ['wrk.method = "POST"', f"wrk.body = {json.dumps(json.dumps(case.body))}"]
+    script.write_text("\n".join(lines))
+    result = subprocess.run(
+        ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(script), case.url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if "Non-2xx" in result.stdout and "304" not in case.name:
+        sys.exit(f"{case.name}: errors\n{result.stdout}")
+    found = re.search(r"Requests/sec:\s+([0-9.]+)", result.stdout)
+    return float(found[1]) if found else 0.0
+
+
+def report(rates: dict[str, list[float]]) -> None:
+    """Print each case's median and its ratio to the first one."""
+    medians = {name: statistics.median(values) for name, values in rates.items()}
+    floor = next(iter(medians.values()))
+    for name, rate in medians.items():
+        print(f"{name:32} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
+
+
+if __name__ == "__main__":
+    main()
