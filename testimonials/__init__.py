@@ -16,7 +16,6 @@ from testimonials.core.web import register_web
 from testimonials.extensions import init_extensions
 from testimonials.projects.slugs import reserved_slugs
 from testimonials.routes import register_routes
-from testimonials.widget.fast_feed import init_feed
 
 # Past this a form on a page is refused; /v1 has its own, smaller limit.
 MAX_FORM_BYTES = 256 * 1024
@@ -47,6 +46,5 @@ def create_app(settings: Settings | None = None) -> Flask:
     register_error_handlers(app)
     register_routes(app)
     register_commands(app)
-    init_feed(app)
     app.config["RESERVED_SLUGS"] = reserved_slugs(app)
     return app

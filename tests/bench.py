@@ -27,7 +27,8 @@ TEXT = (
 )
 
 FLOOR = """
-import os, sys
+import logging, os, sys
+logging.getLogger("waitress.queue").setLevel(logging.ERROR)
 from waitress import serve
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 BODY = b"x" * 1024

@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class Answer:
     """What the service answered."""
 
     status: int
-    headers: dict[str, str]
+    headers: Message
     body: bytes
 
     @property
@@ -64,10 +65,10 @@ class Service:
         request = urllib.request.Request(self.url + path, data=content, headers=sent, method=method)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return Answer(answer.status, dict(answer.headers), answer.read())
+                return Answer(answer.status, answer.headers, answer.read())
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, dict(error.headers), error.read())
+                return Answer(error.code, error.headers, error.read())
 
     def sign_up(self, email: str = "owner@example.com") -> dict[str, str]:
         """Start an account over the API; give the credential headers."""

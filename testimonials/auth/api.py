@@ -20,6 +20,8 @@ from testimonials.testimonials.summaries import summarize_projects
 
 auth = Blueprint("auth", __name__)
 
+_ACCOUNT = AccountSchema()
+
 ACCOUNT_EXISTS = {
     "claimRequired": False,
     "accountExists": True,
@@ -76,7 +78,7 @@ def agent_init(body: dict[str, Any]) -> Response:
 @endpoint(data=AccountSchema)
 def get_me(account: Identity) -> Response:
     """Check the credentials and give the account they belong to."""
-    return answer("OK", AccountSchema().dump(account))
+    return answer("OK", _ACCOUNT.dump(account))
 
 
 def _plain_number(days: float) -> float | int:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from flask import current_app
-from sqlalchemy import ColumnElement, delete, or_, select
+from sqlalchemy import ColumnElement, bindparam, delete, or_, select
 from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.database import Timestamp
 from testimonials.core.errors import CredentialsInvalid, NotFound
 from testimonials.core.identifiers import (
     hash_secret,
@@ -43,9 +44,23 @@ class NewAccess:
     claim_nonce: str
 
 
+def _now() -> datetime:
+    # Looked up with each use, so that a statement built once still asks the clock of the moment.
+    return clock.now()
+
+
 def is_live() -> ColumnElement[bool]:
     """Give the condition under which an account counts: claimed, or within its days."""
-    return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > clock.now())
+    return or_(
+        Account.claimed_at.is_not(None),
+        Account.claim_expires_at > bindparam("now", callable_=_now, type_=Timestamp),
+    )
+
+
+# Built once: it is asked with every call of the API.
+_FIND_CREDENTIALS = select(Account.id, Account.email, Account.key_hash).where(
+    Account.id == bindparam("account_id"), is_live()
+)
 
 
 def check_credentials(account_id: str, api_key: str) -> Identity:
@@ -54,10 +69,9 @@ def check_credentials(account_id: str, api_key: str) -> Identity:
     Raises `CredentialsInvalid` when it doesn't match. An unknown account costs what a known one
     does: the same hash, and a comparison in constant time.
     """
-    query = select(Account.id, Account.email, Account.key_hash)
     row = None
     if is_identifier(account_id):
-        row = db.session.execute(query.where(Account.id == account_id, is_live())).one_or_none()
+        row = db.session.execute(_FIND_CREDENTIALS, {"account_id": account_id}).one_or_none()
     stored = row.key_hash if row else UNKNOWN_KEY_HASH
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
     if row is None or not is_match or not is_api_key(api_key):

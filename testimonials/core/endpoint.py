@@ -53,13 +53,17 @@ def endpoint(
     Raises `BodyInvalid` and `ValidationFailed` (both 400).
     """
 
+    # Made once: making a schema takes longer than checking a body with it.
+    body_schema = body() if body else None
+    query_schema = query() if query else None
+
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(**arguments: Any) -> ResponseReturnValue:
-            if body is not None:
-                arguments["body"] = load(body(), read_json_object())
-            if query is not None:
-                arguments["query"] = load(query(), request.args.to_dict())
+            if body_schema is not None:
+                arguments["body"] = load(body_schema, read_json_object())
+            if query_schema is not None:
+                arguments["query"] = load(query_schema, request.args.to_dict())
             return view(**arguments)
 
         operation = Operation(data, many, body, query, raises, is_public, example)

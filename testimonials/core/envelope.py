@@ -10,8 +10,18 @@ def dump_json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
+def wrap(message: str, data: object) -> bytes:
+    """Write the envelope around `data`."""
+    return dump_json({"message": message, "data": data})
+
+
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
     """Answer 200 with ``{message, data}``; a secret one is not to be kept by any cache."""
-    response = Response(dump_json({"message": message, "data": data}), mimetype="application/json")
+    return answer_bytes(wrap(message, data), is_secret=is_secret)
+
+
+def answer_bytes(envelope: bytes, *, is_secret: bool = False) -> Response:
+    """Answer 200 with an envelope that is written already."""
+    response = Response(envelope, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store" if is_secret else "private, no-cache"
     return response

@@ -58,6 +58,8 @@ def set_up_logs(level: str, log_format: str) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("testimonials").setLevel(level.upper())
+    # A line for each request that had to wait for a thread would make a rush worse.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     # Where it listens and that it stopped is said at every level.
     logging.getLogger("testimonials.server").setLevel(logging.INFO)
 

@@ -15,13 +15,16 @@ from testimonials.testimonials.services import seed_demos
 
 projects = Blueprint("projects", __name__)
 
+_PROJECT = ProjectSchema()
+_PROJECTS = ProjectSchema(many=True)
+
 
 @projects.get("/v1/projects")
 @require_credentials
 @endpoint(data=ProjectSchema, many=True)
 def list_projects(account: Identity) -> Response:
     """List the account's projects, most recent first, at most 50."""
-    return answer("OK", ProjectSchema(many=True).dump(services.list_projects(account.id)))
+    return answer("OK", _PROJECTS.dump(services.list_projects(account.id)))
 
 
 @projects.post("/v1/projects")
@@ -49,7 +52,7 @@ def create_project(account: Identity, body: dict[str, Any]) -> Response:
     if is_first and not body.get("skipDemoTestimonials", False):
         seed_demos(project)
     db.session.commit()
-    return answer("Project created", ProjectSchema().dump(project))
+    return answer("Project created", _PROJECT.dump(project))
 
 
 @projects.get("/v1/projects/<project_id>")
@@ -57,4 +60,4 @@ def create_project(account: Identity, body: dict[str, Any]) -> Response:
 @endpoint(data=ProjectSchema, raises=(404,))
 def get_project(account: Identity, project_id: str) -> Response:
     """Read one project."""
-    return answer("OK", ProjectSchema().dump(services.find_project(account.id, project_id)))
+    return answer("OK", _PROJECT.dump(services.find_project(account.id, project_id)))

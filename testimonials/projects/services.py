@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
@@ -85,6 +85,23 @@ def find_project(account_id: str, project_id: str, *, for_update: bool = False) 
     if project is None:
         raise NotFound
     return project
+
+
+_FIND_VERSION = select(Project.feed_version).where(
+    Project.id == bindparam("project_id"), Project.account_id == bindparam("account_id")
+)
+
+
+def find_version(account_id: str, project_id: str) -> int:
+    """Give the version of what is shown of the account's project; raise `NotFound`.
+
+    It reads no more than that: it is asked with each request that is answered from memory.
+    """
+    values = {"project_id": project_id, "account_id": account_id}
+    version = db.session.scalar(_FIND_VERSION, values) if is_identifier(project_id) else None
+    if version is None:
+        raise NotFound
+    return int(version)
 
 
 def find_public_project(*, slug: str) -> Project:

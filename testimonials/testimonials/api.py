@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Flask, Response, current_app
 
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
-from testimonials.core.envelope import answer
+from testimonials.core.envelope import answer, answer_bytes, wrap
+from testimonials.core.versioned_cache import VersionedCache
 from testimonials.extensions import begin_write, db
-from testimonials.projects.services import find_project
+from testimonials.projects.services import find_project, find_version
 from testimonials.testimonials import services
 from testimonials.testimonials.schemas import (
     MAX_LIMIT,
@@ -21,6 +22,12 @@ from testimonials.testimonials.schemas import (
 )
 
 testimonials = Blueprint("testimonials", __name__)
+
+_TESTIMONIAL_LIST = TestimonialListSchema()
+_TESTIMONIAL = TestimonialSchema()
+
+PAGES = "testimonials_pages"
+CACHE_BYTES = 32 * 1024 * 1024
 
 
 @testimonials.post("/v1/projects/<project_id>/testimonials")
@@ -45,7 +52,7 @@ def create_testimonial(account: Identity, project_id: str, body: dict[str, Any])
     project = find_project(account.id, project_id, for_update=True)
     testimonial = services.add_approved_testimonial(project, body)
     db.session.commit()
-    return answer("Testimonial created", TestimonialSchema().dump(testimonial))
+    return answer("Testimonial created", _TESTIMONIAL.dump(testimonial))
 
 
 @testimonials.delete("/v1/projects/<project_id>/testimonials/demo")
@@ -72,8 +79,21 @@ def list_testimonials(account: Identity, project_id: str, query: dict[str, int])
     Pending and rejected ones are never returned. Newly approved ones shift the offsets of older
     items.
     """
-    project = find_project(account.id, project_id)
     limit, offset = min(query["limit"], MAX_LIMIT), query["offset"]
-    items = services.list_visible(project.id, limit, offset)
+    version = find_version(account.id, project_id)
+    pages: VersionedCache = current_app.extensions[PAGES]
+    body = pages.get(
+        (project_id, limit, offset), version, lambda: _write_page(project_id, limit, offset)
+    )
+    return answer_bytes(body.plain)
+
+
+def init_pages(app: Flask) -> None:
+    """Give `app` its cache of pages of the list."""
+    app.extensions[PAGES] = VersionedCache(CACHE_BYTES)
+
+
+def _write_page(project_id: str, limit: int, offset: int) -> bytes:
+    items = services.list_visible(project_id, limit, offset)
     page = {"items": items, "limit": limit, "offset": offset}
-    return answer("OK", TestimonialListSchema().dump(page))
+    return wrap("OK", _TESTIMONIAL_LIST.dump(page))

@@ -47,8 +47,8 @@ DEMOS = (
         "Henrik Sandberg",
         "Founder",
         "Fjordlys Design",
-        "We compared four options in a spreadsheet with far too many columns. {name} wasn’t the "
-        "cheapest. It was the only one that we were still glad about after three months.",
+        "We compared four options in a spreadsheet with far too many columns. In the end {name} "
+        "wasn’t the cheapest. It was the only one we were still glad about after three months.",
         4.5,
     ),
     Demo(

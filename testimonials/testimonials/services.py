@@ -57,7 +57,7 @@ def seed_demos(project: Project) -> None:
                 author_name=demo.author_name,
                 author_role=demo.author_role,
                 author_company=demo.author_company or None,
-                text=_capitalize(demo.text.replace("{name}", name)),
+                text=demo.text.replace("{name}", name),
                 rating=demo.rating,
                 submitted_at=time,
                 created_at=time,
@@ -120,7 +120,3 @@ def next_time(project: Project) -> datetime:
         time = max(time, project.last_testimonial_at + clock.MILLISECOND)
     project.last_testimonial_at = time
     return time
-
-
-def _capitalize(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -16,6 +16,8 @@ from testimonials.widget.schemas import EmbedSnippetSchema
 
 widget = Blueprint("widget", __name__)
 
+_PROJECT = ProjectSchema()
+
 
 @widget.patch("/v1/projects/<project_id>/widget-config")
 @require_credentials
@@ -34,7 +36,7 @@ def update_widget_config(account: Identity, project_id: str, body: dict[str, Any
     project = find_project(account.id, project_id, for_update=True)
     services.update_widget_config(project, body)
     db.session.commit()
-    return answer("Widget configuration updated", ProjectSchema().dump(project))
+    return answer("Widget configuration updated", _PROJECT.dump(project))
 
 
 @widget.get("/v1/projects/<project_id>/embed-snippet")
