@@ -40,7 +40,7 @@ ACCOUNT_EXISTS = {
     example={"email": "owner@example.com"},
 )
 def agent_init(body: dict[str, Any]) -> Response:
-    """Sign up or recognise an account by e-mail address.
+    """Sign up by e-mail.
 
     For a new or unclaimed address, ``data`` holds ``accountId``, ``apiKey`` (shown only here),
     ``claimRequired: true`` and ``expiresInDays``: the owner must click the magic link in the mail
@@ -77,7 +77,10 @@ def agent_init(body: dict[str, Any]) -> Response:
 @require_credentials
 @endpoint(data=AccountSchema)
 def get_me(account: Identity) -> Response:
-    """Check the credentials and give the account they belong to."""
+    """Check the credentials.
+
+    Gives the account they belong to.
+    """
     return answer("OK", _ACCOUNT.dump(account))
 
 

@@ -23,7 +23,10 @@ _PROJECTS = ProjectSchema(many=True)
 @require_credentials
 @endpoint(data=ProjectSchema, many=True)
 def list_projects(account: Identity) -> Response:
-    """List the account's projects, most recent first, at most 50."""
+    """List projects.
+
+    The account's own, most recent first, at most 50.
+    """
     return answer("OK", _PROJECTS.dump(services.list_projects(account.id)))
 
 
@@ -40,7 +43,9 @@ def list_projects(account: Identity) -> Response:
     },
 )
 def create_project(account: Identity, body: dict[str, Any]) -> Response:
-    """Create a project with its collection page and widget.
+    """Create a project.
+
+    It comes with a collection page and a widget.
 
     The collection page is ``{app_url}/<slug>`` with ``data.publicPageConfig.slug``. The slug is
     normalized to lower case with dashes, derived from ``businessName`` when left out, and random
@@ -59,5 +64,5 @@ def create_project(account: Identity, body: dict[str, Any]) -> Response:
 @require_credentials
 @endpoint(data=ProjectSchema, raises=(404,))
 def get_project(account: Identity, project_id: str) -> Response:
-    """Read one project."""
+    """Read a project."""
     return answer("OK", _PROJECT.dump(services.find_project(account.id, project_id)))

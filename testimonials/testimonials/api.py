@@ -44,9 +44,9 @@ CACHE_BYTES = 32 * 1024 * 1024
     },
 )
 def create_testimonial(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
-    """Add a testimonial, stored with source ``manual`` and status ``approved``.
+    """Add a testimonial.
 
-    It shows in the widget at once, without review.
+    It is stored with source ``manual`` and status ``approved`` and shows in the widget at once, without review.
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
@@ -59,9 +59,9 @@ def create_testimonial(account: Identity, project_id: str, body: dict[str, Any])
 @require_credentials
 @endpoint(data=DeletedCountSchema, raises=(404,))
 def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
-    """Remove every demo testimonial of the project; 0 when there is none.
+    """Remove the demo testimonials.
 
-    Testimonials of any other status are untouched.
+    Every one of the project; ``deletedCount`` is 0 when there is none. Testimonials of any other status are untouched.
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
@@ -74,9 +74,9 @@ def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
 @require_credentials
 @endpoint(data=TestimonialListSchema, query=PageQuerySchema, raises=(400, 404))
 def list_testimonials(account: Identity, project_id: str, query: dict[str, int]) -> Response:
-    """List approved and demo testimonials, newest first by ``createdAt``.
+    """List testimonials.
 
-    Pending and rejected ones are never returned. Newly approved ones shift the offsets of older
+    Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never returned. Newly approved ones shift the offsets of older
     items.
     """
     limit, offset = min(query["limit"], MAX_LIMIT), query["offset"]

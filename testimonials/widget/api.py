@@ -28,9 +28,9 @@ _PROJECT = ProjectSchema()
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
 )
 def update_widget_config(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
-    """Change the widget's settings; only the fields sent are changed.
+    """Change the widget.
 
-    Gives the full project.
+    Only the fields sent are changed. Gives the full project.
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
@@ -43,5 +43,8 @@ def update_widget_config(account: Identity, project_id: str, body: dict[str, Any
 @require_credentials
 @endpoint(data=EmbedSnippetSchema, raises=(404,))
 def get_embed_snippet(account: Identity, project_id: str) -> Response:
-    """Give the HTML to place in a website: the script once, the container where it should show."""
+    """Get the embed snippet.
+
+    Place ``container`` where the testimonials should show, and ``script`` once on the page.
+    """
     return answer("OK", services.build_snippet(find_project(account.id, project_id)))

@@ -32,6 +32,8 @@ def show_wall(project_id: str) -> ResponseReturnValue:
             "headline": project.page_config["headline"],
             "page_url": f"{current_app.config['APP_URL']}/{project.slug}",
         },
+        # The page takes the widget's own theme, so that its cards stand on their own ground.
+        page_theme=project.widget_config["theme"],
         # Built by this program from its own settings and an id, never from what people typed.
         snippet={
             "script": Markup(snippet["script"]),  # noqa: S704
