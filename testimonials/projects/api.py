@@ -45,8 +45,6 @@ def list_projects(account: Identity) -> Response:
 def create_project(account: Identity, body: dict[str, Any]) -> Response:
     """Create a project.
 
-    It comes with a collection page and a widget.
-
     The collection page is ``{app_url}/<slug>`` with ``data.publicPageConfig.slug``. The slug is
     normalized to lower case with dashes, derived from ``businessName`` when left out, and random
     when both are missing. The account's very first project starts with six demo testimonials

@@ -46,7 +46,8 @@ CACHE_BYTES = 32 * 1024 * 1024
 def create_testimonial(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
     """Add a testimonial.
 
-    It is stored with source ``manual`` and status ``approved`` and shows in the widget at once, without review.
+    It is stored with source ``manual`` and status ``approved`` and shows in the widget at once,
+    without review.
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
@@ -76,8 +77,8 @@ def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
 def list_testimonials(account: Identity, project_id: str, query: dict[str, int]) -> Response:
     """List testimonials.
 
-    Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never returned. Newly approved ones shift the offsets of older
-    items.
+    Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never
+    returned. Newly approved ones shift the offsets of older items.
     """
     limit, offset = min(query["limit"], MAX_LIMIT), query["offset"]
     version = find_version(account.id, project_id)
