@@ -62,7 +62,8 @@ def create_testimonial(account: Identity, project_id: str, body: dict[str, Any])
 def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
     """Remove the demo testimonials.
 
-    Every one of the project; ``deletedCount`` is 0 when there is none. Testimonials of any other status are untouched.
+    Every one of the project; ``deletedCount`` is 0 when there is none. Testimonials of any other
+    status are untouched.
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
