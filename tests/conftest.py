@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,12 @@ class Caller:
 MakeCaller = Callable[..., Caller]
 
 
+@cache
+def _password_hash() -> str:
+    # Slow on purpose, and the same for everybody in the cast.
+    return hash_password(PASSWORD)
+
+
 @pytest.fixture
 def make_caller(app: Flask) -> MakeCaller:
     """Make accounts, claimed or not, past the rate limits."""
@@ -207,7 +214,7 @@ def make_caller(app: Flask) -> MakeCaller:
             access = start_account(email)
             assert access is not None
             if is_claimed:
-                claim_account(access.account, hash_password(PASSWORD))
+                claim_account(access.account, _password_hash())
             db.session.commit()
             return Caller((on or app).test_client(), access.account.id, email, access.api_key)
 
