@@ -69,6 +69,7 @@ def test_every_operation_can_be_called_by_name(document: Document) -> None:
     for operation in operations:
         assert operation["summary"], operation
         assert "\n" not in operation["summary"]
+        assert "``" not in operation["summary"] + operation["description"]
     for path, methods in document["paths"].items():
         for operation in methods.values():
             in_path = {item["name"] for item in operation["parameters"] if item["in"] == "path"}
@@ -99,6 +100,18 @@ def test_every_field_of_a_body_is_described(document: Document) -> None:
         assert schema["additionalProperties"] is False
         assert [field for field, rule in schema["properties"].items() if "type" not in rule] == []
         jsonschema_rs.Draft202012Validator(schema).validate(body["example"])
+
+
+def test_answers_may_grow_and_bodies_may_not(document: Document) -> None:
+    schemas = document["components"]["schemas"]
+    closed = {name for name, schema in schemas.items() if "additionalProperties" in schema}
+    assert closed == {"AgentInit", "ProjectCreate", "WidgetConfigUpdate", "TestimonialCreate"}
+
+
+@pytest.mark.parametrize("name", ["Project", "PublicPageConfig", "WidgetConfig", "CollectFields"])
+def test_project_has_all_its_fields(document: Document, name: str) -> None:
+    schema = document["components"]["schemas"][name]
+    assert set(schema["required"]) == set(schema["properties"])
 
 
 def test_answers_of_a_whole_journey_are_as_documented(
