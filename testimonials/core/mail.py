@@ -26,9 +26,11 @@ class DeliveryFailed(Exception):
 
 
 class Transport(Protocol):
-    """Carries one mail, or raises `DeliveryFailed`; gives the state it reached."""
+    """Carries mail to where it is read."""
 
-    def send(self, mail: OutboxMail) -> MailState: ...
+    def send(self, mail: OutboxMail) -> MailState:
+        """Send one mail; give the state it reached, or raise `DeliveryFailed`."""
+        ...
 
 
 def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
