@@ -38,9 +38,16 @@ def begin_write() -> None:
     writes later fails at once when another has written between. What was read before (credentials)
     is over by then; the models it gave stay usable.
     """
-    db.session.rollback()
-    db.session.expunge_all()
+    end_read()
     db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+
+
+def end_read() -> None:
+    """End a reading transaction and give its connection back; the models it gave stay usable.
+
+    A rollback would mark them as out of date, and they could not be read again on their own.
+    """
+    db.session.close()
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.services import check_credentials
 from testimonials.core.endpoint import View
-from testimonials.extensions import db
+from testimonials.extensions import end_read
 
 ACCOUNT_HEADER = "x-service-account-id"
 KEY_HEADER = "x-api-key"
@@ -25,7 +25,7 @@ def require_credentials(view: View) -> View:
         account = check_credentials(
             request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")
         )
-        db.session.rollback()
+        end_read()
         return view(account=account, **arguments)
 
     return wrapper
