@@ -54,9 +54,9 @@ def count_projects(caller: Caller) -> int:
         pytest.param(b'{"slug": ' + b"[" * 30000 + b"]" * 30000 + b"}", id="nested deeply"),
     ],
 )
-def test_what_is_no_json_object_is_400(owner: Caller, body: bytes) -> None:
-    error_of(send(owner, body), 400, "INVALID_BODY")
-    assert count_projects(owner) == 0
+def test_what_is_no_json_object_is_400(agent: Caller, body: bytes) -> None:
+    error_of(send(agent, body), 400, "INVALID_BODY")
+    assert count_projects(agent) == 0
 
 
 @pytest.mark.parametrize(
@@ -64,62 +64,62 @@ def test_what_is_no_json_object_is_400(owner: Caller, body: bytes) -> None:
     [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "json"],
 )
 def test_another_content_type_is_400_and_names_the_right_one(
-    owner: Caller, content_type: str | None
+    agent: Caller, content_type: str | None
 ) -> None:
-    error = error_of(send(owner, b"{}", content_type), 400, "INVALID_BODY")
+    error = error_of(send(agent, b"{}", content_type), 400, "INVALID_BODY")
     assert "Content-Type: application/json" in error["message"]
-    assert count_projects(owner) == 0
+    assert count_projects(agent) == 0
 
 
 @pytest.mark.parametrize(
     "content_type",
     ["application/json; charset=utf-8", "APPLICATION/JSON", "application/merge-patch+json"],
 )
-def test_json_by_another_spelling_is_taken(owner: Caller, content_type: str) -> None:
-    data_of(send(owner, b'{"slug": "spelt"}', content_type))
+def test_json_by_another_spelling_is_taken(agent: Caller, content_type: str) -> None:
+    data_of(send(agent, b'{"slug": "spelt"}', content_type))
 
 
-def test_escapes_of_a_whole_character_are_taken(owner: Caller) -> None:
-    created = data_of(send(owner, rb'{"headline": "\ud83d\ude00 \u00e9"}'))
+def test_escapes_of_a_whole_character_are_taken(agent: Caller) -> None:
+    created = data_of(send(agent, rb'{"headline": "\ud83d\ude00 \u00e9"}'))
     assert created["publicPageConfig"]["headline"] == "😀 é"
 
 
-def test_64_kib_are_taken(owner: Caller) -> None:
+def test_64_kib_are_taken(agent: Caller) -> None:
     body = b'{"slug": "full"}'
-    data_of(send(owner, body + b" " * (LIMIT - len(body))))
+    data_of(send(agent, body + b" " * (LIMIT - len(body))))
 
 
-def test_one_byte_more_is_413_as_json(owner: Caller) -> None:
+def test_one_byte_more_is_413_as_json(agent: Caller) -> None:
     body = b'{"slug": "full"}'
-    error = error_of(send(owner, body + b" " * (LIMIT + 1 - len(body))), 413, "BODY_TOO_LARGE")
+    error = error_of(send(agent, body + b" " * (LIMIT + 1 - len(body))), 413, "BODY_TOO_LARGE")
     assert "64 KiB" in error["message"]
-    assert count_projects(owner) == 0
+    assert count_projects(agent) == 0
 
 
-def test_a_much_larger_body_is_413_as_json(owner: Caller) -> None:
-    error_of(send(owner, b" " * (1024 * 1024)), 413, "BODY_TOO_LARGE")
+def test_a_much_larger_body_is_413_as_json(agent: Caller) -> None:
+    error_of(send(agent, b" " * (1024 * 1024)), 413, "BODY_TOO_LARGE")
 
 
-def test_the_limit_holds_on_agent_init_too(owner: Caller) -> None:
-    answer = owner.client.post(
+def test_the_limit_holds_on_agent_init_too(agent: Caller) -> None:
+    answer = agent.client.post(
         "/v1/auth/agent-init", data=b" " * (LIMIT + 1), content_type="application/json"
     )
     error_of(answer, 413, "BODY_TOO_LARGE")
 
 
 @pytest.mark.parametrize("name", ["business_name", "Slug", "", "_schema", "naïve\u0000", "x" * 3000])
-def test_unknown_fields_are_400_and_named_with_the_known_ones(owner: Caller, name: str) -> None:
+def test_unknown_fields_are_400_and_named_with_the_known_ones(agent: Caller, name: str) -> None:
     error = error_of(
-        owner.post("/v1/projects", {"slug": "a", name: 1}), 400, "VALIDATION_FAILED", name
+        agent.post("/v1/projects", {"slug": "a", name: 1}), 400, "VALIDATION_FAILED", name
     )
     assert name in error["message"]
     assert "businessName, slug, website" in error["errors"][name][0]
-    assert count_projects(owner) == 0
+    assert count_projects(agent) == 0
 
 
-def test_all_broken_rules_are_named_at_once(owner: Caller) -> None:
+def test_all_broken_rules_are_named_at_once(agent: Caller) -> None:
     error_of(
-        owner.post("/v1/projects", {"slug": 5, "website": None, "colour": "red", "headline": "ok"}),
+        agent.post("/v1/projects", {"slug": 5, "website": None, "colour": "red", "headline": "ok"}),
         400,
         "VALIDATION_FAILED",
         "slug",
@@ -128,13 +128,13 @@ def test_all_broken_rules_are_named_at_once(owner: Caller) -> None:
     )
 
 
-def test_bodies_of_requests_that_take_none_are_passed_over(owner: Caller) -> None:
-    data_of(owner.get("/v1/projects", data=b"{", content_type="application/json"))
+def test_bodies_of_requests_that_take_none_are_passed_over(agent: Caller) -> None:
+    data_of(agent.get("/v1/projects", data=b"{", content_type="application/json"))
 
 
-def test_markup_comes_back_as_it_was_sent(owner: Caller) -> None:
+def test_markup_comes_back_as_it_was_sent(agent: Caller) -> None:
     text = "<script>alert('x')</script> & \"more\" \u2028 \\"
-    created = data_of(send(owner, json.dumps({"description": text}).encode()))
+    created = data_of(send(agent, json.dumps({"description": text}).encode()))
     assert created["publicPageConfig"]["description"] == text
-    read = data_of(owner.get(f"/v1/projects/{created['_id']}"))
+    read = data_of(agent.get(f"/v1/projects/{created['_id']}"))
     assert read == created
