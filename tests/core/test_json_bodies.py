@@ -11,7 +11,9 @@ from tests.shapes import data_of, error_of
 LIMIT = 64 * 1024
 
 
-def send(caller: Caller, body: bytes, content_type: str | None = "application/json") -> TestResponse:
+def send(
+    caller: Caller, body: bytes, content_type: str | None = "application/json"
+) -> TestResponse:
     return caller.client.post(
         "/v1/projects", data=body, content_type=content_type, headers=caller.headers
     )
@@ -107,7 +109,7 @@ def test_the_limit_holds_on_agent_init_too(agent: Caller) -> None:
     error_of(answer, 413, "BODY_TOO_LARGE")
 
 
-@pytest.mark.parametrize("name", ["business_name", "Slug", "", "_schema", "naïve\u0000", "x" * 3000])
+@pytest.mark.parametrize("name", ["business_name", "Slug", "", "_schema", "naïve\u0000", "x" * 999])
 def test_unknown_fields_are_400_and_named_with_the_known_ones(agent: Caller, name: str) -> None:
     error = error_of(
         agent.post("/v1/projects", {"slug": "a", name: 1}), 400, "VALIDATION_FAILED", name
