@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,12 @@ class Caller:
         return dict(answer.json["data"])  # type: ignore[index]
 
 
+@cache
+def _hash_of_password() -> str:
+    """Give the hash of `PASSWORD`; making it anew for each account takes most of a test's time."""
+    return hash_password(PASSWORD)
+
+
 MakeCaller = Callable[..., Caller]
 
 
@@ -207,7 +214,7 @@ def make_caller(app: Flask) -> MakeCaller:
             access = start_account(email)
             assert access is not None
             if is_claimed:
-                claim_account(access.account, hash_password(PASSWORD))
+                claim_account(access.account, _hash_of_password())
             db.session.commit()
             return Caller((on or app).test_client(), access.account.id, email, access.api_key)
 
