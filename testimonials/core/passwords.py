@@ -4,7 +4,6 @@ import threading
 import unicodedata
 
 from werkzeug.security import check_password_hash, generate_password_hash
-from zxcvbn import zxcvbn
 
 MIN_LENGTH = 10
 MAX_LENGTH = 1024
@@ -25,6 +24,9 @@ def find_password_problem(password: str, email: str) -> str | None:
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
         return "Use something that is not your e-mail address."
+    # Its word lists take 12 MB; only a process that sees a new password needs them.
+    from zxcvbn import zxcvbn
+
     if zxcvbn(password[:JUDGED_LENGTH])["score"] < 2:
         return "This one is easy to guess. Use a few unrelated words, or a longer phrase."
     return None
