@@ -4,6 +4,7 @@ JSON types count (decisions: "JSON is strict"): no "5" for 5, no 1 for true, no 
 leaving a field out. Each field also carries the same rule as JSON Schema for the OpenAPI document.
 """
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -143,11 +144,21 @@ def is_web_url(text: str) -> bool:
     authority = _AUTHORITY.fullmatch(match["authority"])
     if not authority or int(authority["port"] or 0) > 65535:
         return False
+    if authority["host"].startswith("["):
+        return _is_ipv6(authority["host"][1:-1])
     host = authority["host"].rstrip(".")
-    return host.startswith("[") or all(
+    return all(
         label and not label.startswith("-") and not label.endswith("-") and len(label) <= 63
         for label in host.split(".")
     )
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Choice(fields.String):
