@@ -152,6 +152,8 @@ def parse_mail_from(value: object) -> str:
     text = parse_text(value)
     name, address = parseaddr(text)
     try:
+        if re.search(r"[\r\n]", text):
+            raise ValueError(text)
         if text and not (address.isascii() and Address(name, addr_spec=address).domain):
             raise ValueError(text)
     except (ValueError, IndexError, MessageError):
@@ -350,8 +352,9 @@ def _complete(settings: Settings) -> Settings:
 
 def listening_url(host: str, port: int) -> str:
     """Give the address under which a browser on this machine reaches `host` and `port`."""
-    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - compared, not bound
-    return f"http://[{name}]:{port}" if ":" in name.strip("[]") else f"http://{name}:{port}"
+    bare = host.strip("[]")
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _secret_key(path: Path) -> str:
