@@ -15,11 +15,11 @@ EMAIL = "owner@example.com"
 @pytest.mark.parametrize(
     "password",
     [
-        "three blue wardrobes",
+        PASSWORD,
         "correct horse battery",
         "dX8#kq02mz",
         "пароль из трёх слов",
-        "x9" * 512,
+        PASSWORD * 50,
     ],
 )
 def test_a_good_password_is_taken(password: str) -> None:
