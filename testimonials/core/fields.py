@@ -4,6 +4,7 @@ JSON types count (decisions: "JSON is strict"): no "5" for 5, no 1 for true, no 
 leaving a field out. Each field also carries the same rule as JSON Schema for the OpenAPI document.
 """
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -158,7 +159,19 @@ _URL = re.compile(_SCHEME + _ADDRESS)
 
 def is_web_url(text: str) -> bool:
     """Tell whether `text` is an http(s) URL with a sound host and port, without credentials."""
-    return _URL.fullmatch(text) is not None
+    if not _URL.fullmatch(text):
+        return False
+    address = text.partition("://")[2]
+    # What may stand between brackets is too much for a pattern.
+    return not address.startswith("[") or _is_ipv6(address[1 : address.index("]")])
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Choice(fields.String):
