@@ -39,20 +39,10 @@ schemathesis.openapi.format(
 )
 
 
-# Stands in the document for the one project there is; else every call would end at a 404 before
-# its body is looked at.
-PROJECT = "the-project"
-
-
 def load_api() -> Any:
     """Read the document of an application that never opens its database."""
     with tempfile.TemporaryDirectory() as folder:
         document = build_openapi(create_app(load_settings({}, {"instance_path": folder})), "0")
-    for methods in document["paths"].values():
-        for operation in methods.values():
-            for parameter in operation["parameters"]:
-                if parameter["name"] == "project_id":
-                    parameter["schema"]["enum"] = [PROJECT]
     schema = schemathesis.openapi.from_dict(document)
     # It draws texts of exactly the greatest length while tests are collected, which takes a minute;
     # the boundaries have tests of their own.
@@ -94,7 +84,8 @@ addresses = (f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in itertools.c
     suppress_health_check=list(HealthCheck),
 )
 def test_service_does_what_its_document_says(case: schemathesis.Case, running: Running) -> None:
-    if case.path_parameters.get("project_id") == PROJECT:
+    if "project_id" in case.path_parameters:
+        # With a made-up id every call would end at a 404 before its body is looked at.
         case.path_parameters["project_id"] = running.project
     headers = {"X-Forwarded-For": next(addresses)}
     if not is_negative(case, ParameterLocation.HEADER):
