@@ -1,10 +1,13 @@
 """A real Chromium before the real service, with real mail; every page is watched for complaints."""
 
+import contextlib
 import itertools
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,9 +26,15 @@ FLAGS = [
     "--no-first-run",
 ]
 # The browser reports every answer from 400 on in this way, also those that a test asks for.
-STATUS_REPORT = "Failed to load resource: the server responded with a status of 4"
+STATUS_REPORT = "Failed to load resource: the server responded with a status of"
 
 _numbers = itertools.count(1)
+
+
+def other_address() -> dict[str, str]:
+    """Give the header of a client that nobody has counted yet, past the limit of each."""
+    number = next(_numbers)
+    return {"X-Forwarded-For": f"10.1.{number >> 8}.{number & 255}"}
 
 
 @dataclass
@@ -73,9 +82,9 @@ class Site:
         return self.service.url
 
     def agent_init(self, email: str) -> Any:
-        """Call agent-init from an address of its own, past the limit of each; give the payload."""
-        sender = {"X-Forwarded-For": f"10.1.{next(_numbers) >> 8}.{next(_numbers) & 255}"}
-        answer = self.service.call("POST", "/v1/auth/agent-init", {"email": email}, headers=sender)
+        """Call agent-init from an address of its own; give the payload."""
+        body = {"email": email}
+        answer = self.service.call("POST", "/v1/auth/agent-init", body, headers=other_address())
         assert answer.status == 200, answer.body
         return answer.data
 
@@ -103,6 +112,12 @@ class Site:
             return found[0] if found and found[0] != other_than else None
 
         return str(wait_for(find, what=f"a mail to {email}"))
+
+    def pause(self, project_id: str) -> None:
+        """Pause a project, which is the dashboard's to do and so has no call or command."""
+        file = Path(self.service.environment["TESTIMONIALS_INSTANCE_PATH"]) / "testimonials.db"
+        with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE project SET status = 'inactive' WHERE id = ?", [project_id])
 
     def run_json(self, *arguments: str) -> Any:
         """Run an admin command; give what it printed as JSON."""
@@ -152,16 +167,20 @@ OpenPage = Callable[..., Page]
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
+def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
     """Open a page in a context of its own, with the options of Playwright's `new_context`.
 
-    A test fails in the end if the browser complained about any of its pages.
+    A visitor of the service has an address of their own; on another website the header that says so
+    would change what the browser asks the service. A test fails in the end if the browser
+    complained about any of its pages.
     """
     watch = Watch()
     contexts = []
 
     def open_one(url: str, **options: Any) -> Page:
-        context = browser.new_context(**({"reduced_motion": "reduce"} | options))
+        headers = other_address() if url.startswith(site.url) else {}
+        defaults = {"reduced_motion": "reduce", "extra_http_headers": headers}
+        context = browser.new_context(**(defaults | options))
         context.set_default_timeout(10_000)
         watch.listen(context)
         contexts.append(context)
