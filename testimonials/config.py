@@ -14,6 +14,9 @@ import secrets
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from email.errors import MessageError
+from email.headerregistry import Address
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -53,7 +56,11 @@ def parse_origin(value: object) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"must be an http:// or https:// address, not {text!r}")
-    if parts.path or parts.query or parts.fragment or parts.username:
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError(f"has a port that is no number from 0 to 65535: {text!r}") from None
+    if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
         raise ValueError(f"must be scheme, host and port alone, without a path: not {text!r}")
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
@@ -143,8 +150,16 @@ def parse_ratelimit_url(value: object) -> str:
 def parse_mail_from(value: object) -> str:
     """Take an address, with or without a display name; no line breaks."""
     text = parse_text(value)
-    if text and ("@" not in text or re.search(r"[\r\n]", text)):
-        raise ValueError("must be an e-mail address such as Testimonials <mail@example.com>")
+    name, address = parseaddr(text)
+    try:
+        if re.search(r"[\r\n]", text):
+            raise ValueError(text)
+        if text and not (address.isascii() and Address(name, addr_spec=address).domain):
+            raise ValueError(text)
+    except (ValueError, IndexError, MessageError):
+        raise ValueError(
+            "must be an e-mail address such as Testimonials <mail@example.com>"
+        ) from None
     return text
 
 
@@ -337,8 +352,9 @@ def _complete(settings: Settings) -> Settings:
 
 def listening_url(host: str, port: int) -> str:
     """Give the address under which a browser on this machine reaches `host` and `port`."""
-    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - compared, not bound
-    return f"http://[{name}]:{port}" if ":" in name.strip("[]") else f"http://{name}:{port}"
+    bare = host.strip("[]")
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _secret_key(path: Path) -> str:

@@ -8,10 +8,13 @@ medians. Nothing here passes or fails.
 import json
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +69,10 @@ def main() -> None:
             for case in cases:
                 rates[case.name].append(measure(case, SECONDS, folder))
         report(rates)
+        print(f"memory of the service: {resident_megabytes(service.process.pid):.0f} MB")
+        service.kill()
+        measure_start(folder)
+        measure_depth(folder)
     finally:
         floor.kill()
         service.kill()
@@ -125,6 +132,74 @@ def report(rates: dict[str, list[float]]) -> None:
     floor = next(iter(medians.values()))
     for name, rate in medians.items():
         print(f"{name:32} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
+
+
+def resident_megabytes(pid: int) -> float:
+    """Give the memory that a process holds."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def measure_start(folder: Path) -> None:
+    """Print how long a start takes, to the first answer, with the database at head."""
+    times = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        service = start_service(folder, (), {})
+        service.call("GET", "/healthz")
+        times.append(time.perf_counter() - begun)
+        service.kill()
+    print(f"start to first answer: {statistics.median(times) * 1000:.0f} ms")
+
+
+def measure_depth(folder: Path) -> None:
+    """Print what a page of a project with 200,000 rows costs at depth; no answer is from memory."""
+    service = start_service(folder, (), {"log_level": "warning"})
+    try:
+        headers = service.run("accounts", "create", "deep@example.com", "--no-mail", "--json")
+        account = json.loads(headers.stdout)
+        credentials = {
+            "x-service-account-id": account["accountId"],
+            "x-api-key": account["apiKey"],
+        }
+        body = {"skipDemoTestimonials": True}
+        project = service.call("POST", "/v1/projects", body, credentials).data["_id"]
+        fill(folder / "testimonials.db", project)
+        path = f"/v1/projects/{project}/testimonials?limit=50&offset="
+        base = 0.0
+        for offset in (0, 1_000, 100_000):
+            # Offsets differ by one, so each page is read from the database.
+            urls = [f"{path}{offset + step}" for step in range(15)]
+            cost = median_seconds(service, urls, credentials)
+            base = base or cost
+            print(f"API list at offset {offset:7,}: {cost * 1000:6.1f} ms  {cost / base:5.1f} x")
+    finally:
+        service.kill()
+
+
+def fill(database: Path, project: str) -> None:
+    """Add 200,000 approved testimonials."""
+    columns = (
+        "id, project_id, status, source, author_name, author_role, text, submitted_at, created_at, "
+        "updated_at"
+    )
+    rows = (
+        (f"{n:024x}", project, "approved", "manual", "Maya", "Owner", TEXT, n, n, n)
+        for n in range(1, 200_001)
+    )
+    with closing(sqlite3.connect(database)) as connection, connection:
+        marks = ", ".join("?" * 10)
+        connection.executemany(f"INSERT INTO testimonial ({columns}) VALUES ({marks})", rows)
+
+
+def median_seconds(service: Service, paths: list[str], headers: dict[str, str]) -> float:
+    """Give the median time of one GET each."""
+    times = []
+    for path in paths:
+        begun = time.perf_counter()
+        assert service.call("GET", path, None, headers).status == 200
+        times.append(time.perf_counter() - begun)
+    return statistics.median(times)
 
 
 if __name__ == "__main__":

@@ -195,13 +195,13 @@ class Caller:
         return dict(answer.json["data"])  # type: ignore[index]
 
 
-MakeCaller = Callable[..., Caller]
-
-
 @cache
-def _password_hash() -> str:
-    # Slow on purpose, and the same for everybody in the cast.
+def _hash_of_password() -> str:
+    """Give the hash of `PASSWORD`; making it anew for each account takes most of a test's time."""
     return hash_password(PASSWORD)
+
+
+MakeCaller = Callable[..., Caller]
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def make_caller(app: Flask) -> MakeCaller:
             access = start_account(email)
             assert access is not None
             if is_claimed:
-                claim_account(access.account, _password_hash())
+                claim_account(access.account, _hash_of_password())
             db.session.commit()
             return Caller((on or app).test_client(), access.account.id, email, access.api_key)
 

@@ -1,6 +1,7 @@
 """E-mail addresses: which ones are usable, and who may sign up."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from disposable_email_domains import blocklist
 from email_validator import EmailNotValidError, validate_email
@@ -55,21 +56,31 @@ def require_open_signup(email: str) -> None:
         raise SignupClosed(f"email: {message}", errors={"email": [message]})
     if settings["SIGNUP"] == "domains":
         allowed = settings["SIGNUP_DOMAINS"]
-        if email.rpartition("@")[2] not in allowed:
+        if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
             message = f"Only addresses at {', '.join(allowed)} may sign up on this service."
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
 
 
 def _is_disposable(domain: str) -> bool:
     settings = current_app.config
-    denied = set(settings["EMAIL_DENY_DOMAINS"])
-    allowed = set(settings["EMAIL_ALLOW_DOMAINS"])
+    denied = set(map(_to_ascii, settings["EMAIL_DENY_DOMAINS"]))
+    allowed = set(map(_to_ascii, settings["EMAIL_ALLOW_DOMAINS"]))
     for parent in _parents(domain):
         if parent in allowed:
             return False
         if parent in denied or parent in blocklist:
             return True
     return False
+
+
+@lru_cache(maxsize=1024)
+def _to_ascii(domain: str) -> str:
+    """Give the form that both spellings of a domain share, bücher.example and its xn-- one."""
+    try:
+        checked = validate_email(f"postmaster@{domain}", check_deliverability=False)
+    except EmailNotValidError:
+        return domain
+    return checked.ascii_domain.lower()
 
 
 def _parents(domain: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from sqlalchemy import Boolean, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.database import Base, Timestamp
+from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 
 
@@ -23,7 +23,7 @@ class Account(Base):
     email: Mapped[str] = mapped_column(String(254), unique=True)
     key_hash: Mapped[str]
     key_last_four: Mapped[str]
-    key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     # The one magic link that works: a hash of the random part in it. None once it was redeemed.
     claim_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
@@ -34,8 +34,8 @@ class Account(Base):
     has_created_project: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false()
     )
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now, onupdate=clock.now)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
 
     @property
     def is_claimed(self) -> bool:

@@ -25,8 +25,15 @@ def refuse_cross_site_requests() -> None:
     if site is not None:
         if site not in ("same-origin", "none"):
             raise CrossSiteRefused
-    elif origin is not None and urlsplit(origin).netloc not in _own_hosts():
+    elif origin is not None and _host_of(origin) not in _own_hosts():
         raise CrossSiteRefused
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _own_hosts() -> set[str]:

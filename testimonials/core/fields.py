@@ -4,6 +4,7 @@ JSON types count (decisions: "JSON is strict"): no "5" for 5, no 1 for true, no 
 leaving a field out. Each field also carries the same rule as JSON Schema for the OpenAPI document.
 """
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +14,23 @@ from marshmallow.types import UnknownOption
 
 from testimonials.core.clock import iso
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
-LINE_BREAK = re.compile(r"[\n\x85\u2028\u2029]")
-# The same two rules as patterns of JSON Schema (ECMA 262).
-NO_CONTROL_PATTERN = r"^[^\u0000-\u0008\u000b-\u001f]*$"
-ONE_LINE_PATTERN = r"^[^\u0000-\u0008\u000a-\u001f\u0085\u2028\u2029]*$"
+# What the patterns below are made of: classes of characters that Python and JSON Schema (ECMA 262)
+# read alike, as their own \s and \w differ. SPACE is what `str.strip` takes away.
+_CONTROL = r"\u0000-\u0008\u000b-\u001f"
+_BREAK = r"\n\u0085\u2028\u2029"
+_SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+
+CONTROL = re.compile(f"[{_CONTROL}]")
+LINE_BREAK = re.compile(f"[{_BREAK}]")
+
+# By (one_line, blank): the same rules as `clean` has. Outer white space is trimmed, so it may hold
+# line breaks; a text that must not be blank has one character that is left over.
+_PATTERNS = {
+    (False, True): f"^[^{_CONTROL}]*$",
+    (False, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_CONTROL}]*$",
+    (True, True): f"^[{_SPACE}]*[^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
+    (True, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
+}
 
 NULL = "null is no value here. Leave the field out instead."
 
@@ -62,7 +75,7 @@ class Text(fields.String):
         self.blank = blank
         rules: dict[str, Any] = {
             "maxLength": max_length,
-            "pattern": ONE_LINE_PATTERN if one_line else NO_CONTROL_PATTERN,
+            "pattern": _PATTERNS[one_line, blank],
             "description": description,
         }
         if not blank:
@@ -112,9 +125,7 @@ class WebUrl(Text):
     """An absolute http(s) URL."""
 
     def __init__(self, max_length: int, **options: Any) -> None:
-        super().__init__(
-            max_length, one_line=True, metadata={"format": "uri", "pattern": URL_PATTERN}, **options
-        )
+        super().__init__(max_length, one_line=True, metadata={"pattern": URL_PATTERN}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -126,28 +137,41 @@ class WebUrl(Text):
         return text
 
 
-URL_PATTERN = r"^https?://[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*(:[0-9]{1,4})?(/[A-Za-z0-9._~/-]*)?$"
-_AUTHORITY = re.compile(
-    r"(?P<host>\[[0-9A-Fa-f:.]+\]|(?:[^\W_]|-|_|\.)+)(?::(?P<port>[0-9]{1,5}))?", re.UNICODE
-)
-_URL = re.compile(r"https?://(?P<authority>[^/?#]*)(?P<rest>[/?#].*)?", re.IGNORECASE)
-# Characters that no URL holds unescaped and that markup or a log could trip over.
-_NEVER_IN_URL = re.compile(r"[\s\"<>\\^`{|}\x00-\x20\x7f-\x9f]")
+# A label of a host name: ASCII letters, digits, - and _, not - at its ends, and any sign outside
+# ASCII but white space and invisible ones, since what such a name may hold is a registry's to say.
+_UNSEEN = r"\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+_EDGE = rf"[^\u0000-/:-@\[-\^`{{-\u007e{_UNSEEN}]"
+_INNER = rf"[^\u0000-,./:-@\[-\^`{{-\u007e{_UNSEEN}]"
+_LABEL = rf"{_EDGE}(?:{_INNER}{{0,61}}{_EDGE})?"
+_HOST = rf"(?:\[[0-9A-Fa-f:.]+\]|{_LABEL}(?:\.{_LABEL})*\.?)"
+_PORT = r"(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+# Behind the host: no characters that no URL holds unescaped, or that markup could trip over.
+_REST = rf"""(?:[/?#][^\u0000- "<>\\\^`{{|}}\u007f-\u009f{_SPACE}]*)?"""
+_ADDRESS = rf"{_HOST}(?::{_PORT})?{_REST}"
+_SCHEME = "[Hh][Tt][Tt][Pp][Ss]?://"
+
+# For the OpenAPI document; the one with an optional scheme may be empty too.
+URL_PATTERN = f"^[{_SPACE}]*{_SCHEME}{_ADDRESS}[{_SPACE}]*$"
+WEBSITE_PATTERN = f"^[{_SPACE}]*(?:(?:{_SCHEME})?{_ADDRESS})?[{_SPACE}]*$"
+
+_URL = re.compile(_SCHEME + _ADDRESS)
 
 
 def is_web_url(text: str) -> bool:
     """Tell whether `text` is an http(s) URL with a sound host and port, without credentials."""
-    match = _URL.fullmatch(text)
-    if not match or _NEVER_IN_URL.search(text):
+    if not _URL.fullmatch(text):
         return False
-    authority = _AUTHORITY.fullmatch(match["authority"])
-    if not authority or int(authority["port"] or 0) > 65535:
+    address = text.partition("://")[2]
+    # What may stand between brackets is too much for a pattern.
+    return not address.startswith("[") or _is_ipv6(address[1 : address.index("]")])
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
         return False
-    host = authority["host"].rstrip(".")
-    return host.startswith("[") or all(
-        label and not label.startswith("-") and not label.endswith("-") and len(label) <= 63
-        for label in host.split(".")
-    )
+    return True
 
 
 class Choice(fields.String):

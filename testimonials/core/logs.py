@@ -2,10 +2,12 @@
 
 import json
 import logging
+import re
 import sys
 import time
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 from flask import Flask, Response, g, request
 
@@ -15,6 +17,8 @@ logger = logging.getLogger("testimonials.access")
 
 # View arguments that are secrets; the log shows the rule's own placeholder instead.
 SECRET_ARGUMENTS = frozenset({"token"})
+# Longer than any name or id of ours, shorter than any token.
+LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds")
 
 
@@ -89,6 +93,9 @@ def _log_request(response: Response) -> Response:
 
 
 def _loggable_path() -> str:
+    """Give the path without tokens, and escaped, so that it can't break or forge a line."""
     if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
         return request.url_rule.rule
-    return request.path
+    path = quote(request.path, safe="/:@!$&'()*+,;=~")
+    # Where no rule took the path (a wrong method, a slash too many) it may still hold a token.
+    return path if request.url_rule else LONG_SEGMENT.sub("...", path)

@@ -3,6 +3,7 @@
 import logging
 import smtplib
 import ssl
+from email.errors import MessageError, NonASCIILocalPartDefect
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
@@ -26,17 +27,22 @@ class DeliveryFailed(Exception):
 
 
 class Transport(Protocol):
-    """Carries one mail, or raises `DeliveryFailed`; gives the state it reached."""
+    """Carries mail to where it is read."""
 
-    def send(self, mail: OutboxMail) -> MailState: ...
+    def send(self, mail: OutboxMail) -> MailState:
+        """Send one mail; give the state it reached, or raise `DeliveryFailed`."""
+        ...
 
 
 def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
-    """Make the message of a mail: text first, HTML as its alternative."""
+    """Make the message of a mail: text first, HTML as its alternative.
+
+    Raises `ValueError` for an address or a subject that no header can hold.
+    """
     name, address = parseaddr(sender)
     message = EmailMessage(policy=SMTP)
-    message["From"] = Address(display_name=name, addr_spec=address)
-    message["To"] = Address(addr_spec=mail.recipient)
+    message["From"] = make_address(address, name)
+    message["To"] = make_address(mail.recipient)
     message["Subject"] = mail.subject
     message["Date"] = format_datetime(mail.created_at)
     # The same on each attempt, so that a receiver can tell a repetition.
@@ -45,6 +51,21 @@ def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
     message.set_content(mail.text)
     message.add_alternative(mail.html, subtype="html")
     return message
+
+
+def make_address(address: str, name: str = "") -> Address:
+    """Give the one mailbox of `address`, also one with letters outside ASCII.
+
+    Raises `ValueError` for anything else.
+    """
+    local, _, domain = address.rpartition("@")
+    try:
+        return Address(display_name=name, addr_spec=address)
+    except NonASCIILocalPartDefect:
+        # The library takes such a name in its parts only.
+        return Address(display_name=name, username=local, domain=domain)
+    except (IndexError, MessageError):
+        raise ValueError(f"{address!r} is no e-mail address") from None
 
 
 class SmtpTransport:
@@ -91,7 +112,11 @@ class SmtpTransport:
             return smtplib.SMTP_SSL(self.host, self.port, timeout=TIMEOUT_SECONDS, context=context)
         server = smtplib.SMTP(self.host, self.port, timeout=TIMEOUT_SECONDS)
         if self.is_starttls:
-            server.starttls(context=context)
+            try:
+                server.starttls(context=context)
+            except BaseException:
+                server.close()
+                raise
         return server
 
     def _submit(self, server: smtplib.SMTP, message: EmailMessage) -> None:

@@ -66,6 +66,7 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
             operations={method.lower(): _describe(operation, rule, view)},
         )
     document: dict[str, Any] = spec.to_dict()
+    _open_answers(document)
     return document
 
 
@@ -83,13 +84,27 @@ def method_of(rule: Rule) -> str:
     return method
 
 
+def _open_answers(document: dict[str, Any]) -> None:
+    """Let answers have more fields than are described; only bodies of requests are closed."""
+    bodies = {
+        operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        if "requestBody" in operation
+    }
+    for name, schema in document["components"]["schemas"].items():
+        if f"#/components/schemas/{name}" not in bodies:
+            schema.pop("additionalProperties", None)
+
+
 def _describe(operation: Operation, rule: Rule, view: Any) -> dict[str, Any]:
-    summary, _, description = inspect.cleandoc(view.__doc__ or "").partition("\n\n")
+    text = inspect.cleandoc(view.__doc__ or "").replace("``", "`")
+    summary, _, description = text.partition("\n\n")
     described: dict[str, Any] = {
         "operationId": view.__name__,
         "tags": [rule.endpoint.split(".")[0]],
         "summary": summary.replace("\n", " ").rstrip("."),
-        "description": description.replace("``", "`"),
+        "description": description,
         "parameters": _parameters(operation, rule),
         "responses": _responses(operation),
         "security": [] if operation.is_public else [{"accountId": [], "apiKey": []}],

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Text, and_, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.database import Base, Timestamp
+from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 
 LEASE = timedelta(minutes=3)
@@ -43,9 +43,9 @@ class OutboxMail(Base):
     html: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)
     attempts: Mapped[int] = mapped_column(default=0)
-    next_attempt_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now, index=True)
+    next_attempt_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
     last_error: Mapped[str | None] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 

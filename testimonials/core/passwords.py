@@ -4,13 +4,13 @@ import threading
 import unicodedata
 
 from werkzeug.security import check_password_hash, generate_password_hash
-from zxcvbn import zxcvbn
 
 MIN_LENGTH = 10
 MAX_LENGTH = 1024
 METHOD = "scrypt:32768:8:3"
-# zxcvbn's time grows with length; what lies behind 72 characters can't make a password common.
-JUDGED_LENGTH = 72
+# zxcvbn's time grows so steeply with length that 72 odd characters keep the one core busy for
+# seconds; 24 take a fraction of one, and what lies behind them makes no password common.
+JUDGED_LENGTH = 24
 
 # Each hash takes 32 MiB for a moment; two at a time keep a rush of them from taking the memory.
 _slots = threading.BoundedSemaphore(2)
@@ -25,6 +25,9 @@ def find_password_problem(password: str, email: str) -> str | None:
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
         return "Use something that is not your e-mail address."
+    # Its word lists take 12 MB; only a process that sees a new password needs them.
+    from zxcvbn import zxcvbn
+
     if zxcvbn(password[:JUDGED_LENGTH])["score"] < 2:
         return "This one is easy to guess. Use a few unrelated words, or a longer phrase."
     return None

@@ -2,6 +2,7 @@
 
 import functools
 import ipaddress
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,7 +137,12 @@ class RateLimiter:
         return strategy
 
     def count(self, limit: Limit, key: str) -> None:
-        """Count one request; raise `RateLimited` (429 with Retry-After) past the limit."""
+        """Count one request; raise `RateLimited` (429 with Retry-After) past the limit.
+
+        Comes before a door's writing transaction. What was read so far is over, since a request
+        that holds one connection while it waits for another can bring all of them to a halt.
+        """
+        current_app.extensions["sqlalchemy"].session.close()
         item = RateLimitItemPerHour(limit.per_hour)
         if not self._strategy.hit(item, limit.scope, key):
             raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
@@ -162,7 +168,8 @@ def limit_by_address(limiter: RateLimiter, limit: Limit) -> Callable[[View], Vie
 
 
 def _refusal(limit: Limit, window: WindowStats) -> RateLimited:
-    wait = max(1, round(window.reset_time - time.time()))
+    # Rounded up: whoever comes back after exactly so many seconds must be let in.
+    wait = max(1, math.ceil(window.reset_time - time.time()))
     minutes = -(-wait // 60)
     return RateLimited(
         f"Rate limit exceeded: at most {limit.per_hour} requests an hour {limit.subject}. "

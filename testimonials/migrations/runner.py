@@ -1,17 +1,19 @@
-"""Runs the migrations: one transaction, safe when several processes start at once."""
+"""Runs the migrations: one transaction, safe when several processes start at once.
+
+Alembic is loaded only when there is something to migrate: it takes an eighth of a second and 10 MB,
+and nearly every start finds the database where it should be.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 FOLDER = Path(__file__).parent
+# A revision's id stands in its file's name: rev_0001_first_schema.py.
+FILES = "rev_*.py"
 # Any number will do, as long as every version of the program uses the same.
 ADVISORY_LOCK = 7_263_540_189
 
@@ -25,15 +27,15 @@ def upgrade(engine: Engine) -> tuple[str | None, str]:
 
     Raises `SchemaError` when the database was made by a newer program.
     """
+    newest = head()
+    if current(engine) == newest:
+        return newest, newest
     with _exclusive(engine) as connection:
+        # Read again under the lock: another start may have been faster.
         before = _revision(connection)
         _refuse_newer(before)
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        after = _revision(connection)
-    assert after is not None  # noqa: S101 - there is at least one revision
-    return before, after
+        _run_alembic(connection)
+    return before, newest
 
 
 def current(engine: Engine) -> str | None:
@@ -44,9 +46,7 @@ def current(engine: Engine) -> str | None:
 
 def head() -> str:
     """Give the newest revision that this program knows."""
-    revision = _scripts().get_current_head()
-    assert revision is not None  # noqa: S101 - there is at least one revision
-    return revision
+    return _revisions()[-1]
 
 
 def require_head(engine: Engine) -> None:
@@ -68,8 +68,7 @@ def require_head(engine: Engine) -> None:
 
 
 def _refuse_newer(revision: str | None) -> None:
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if revision is not None and revision not in known:
+    if revision is not None and revision not in _revisions():
         raise SchemaError(
             f"The database was made by a newer version of this program (revision {revision}). "
             "Install that version, or restore a backup made with this one."
@@ -104,15 +103,23 @@ def _set_foreign_keys(connection: Connection, value: str) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if revision is None else str(revision)
 
 
-def _config() -> Config:
+def _revisions() -> list[str]:
+    """Give the ids of all revisions, oldest first."""
+    return sorted(path.name.split("_")[1] for path in (FOLDER / "versions").glob(FILES))
+
+
+def _run_alembic(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
     config = Config()
     # Alembic reads percent signs in this option as placeholders.
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
-    return config
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -7,8 +7,7 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
-from testimonials.core import clock
-from testimonials.core.database import Base, Timestamp
+from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 
 
@@ -33,8 +32,8 @@ class Project(Base):
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # The newest testimonial's time, so that the next one's is later without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
     @property
     def is_active(self) -> bool:

@@ -1,8 +1,18 @@
 """Shapes of requests and answers about projects."""
 
+from typing import Any
+
 from marshmallow import Schema, fields
 
-from testimonials.core.fields import Choice, Count, StrictSchema, Switch, Text, Time
+from testimonials.core.fields import (
+    WEBSITE_PATTERN,
+    Choice,
+    Count,
+    StrictSchema,
+    Switch,
+    Text,
+    Time,
+)
 from testimonials.projects import defaults
 
 
@@ -24,6 +34,7 @@ class ProjectCreateSchema(StrictSchema):
         defaults.WEBSITE_LENGTH,
         one_line=True,
         description="http(s); `https://` is put before it when no scheme is given.",
+        metadata={"pattern": WEBSITE_PATTERN},
     )
     headline = Text(
         defaults.HEADLINE_LENGTH,
@@ -64,32 +75,36 @@ class WidgetConfigUpdateSchema(StrictSchema):
 class WidgetConfigSchema(WidgetConfigUpdateSchema):
     """A widget's settings as the API shows them: all of them."""
 
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Note that none is ever left out."""
+        field_obj.required = True
+
 
 class CollectFieldsSchema(Schema):
     """Which inputs the collection page asks for."""
 
-    name = fields.Boolean()
-    email = fields.Boolean()
-    role = fields.Boolean()
-    company = fields.Boolean()
-    avatar = fields.Boolean()
-    rating = fields.Boolean()
+    name = fields.Boolean(required=True)
+    email = fields.Boolean(required=True)
+    role = fields.Boolean(required=True)
+    company = fields.Boolean(required=True)
+    avatar = fields.Boolean(required=True)
+    rating = fields.Boolean(required=True)
 
 
 class PublicPageConfigSchema(Schema):
     """The collection page's settings as the API shows them."""
 
-    slug = fields.String()
-    website = fields.String()
-    headline = fields.String()
-    description = fields.String()
-    thankYouMessage = fields.String()  # noqa: N815
-    theme = fields.String()
-    buttonColor = fields.String()  # noqa: N815
-    buttonTextColor = fields.String()  # noqa: N815
-    logo = fields.String(allow_none=True)
-    showConfetti = fields.Boolean()  # noqa: N815
-    collectFields = fields.Nested(CollectFieldsSchema)  # noqa: N815
+    slug = fields.String(required=True)
+    website = fields.String(required=True)
+    headline = fields.String(required=True)
+    description = fields.String(required=True)
+    thankYouMessage = fields.String(required=True)  # noqa: N815
+    theme = fields.String(required=True)
+    buttonColor = fields.String(required=True)  # noqa: N815
+    buttonTextColor = fields.String(required=True)  # noqa: N815
+    logo = fields.String(required=True, allow_none=True)
+    showConfetti = fields.Boolean(required=True)  # noqa: N815
+    collectFields = fields.Nested(CollectFieldsSchema, required=True)  # noqa: N815
 
 
 class ProjectSchema(Schema):

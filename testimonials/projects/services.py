@@ -124,10 +124,14 @@ def lock_project(project_id: str) -> Project:
 
 
 def get_project(reference: str) -> Project:
-    """Give the project with this id or slug, for the operator; raise `NotFound`."""
-    project = db.session.scalars(
-        select(Project).where((Project.id == reference) | (Project.slug == reference))
-    ).one_or_none()
+    """Give the project with this id or slug, for the operator; raise `NotFound`.
+
+    The id comes first: anyone may have chosen it as the slug of a project of their own.
+    """
+    project = (
+        db.session.get(Project, reference)
+        or db.session.scalars(select(Project).where(Project.slug == reference)).one_or_none()
+    )
     if project is None:
         raise NotFound(f"There is no project with the id or slug {reference}.")
     return project

@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Computed, Double, ForeignKey, Index, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core import clock
-from testimonials.core.database import Base, Timestamp
+from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 from testimonials.projects.models import Project
 
@@ -54,7 +53,7 @@ class Testimonial(Base):
     # One act of sending on the collection page makes one row, however often it arrives.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=clock.now)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     is_visible: Mapped[bool] = mapped_column(
         Boolean, Computed("status IN ('approved', 'demo')", persisted=True)
     )

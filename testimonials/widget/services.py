@@ -126,7 +126,8 @@ def describe_feed(project: Project, after: str | None) -> dict[str, Any]:
 
 def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
     """Give what the public sees of one testimonial; a sample says that it is one."""
-    rating = testimonial.rating
+    # Two decimals are enough to draw and to read out.
+    rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
         "authorCompany": testimonial.author_company,
         "authorAvatar": testimonial.author_avatar,

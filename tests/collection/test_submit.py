@@ -14,7 +14,14 @@ from werkzeug.test import TestResponse
 from testimonials.core import clock
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MovableClock
-from tests.rows import change_project, count_rows, expire_account, read_project, read_testimonials
+from tests.rows import (
+    change_project,
+    change_testimonial,
+    count_rows,
+    expire_account,
+    read_project,
+    read_testimonials,
+)
 
 ATTACK = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 FILLED = {
@@ -348,13 +355,18 @@ def test_unknown_pages_and_those_of_accounts_past_their_days_are_404(
         assert count_rows(app, models.Testimonial) == 0
 
 
-def test_a_form_on_another_site_can_not_send(
-    client: FlaskClient, slug: str, str]
-) -> None:
-    for headers, status in [({"Sec-Fetch-Site": "same-origin"}, 303), ({"Sec-Fetch-Site": "none"}, 303), ({}, 303),
-     ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403),
-     ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403),
-     ({"Origin": "https://testimonials.example.com"}, 303), ({"Origin": "http://localhost"}, 303)]:
+def test_a_form_on_another_site_can_not_send(client: FlaskClient, slug: str) -> None:
+    for headers, status in [
+        ({"Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Sec-Fetch-Site": "none"}, 303),
+        ({}, 303),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "https://testimonials.example.com"}, 303),
+        ({"Origin": "http://localhost"}, 303),
+    ]:
         form = FILLED | {"token": _token(client, slug)}
         assert client.post(f"/{slug}", data=form, headers=headers).status_code == status
 
@@ -412,8 +424,6 @@ def test_its_time_is_later_than_every_one_before_in_the_project(
 def test_it_is_shown_once_it_is_approved_in_its_place(
     app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any], slug: str
 ) -> None:
-    from tests.rows import change_testimonial
-
     _send(client, slug)
     later = owner.create_testimonial(project["_id"])
     (sent, _) = read_testimonials(app, project["_id"])

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from tests.conftest import Caller, MakeApp
+from tests.rows import change_project
 
 BASE = "https://testimonials.example.com"
 
@@ -100,8 +101,6 @@ def test_credentials_are_needed(owner: Caller) -> None:
 
 
 def test_an_inactive_project_has_its_snippet(owner: Caller) -> None:
-    from tests.rows import change_project
-
     project_id = owner.create_project()["_id"]
     change_project(owner.client.application, project_id, status="inactive")
     assert _snippet(owner, project_id)["projectId"] == project_id

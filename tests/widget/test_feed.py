@@ -221,7 +221,8 @@ def test_another_tag_gets_the_whole_answer(
 
 @pytest.mark.parametrize(
     ("accept", "is_compressed"),
-    [("gzip", True), ("gzip, deflate, br", True), pytest.param("br;q=1.0, gzip;q=0.8", True, marks=WEIGHTED),
+    [("gzip", True), ("gzip, deflate, br", True),
+     pytest.param("br;q=1.0, gzip;q=0.8", True, marks=WEIGHTED),
      ("", False), ("identity", False), ("br", False), ("gzip;q=0", False), ("gzip; q=0", False)],
 )  # fmt: skip
 def test_is_compressed_where_the_client_can(

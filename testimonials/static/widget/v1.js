@@ -1,4 +1,4 @@
-// Shows testimonials in each [data-testimonials-project] and changes nothing else.
+// Shows testimonials in every [data-testimonials-project].
 (() => {
 // A browser without shared style sheets keeps the link.
 if (window.__testimonials || !CSSStyleSheet.prototype.replaceSync) return;
@@ -81,7 +81,7 @@ time{grid-area:2/3/span 3;align-self:end}
 .pill{border-radius:23px}
 .pill span{min-width:72px;text-align:center}
 .pill button{width:44px;height:44px;padding-bottom:4px;border-radius:50%;font-size:28px}
-.pill [aria-disabled=true]{opacity:.4;cursor:default}
+.pill [aria-disabled=true]{opacity:.4}
 
 @media (forced-colors:active){
 .face,.cta,.quote .card{border:1px solid}
@@ -114,10 +114,9 @@ const oneOf = (value, ...allowed) => (allowed.includes(value) ? value : allowed[
 const webUrl = (value) => (/^https?:\/\//i.test(value) ? value : '');
 const paint = (node, names, colours) => names.split(' ').forEach((name, i) => node.style.setProperty('--tm-' + name, '#' + colours[i]));
 
-const initials = (name) => {
+const initials = (name, segmenter) => {
   const words = name.match(/[\p{L}\p{N}]\S*/gu) || ['★'];
-  // A letter and its marks; Intl.Segmenter alone takes 15 ms to start.
-  return [words[0], ...words.slice(1).slice(-1)].map((word) => word.match(/.\p{M}*/u)[0]).join('').toUpperCase();
+  return [words[0], ...words.slice(1).slice(-1)].map((word) => (segmenter ? [...segmenter.segment(word)][0].segment : word[0])).join('').toUpperCase();
 };
 
 const stars = (rating) => {
@@ -134,6 +133,9 @@ const load = async (url, signal) => {
   return data;
 };
 
+// Slow devices get the work in small tasks.
+const rest = (signal) => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
+
 // Everything started here ends with the signal.
 const render = async (host, feed, url, signal) => {
   let total = feed.total;
@@ -148,6 +150,7 @@ const render = async (host, feed, url, signal) => {
   const rtl = getComputedStyle(host).direction === 'rtl';
   const listen = (node, types, handler) => types.split(' ').forEach((type) => node.addEventListener(type, handler, { signal }));
 
+  await rest(signal);
   let dates;
   for (const lang of ['en-GB', document.documentElement.lang]) {
     try {
@@ -155,6 +158,7 @@ const render = async (host, feed, url, signal) => {
     } catch {} // A page may claim any language.
   }
 
+  const segmenter = Intl.Segmenter && new Intl.Segmenter();
   const cards = [];
   const list = el('ul', { role: 'list' });
   const view = el('div', { class: 'view', ...(carousel && { role: 'group', 'aria-roledescription': 'carousel', 'aria-label': 'Testimonials', tabindex: 0 }) }, list);
@@ -174,7 +178,7 @@ const render = async (host, feed, url, signal) => {
   const face = (item, name) => {
     let hash = 0;
     for (const letter of name) hash = (hash * 3 + letter.codePointAt()) % 8;
-    const node = el('span', { class: 'face', 'aria-hidden': true }, initials(name));
+    const node = el('span', { class: 'face', 'aria-hidden': true }, initials(name, segmenter));
     paint(node, 'back fore', colours.slice(13 + hash * 2));
     const src = webUrl(item.authorAvatar) || webUrl(item.twitter?.avatarUrl);
     if (src) {
@@ -245,7 +249,7 @@ const render = async (host, feed, url, signal) => {
 
   const arrange = () => {
     const width = status.clientWidth;
-    if (!width || !cards[0]) return; // The observer calls again.
+    if (!width || !cards[0]) return;
     columns = layout === 'list' ? 1 : Math.min(1 + (width >= 560) + (width >= 900) + (width >= 1240), total);
     root.style.setProperty('--tm-columns', columns);
 
@@ -297,11 +301,9 @@ const render = async (host, feed, url, signal) => {
   const progress = el('span', { dir: 'ltr' });
   const fill = async ({ items, next: after }) => {
     for (const item of items) {
-      // In batches, for slow devices.
       if (cards.length % 3 === 0) {
         run || arrange();
-        await new Promise((done) => setTimeout(done));
-        signal.throwIfAborted();
+        await rest(signal);
       }
       addCard(item);
     }

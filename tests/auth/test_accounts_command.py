@@ -1,0 +1,148 @@
+"""`testimonials accounts`: what an operator does with accounts (decisions, "Accounts")."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from tests.auth.links import ORIGIN, init, mailed_links, mails
+from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
+
+
+def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
+    return app.test_cli_runner().invoke(args=["accounts", *arguments], input=typed)
+
+
+def run_json(app: Flask, *arguments: str) -> Any:
+    result = run(app, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def headers_of(record: dict[str, str]) -> dict[str, str]:
+    return {"x-service-account-id": record["accountId"], "x-api-key": record["apiKey"]}
+
+
+def test_list_gives_the_accounts_newest_first(app: Flask, agent: Caller, owner: Caller) -> None:
+    newest, oldest = run_json(app, "list")
+    assert (newest["email"], newest["claimed"]) == (owner.email, True)
+    assert (oldest["email"], oldest["claimed"]) == (agent.email, False)
+    assert oldest["keyLastFour"] == agent.api_key[-4:]
+    assert newest["claimExpiresAt"] is None
+    assert agent.api_key not in run(app, "list").output
+
+
+def test_list_says_that_there_are_none(app: Flask) -> None:
+    assert run(app, "list").output == "There are no accounts yet.\n"
+    assert run_json(app, "list") == []
+
+
+def test_accounts_past_their_days_are_gone_before_a_sweep(
+    app: Flask, agent: Caller, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(days=8)
+    assert run_json(app, "list") == []
+    assert run(app, "show", agent.email).exit_code == 1
+
+
+def test_create_gives_key_and_link_and_mails_the_link(app: Flask) -> None:
+    record = run_json(app, "create", "Someone@Example.com")
+    assert record["email"] == "someone@example.com"
+    client = app.test_client()
+    assert client.get("/v1/me", headers=headers_of(record)).status_code == 200
+    assert [ORIGIN + link for link in mailed_links(app)] == [record["claimLink"]]
+    path = record["claimLink"].removeprefix(ORIGIN)
+    assert client.post(path, data={"password": PASSWORD}).status_code == 200
+
+
+def test_create_can_do_without_mail(app: Flask) -> None:
+    run_json(app, "create", "someone@example.com", "--no-mail")
+    assert mails(app) == []
+
+
+def test_create_works_whatever_the_sign_up_setting(make_app: MakeApp) -> None:
+    app = make_app(signup="closed")
+    record = run_json(app, "create", "someone@example.com")
+    assert app.test_client().get("/v1/me", headers=headers_of(record)).status_code == 200
+
+
+def test_create_for_an_unclaimed_address_replaces_key_and_link(app: Flask, agent: Caller) -> None:
+    record = run_json(app, "create", agent.email)
+    assert record["accountId"] == agent.account_id
+    assert agent.get("/v1/me").status_code == 401
+
+
+def test_create_refuses_a_claimed_address(app: Flask, owner: Caller) -> None:
+    result = run(app, "create", owner.email)
+    assert result.exit_code == 1
+    assert "claimed" in result.stderr
+    assert owner.get("/v1/me").status_code == 200
+
+
+@pytest.mark.parametrize("email", ["plain", "a@mailinator.com", ""])
+def test_create_refuses_an_unusable_address(app: Flask, email: str) -> None:
+    result = run(app, "create", email)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: email: ")
+    assert "Traceback" not in result.output
+
+
+def test_show_finds_by_id_and_by_address_in_any_case(app: Flask, agent: Caller) -> None:
+    for reference in (agent.account_id, agent.email, agent.email.upper()):
+        assert run_json(app, "show", reference)["accountId"] == agent.account_id
+    assert agent.email in run(app, "show", agent.account_id).output
+
+
+def test_set_limit_changes_one_account_and_default_undoes_it(app: Flask, agent: Caller) -> None:
+    assert run_json(app, "show", agent.email)["projectLimit"] == 10
+    assert run_json(app, "set-limit", agent.email, "0")["projectLimit"] == 0
+    assert agent.post("/v1/projects").status_code == 402
+    assert run_json(app, "set-limit", agent.email, "default")["projectLimit"] == 10
+
+
+@pytest.mark.parametrize("limit", ["-1", "1.5", "many", "", "1000001", "٣", "9" * 30])
+def test_set_limit_takes_whole_numbers_alone(app: Flask, agent: Caller, limit: str) -> None:
+    result = run(app, "set-limit", agent.email, "--", limit)
+    assert result.exit_code == 1
+    assert "whole number" in result.stderr
+
+
+def test_rotate_key_stops_the_old_key_now(app: Flask, owner: Caller) -> None:
+    record = run_json(app, "rotate-key", owner.email)
+    assert owner.get("/v1/me").status_code == 401
+    assert owner.client.get("/v1/me", headers=headers_of(record)).status_code == 200
+
+
+def test_delete_asks_first(app: Flask, agent: Caller) -> None:
+    agent.create_project()
+    result = run(app, "delete", agent.email, typed="n\n")
+    assert result.exit_code != 0
+    assert f"Remove {agent.email} and 1 project(s)" in result.output
+    assert agent.get("/v1/me").status_code == 200
+
+
+def test_delete_removes_the_account_with_all_it_has(
+    app: Flask, agent: Caller, outsider: Caller
+) -> None:
+    project = agent.create_project(slug="gone")
+    agent.create_testimonial(project["_id"])
+    outsider.create_project(slug="stays")
+    record = run_json(app, "delete", agent.email, "--yes")
+    assert record == {"accountId": agent.account_id, "deleted": True, "projects": 1}
+    assert agent.get("/v1/me").status_code == 401
+    assert agent.client.get("/gone").status_code == 404
+    assert agent.client.get("/stays").status_code == 200
+    assert init(agent.client, agent.email).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "command", [["show"], ["set-limit"], ["rotate-key"], ["delete", "--yes"]], ids=" ".join
+)
+def test_an_unknown_account_is_one_sentence(app: Flask, command: list[str]) -> None:
+    more = ["5"] if command == ["set-limit"] else []
+    result = run(app, *command, "nobody@example.com", *more)
+    assert result.exit_code == 1
+    expected = "There is no account with the id or e-mail address nobody@example.com."
+    assert result.stderr == f"Error: {expected}\n"

@@ -1,0 +1,321 @@
+"""POST /v1/auth/agent-init (spec, same name; decisions, "Accounts, keys, claiming")."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from disposable_email_domains import blocklist
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.auth.links import credentials, init, mailed_links, mails
+from tests.conftest import Caller, MakeApp, MovableClock
+from tests.shapes import data_of, error_of
+
+
+def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:
+    data = data_of(init(client))
+    assert set(data) == {"accountId", "apiKey", "claimRequired", "expiresInDays"}
+    assert re.fullmatch(r"[0-9a-f]{24}", data["accountId"])
+    assert data["apiKey"].startswith("tst_live_")
+    assert data["claimRequired"] is True
+    assert data["expiresInDays"] == 7
+    assert isinstance(data["expiresInDays"], int)
+
+
+def test_the_key_works_at_once(client: FlaskClient) -> None:
+    answer = init(client)
+    me = data_of(client.get("/v1/me", headers=credentials(answer)))
+    assert me == {"accountId": answer.json["data"]["accountId"], "email": "new@example.com"}
+
+
+def test_an_answer_that_holds_a_key_is_not_stored(client: FlaskClient) -> None:
+    assert init(client).headers["Cache-Control"] == "no-store"
+
+
+def test_it_needs_no_credentials_and_minds_no_wrong_ones(client: FlaskClient) -> None:
+    headers = {"x-service-account-id": "wrong", "x-api-key": "wrong"}
+    data_of(client.post("/v1/auth/agent-init", json={"email": "a@example.com"}, headers=headers))
+
+
+@pytest.mark.parametrize(("days", "shown"), [(0.5, 0.5), (30, 30)])
+def test_expires_in_days_is_the_setting(make_app: MakeApp, days: float, shown: float) -> None:
+    assert data_of(init(make_app(claim_days=days).test_client()))["expiresInDays"] == shown
+
+
+def test_it_mails_one_magic_link_to_the_address(app: Flask, client: FlaskClient) -> None:
+    init(client, "Owner@Example.com")
+    (mail,) = mails(app)
+    assert (mail.purpose, mail.recipient, mail.state) == ("claim", "owner@example.com", "queued")
+    assert len(mailed_links(app)) == 1
+
+
+def test_the_key_is_in_no_mail(app: Flask, client: FlaskClient) -> None:
+    key = data_of(init(client))["apiKey"]
+    (mail,) = mails(app)
+    assert key not in mail.text + mail.html
+
+
+def test_calling_again_replaces_the_key(client: FlaskClient) -> None:
+    first, second = init(client), init(client)
+    assert first.json["data"]["accountId"] == second.json["data"]["accountId"]
+    assert client.get("/v1/me", headers=credentials(first)).status_code == 401
+    assert client.get("/v1/me", headers=credentials(second)).status_code == 200
+
+
+def test_calling_again_replaces_the_link(app: Flask, client: FlaskClient) -> None:
+    init(client)
+    init(client)
+    first, second = mailed_links(app)
+    assert client.get(first).status_code == 404
+    assert client.get(second).status_code == 200
+
+
+def test_calling_again_keeps_the_projects(client: FlaskClient) -> None:
+    client.post("/v1/projects", json={"slug": "kept"}, headers=credentials(init(client)))
+    listed = data_of(client.get("/v1/projects", headers=credentials(init(client))))
+    assert [project["publicPageConfig"]["slug"] for project in listed] == ["kept"]
+
+
+def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: MovableClock) -> None:
+    init(client)
+    moved_clock.move(days=6.9)
+    headers = credentials(init(client))
+    moved_clock.move(days=6.9)
+    assert client.get("/v1/me", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("spelling", ["NEW@EXAMPLE.COM", " New@Example.com\n", "new@Example.COM"])
+def test_addresses_are_compared_in_lower_case(client: FlaskClient, spelling: str) -> None:
+    assert data_of(init(client))["accountId"] == data_of(init(client, spelling))["accountId"]
+
+
+def test_a_claimed_address_gets_no_key(app: Flask, owner: Caller) -> None:
+    data = data_of(init(owner.client, "Owner@example.com"))
+    assert set(data) == {"claimRequired", "accountExists", "message"}
+    assert data["claimRequired"] is False
+    assert data["accountExists"] is True
+    assert isinstance(data["message"], str)
+    assert "dashboard settings" in data["message"]
+
+
+def test_a_claimed_address_keeps_its_key_and_gets_no_mail(app: Flask, owner: Caller) -> None:
+    init(owner.client, owner.email)
+    assert mails(app) == []
+    assert owner.get("/v1/me").status_code == 200
+
+
+MALFORMED = [
+    "", " ", "plain", "@example.com", "a@", "a@b", "a b@example.com", "a@exa mple.com", "a@@b.com",
+    "a@example..com", ".a@example.com", "a@-example.com", "a@localhost", "a@[127.0.0.1]",
+    "a@example.com, b@example.com", "A <a@example.com>", "a@example.com\u0000", "a\n@example.com",
+"a@" + "b" * 300 + ".com", "\u202ea@example.com",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("email", MALFORMED)
+def test_a_malformed_address_is_400(app: Flask, client: FlaskClient, email: str) -> None:
+    answer = init(client, email)
+    assert answer.json["code"] in ("EMAIL_INVALID", "VALIDATION_FAILED")
+    error_of(answer, 400, answer.json["code"], "email")
+    assert mails(app) == []
+
+
+@pytest.mark.parametrize("email", [None, 5, True, ["a@example.com"], {"a": "b"}])
+def test_an_address_of_another_type_is_400(client: FlaskClient, email: object) -> None:
+    error_of(init(client, email), 400, "VALIDATION_FAILED", "email")
+
+
+def test_a_missing_address_is_400(client: FlaskClient) -> None:
+    error = error_of(client.post("/v1/auth/agent-init", json={}), 400, "VALIDATION_FAILED", "email")
+    assert "required" in error["message"]
+
+
+def test_an_unknown_field_is_400(client: FlaskClient) -> None:
+    body = {"email": "a@example.com", "name": "A"}
+    error_of(client.post("/v1/auth/agent-init", json=body), 400, "VALIDATION_FAILED", "name")
+
+
+@pytest.mark.parametrize("email", ["ünï@example.com", "a@bücher.example", "o'neil+x@example.com"])
+def test_addresses_of_the_whole_world_are_taken(client: FlaskClient, email: str) -> None:
+    headers = credentials(init(client, email))
+    assert data_of(client.get("/v1/me", headers=headers))["email"] == email
+
+
+@pytest.mark.parametrize("prefix", ["", "mail.", "a.b.", "MAIL."])
+def test_disposable_domains_and_their_subdomains_are_400(
+    app: Flask, client: FlaskClient, prefix: str
+) -> None:
+    assert "mailinator.com" in blocklist
+    error = error_of(init(client, f"a@{prefix}mailinator.com"), 400, "EMAIL_DISPOSABLE", "email")
+    assert "isposable" in error["message"]
+    assert mails(app) == []
+
+
+def test_a_domain_that_only_ends_alike_is_taken(client: FlaskClient) -> None:
+    assert "mailinator.com.example.org" not in blocklist
+    data_of(init(client, "a@mailinator.com.example.org"))
+    data_of(init(client, "a@ourmailinator.com"))
+
+
+def test_an_operator_can_allow_and_deny_domains(make_app: MakeApp) -> None:
+    client = make_app(
+        email_allow_domains="mailinator.com, good.throwaway.example",
+        email_deny_domains=["throwaway.example", "bücher.example", "xn--mnchen-3ya.example"],
+    ).test_client()
+    data_of(init(client, "a@mailinator.com", "10.0.0.1"))
+    data_of(init(client, "a@mail.mailinator.com", "10.0.0.1"))
+    data_of(init(client, "a@good.throwaway.example", "10.0.0.1"))
+    for domain in ("throwaway.example", "bad.throwaway.example", "a.bücher.example"):
+        error_of(init(client, f"a@{domain}", "10.0.0.2"), 400, "EMAIL_DISPOSABLE", "email")
+    for domain in ("xn--bcher-kva.example", "münchen.example"):
+        error_of(init(client, f"a@{domain}", "10.0.0.3"), 400, "EMAIL_DISPOSABLE", "email")
+
+
+def test_closed_sign_up_is_400_and_says_so(make_app: MakeApp) -> None:
+    app = make_app(signup="closed")
+    error = error_of(init(app.test_client()), 400, "SIGNUP_CLOSED", "email")
+    assert "closed" in error["message"]
+    assert mails(app) == []
+
+
+def test_sign_up_for_domains_takes_theirs_alone(make_app: MakeApp) -> None:
+    client = make_app(signup="domains", signup_domains="example.com @bücher.example").test_client()
+    data_of(init(client, "a@EXAMPLE.com", "10.0.0.1"))
+    data_of(init(client, "a@xn--bcher-kva.example", "10.0.0.1"))
+    data_of(init(client, "b@bücher.example", "10.0.0.1"))
+    for domain in ("example.org", "sub.example.com", "notexample.com"):
+        error = error_of(init(client, f"a@{domain}", "10.0.0.2"), 400, "SIGNUP_CLOSED", "email")
+        assert "example.com" in error["message"]
+
+
+def test_closed_sign_up_still_recognises_those_who_have_an_account(make_app: MakeApp) -> None:
+    init(make_app().test_client(), "early@example.com")
+    data = data_of(init(make_app(signup="closed").test_client(), "early@example.com"))
+    assert data["claimRequired"] is True
+
+
+def limited(answer: TestResponse, limit: int, what: str) -> None:
+    error = error_of(answer, 429, "RATE_LIMITED")
+    assert what in error["message"]
+    wait = int(answer.headers["Retry-After"])
+    assert 3500 < wait <= 3601
+    assert answer.headers["RateLimit-Limit"] == str(limit)
+    assert answer.headers["RateLimit-Remaining"] == "0"
+    assert answer.headers["RateLimit-Reset"] == str(wait)
+
+
+def test_the_sixth_request_of_an_ip_in_an_hour_is_429(client: FlaskClient) -> None:
+    for number in range(5):
+        data_of(init(client, f"a{number}@example.com"))
+    limited(init(client, "a5@example.com"), 5, "IP address")
+    data_of(init(client, "a5@example.com", "10.0.0.2"))
+
+
+def test_every_request_of_an_ip_counts_also_the_ones_refused(client: FlaskClient) -> None:
+    path = "/v1/auth/agent-init"
+    base = {"REMOTE_ADDR": "10.0.0.1"}
+    client.post(path, data=b"{", content_type="application/json", environ_base=base)
+    client.post(path, data=b"x" * 70_000, content_type="application/json", environ_base=base)
+    client.post(path, data=b"", environ_base=base)
+    init(client, "malformed")
+    init(client, "a@mailinator.com")
+    limited(init(client), 5, "IP address")
+
+
+def test_the_fourth_request_for_an_address_in_an_hour_is_429(client: FlaskClient) -> None:
+    for number in range(3):
+        data_of(init(client, ip=f"10.0.0.{number}"))
+    limited(init(client, "NEW@example.com", "10.0.0.9"), 3, "e-mail address")
+    data_of(init(client, "other@example.com", "10.0.0.9"))
+
+
+def test_a_refused_request_changes_neither_key_nor_link(app: Flask, client: FlaskClient) -> None:
+    answers = [init(client, ip=f"10.0.0.{number}") for number in range(4)]
+    assert answers[3].status_code == 429
+    assert client.get("/v1/me", headers=credentials(answers[2])).status_code == 200
+    assert len(mailed_links(app)) == 3
+
+
+def test_requests_without_a_usable_address_do_not_count_for_it(make_app: MakeApp) -> None:
+    closed = make_app(signup="closed").test_client()
+    for number in range(4):
+        assert init(closed, ip=f"10.0.1.{number}").status_code == 400
+    data_of(init(make_app().test_client()))
+
+
+def test_requests_for_a_claimed_address_count_too(owner: Caller) -> None:
+    for number in range(3):
+        data_of(init(owner.client, owner.email, f"10.0.0.{number}"))
+    limited(init(owner.client, owner.email, "10.0.0.9"), 3, "e-mail address")
+
+
+def test_limits_survive_a_restart(make_app: MakeApp) -> None:
+    for number in range(5):
+        data_of(init(make_app().test_client(), f"a{number}@example.com"))
+    limited(init(make_app().test_client()), 5, "IP address")
+
+
+def test_x_forwarded_for_is_not_believed_unasked(client: FlaskClient) -> None:
+    for number in range(6):
+        answer = client.post(
+            "/v1/auth/agent-init",
+            json={"email": f"a{number}@example.com"},
+            headers={"X-Forwarded-For": f"192.0.2.{number}"},
+        )
+    assert answer.status_code == 429
+
+
+def test_trusted_proxies_name_the_client(make_app: MakeApp) -> None:
+    client = make_app(trusted_proxies=1).test_client()
+
+    def from_address(chain: str, number: int) -> int:
+        return client.post(
+            "/v1/auth/agent-init",
+            json={"email": f"a{number}@example.com"},
+            headers={"X-Forwarded-For": chain},
+        ).status_code
+
+    # What stands before the trusted proxy's own entry is the client's to invent.
+    statuses = [from_address(f"198.51.100.{number}, 192.0.2.1", number) for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+    assert from_address("192.0.2.2", 7) == 200
+
+
+def test_addresses_of_one_ipv6_network_count_together(client: FlaskClient) -> None:
+    for number in range(5):
+        data_of(init(client, f"a{number}@example.com", f"2001:db8::{number}"))
+    assert init(client, "b@example.com", "2001:db8::ffff:1").status_code == 429
+    assert init(client, "b@example.com", "2001:db8:0:1::1").status_code == 200
+    assert init(client, "c@example.com", "::ffff:10.0.0.1").status_code == 200
+
+
+def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
+    barrier = Barrier(3)
+
+    def call(number: int) -> TestResponse:
+        barrier.wait()
+        return init(app.test_client(), ip=f"10.0.0.{number}")
+
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(call, range(3)))
+    assert len({data_of(answer)["accountId"] for answer in answers}) == 1
+    client = app.test_client()
+    statuses = [client.get("/v1/me", headers=credentials(answer)).status_code for answer in answers]
+    assert sorted(statuses) == [200, 401, 401]
+    assert sorted(client.get(link).status_code for link in mailed_links(app)) == [200, 404, 404]
+
+
+def test_many_at_once_for_many_addresses_all_get_theirs(app: Flask) -> None:
+    count = 24
+    barrier = Barrier(count)
+
+    def call(number: int) -> int:
+        barrier.wait()
+        return init(app.test_client(), f"a{number}@example.com", f"10.0.0.{number}").status_code
+
+    with ThreadPoolExecutor(count) as pool:
+        assert list(pool.map(call, range(count))) == [200] * count
+    assert len(mailed_links(app)) == count

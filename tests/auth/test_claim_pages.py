@@ -1,0 +1,431 @@
+"""The pages behind the magic link (decisions, "Accounts, keys, claiming")."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.collection.services import form_purpose
+from testimonials.core.signing import TokenPurpose
+from testimonials.operations.expiry import sweep
+from tests.auth.links import credentials, init, mailed_links, mails
+from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
+
+EMAIL = "new@example.com"
+
+
+@pytest.fixture
+def key(client: FlaskClient) -> dict[str, str]:
+    """The agent's credentials of a new account."""
+    return credentials(init(client, EMAIL))
+
+
+@pytest.fixture
+def link(app: Flask, key: dict[str, str]) -> str:
+    """The link that was mailed for it."""
+    return mailed_links(app)[-1]
+
+
+def redeem(client: FlaskClient, link: str, **form: str) -> TestResponse:
+    return client.post(link, data={"password": PASSWORD} | form)
+
+
+def works(client: FlaskClient, headers: dict[str, str]) -> bool:
+    return client.get("/v1/me", headers=headers).status_code == 200
+
+
+def is_claimed(client: FlaskClient) -> bool:
+    return bool(init(client, EMAIL, "10.9.9.9").json["data"].get("accountExists"))
+
+
+def assert_private(answer: TestResponse) -> None:
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_link_shows_a_form_for_the_address(client: FlaskClient, link: str) -> None:
+    answer = client.get(link)
+    assert (answer.status_code, answer.mimetype) == (200, "text/html")
+    assert EMAIL in answer.text
+    assert 'name="password"' in answer.text
+    assert answer.text.count("<form") == 1
+    assert_private(answer)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("rest", ["", "/decline"])
+def test_opening_the_link_changes_nothing(
+    app: Flask, client: FlaskClient, key: dict[str, str], link: str, method: str, rest: str
+) -> None:
+    for _ in range(3):
+        assert client.open(link + rest, method=method).status_code == 200
+    assert works(client, key)
+    assert len(mails(app)) == 1
+    assert redeem(client, link).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_other_methods_redeem_nothing(client: FlaskClient, link: str, method: str) -> None:
+    assert client.open(link, method=method, data={"password": PASSWORD}).status_code == 405
+    assert not is_claimed(client)
+
+
+def test_sending_the_form_claims_the_account(client: FlaskClient, link: str) -> None:
+    answer = redeem(client, link)
+    assert answer.status_code == 200
+    assert "Your account is claimed" in answer.text
+    assert_private(answer)
+    assert is_claimed(client)
+
+
+def test_the_form_shows_since_when_an_agent_holds_a_key(
+    client: FlaskClient, link: str, moved_clock: MovableClock
+) -> None:
+    text = client.get(link).text
+    assert f'<time datetime="{moved_clock.time:%Y-%m-%d}">' in text
+    assert "An agent has held a key" in text
+
+
+def test_keeping_the_key_is_the_default(client: FlaskClient, link: str) -> None:
+    choices = re.findall(r'value="(keep|replace)"( checked)?', client.get(link).text)
+    assert choices == [("keep", " checked"), ("replace", "")]
+
+
+@pytest.mark.parametrize("form", [{}, {"key": "keep"}])
+def test_a_kept_key_works_on(
+    client: FlaskClient, key: dict[str, str], link: str, form: dict[str, str]
+) -> None:
+    answer = redeem(client, link, **form)
+    assert "tst_live_" not in answer.text
+    assert key["x-service-account-id"] in answer.text
+    assert works(client, key)
+
+
+def test_a_replaced_key_stops_and_the_new_one_is_shown_once(
+    client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    answer = redeem(client, link, key="replace")
+    assert_private(answer)
+    (new,) = set(re.findall(r"tst_live_\w+", answer.text))
+    assert not works(client, key)
+    assert works(client, key | {"x-api-key": new})
+    assert "tst_live_" not in client.get(link).text
+
+
+def test_another_choice_about_the_key_is_refused(client: FlaskClient, link: str) -> None:
+    assert redeem(client, link, key="both").status_code == 422
+    assert not is_claimed(client)
+
+
+@pytest.mark.parametrize(
+    ("password", "problem"),
+    [
+        ("", "at least 10 characters"),
+        ("short one", "at least 10 characters"),
+        ("password123", "easy to guess"),
+        ("1234567890", "easy to guess"),
+        ("aaaaaaaaaaaaaaaa", "easy to guess"),
+        (EMAIL, "not your e-mail address"),
+        (f"{EMAIL.upper()}!!", "not your e-mail address"),
+        ("x" * 1025, "at most 1024"),
+    ],
+)
+def test_a_weak_password_is_refused_and_the_link_works_on(
+    client: FlaskClient, key: dict[str, str], link: str, password: str, problem: str
+) -> None:
+    answer = redeem(client, link, password=password, key="replace")
+    assert answer.status_code == 422
+    assert problem in answer.text
+    assert_private(answer)
+    if password:
+        assert f'value="{password}"' not in answer.text.replace(f'type="email" value="{EMAIL}"', "")
+    # The choice about the key is kept for the next try.
+    assert re.findall(r'value="(keep|replace)" checked', answer.text) == ["replace"]
+    assert works(client, key)
+    assert redeem(client, link).status_code == 200
+
+
+def test_a_claimed_account_stays_past_its_days(
+    app: Flask, client: FlaskClient, key: dict[str, str], link: str, moved_clock: MovableClock
+) -> None:
+    redeem(client, link)
+    moved_clock.move(days=8)
+    with app.app_context():
+        assert sweep() == 0
+    assert works(client, key)
+
+
+def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) -> None:
+    redeem(client, link)
+    for answer in (client.get(link), redeem(client, link, key="replace")):
+        assert "already claimed" in answer.text
+        assert 'name="password"' not in answer.text
+        # A used link is no secret any more, so it must tell nothing about the account.
+        assert EMAIL not in answer.text
+        assert key["x-service-account-id"] not in answer.text
+        assert "None" not in answer.text
+        assert_private(answer)
+    assert works(client, key)
+
+
+def test_a_used_link_declines_nothing(client: FlaskClient, key: dict[str, str], link: str) -> None:
+    redeem(client, link)
+    client.post(f"{link}/decline")
+    assert works(client, key)
+
+
+def test_of_two_redemptions_at_once_one_wins(
+    app: Flask, client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    barrier = Barrier(2)
+
+    def click(_: int) -> str:
+        barrier.wait()
+        return redeem(app.test_client(), link, key="replace").text
+
+    with ThreadPoolExecutor(2) as pool:
+        texts = list(pool.map(click, range(2)))
+    shown = [set(re.findall(r"tst_live_\w+", text)) for text in texts]
+    (new,) = set().union(*shown)
+    assert sorted(map(len, shown)) == [0, 1]
+    assert works(client, key | {"x-api-key": new})
+
+
+def test_a_replaced_link_says_so_and_offers_a_new_one(
+    app: Flask, client: FlaskClient, link: str
+) -> None:
+    init(client, EMAIL)
+    for answer in (client.get(link), redeem(client, link), client.post(f"{link}/decline")):
+        assert answer.status_code == 404
+        assert "There is a newer link" in answer.text
+        assert 'name="email"' in answer.text
+        assert_private(answer)
+    assert not is_claimed(client)
+
+
+def test_an_expired_link_says_so_and_offers_a_new_one(
+    app: Flask, client: FlaskClient, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(days=7)
+    for is_swept in (False, True):
+        if is_swept:
+            with app.app_context():
+                assert sweep() == 1
+        for answer in (client.get(link), redeem(client, link)):
+            assert answer.status_code == 410
+            assert "This link has run out" in answer.text
+            assert 'name="email"' in answer.text
+    assert "accountId" in init(client, EMAIL).json["data"]
+
+
+def test_a_link_works_to_the_last_moment(
+    client: FlaskClient, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(days=7, seconds=-5)
+    assert redeem(client, link).status_code == 200
+
+
+def test_a_changed_or_cut_off_link_says_so_and_offers_a_new_one(
+    client: FlaskClient, link: str
+) -> None:
+    token = link.removeprefix("/claim/")
+    broken = [token[:-1], token[:20], token + "A", token.swapcase(), "x", token.split(".")[0]]
+    broken += [quote(text) for text in ("é", "\0", "a b", "%", "<script>alert(1)")]
+    for text in broken:
+        for answer in (client.get(f"/claim/{text}"), redeem(client, f"/claim/{text}")):
+            assert answer.status_code == 404
+            assert "This link doesn’t work" in answer.text
+            assert 'name="email"' in answer.text
+            assert "<script>alert" not in answer.text
+    assert not is_claimed(client)
+
+
+def test_a_token_of_another_purpose_or_service_is_no_link(
+    app: Flask, make_app: MakeApp, client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    payload = [key["x-service-account-id"], "nonce"]
+    with app.app_context():
+        others = [form_purpose.sign(payload), TokenPurpose("reset").sign(payload)]
+        # Signed as a link, but with the shape of something else.
+        claim = TokenPurpose("claim")
+        others += [claim.sign(value) for value in ("text", 5, None, [], ["a"], {"a": 1, "b": 2})]
+    with make_app(secret_key="another secret of another service").app_context():
+        others.append(claim.sign(payload))
+    for token in others:
+        answer = client.get(f"/claim/{token}")
+        assert answer.status_code in (404, 410), token
+        assert 'name="password"' not in answer.text
+    assert redeem(client, link).status_code == 200
+
+
+def test_a_link_with_another_nonce_is_a_replaced_one(
+    app: Flask, client: FlaskClient, key: dict[str, str]
+) -> None:
+    with app.app_context():
+        token = TokenPurpose("claim").sign([key["x-service-account-id"], "guess"])
+    assert client.get(f"/claim/{token}").status_code == 404
+
+
+def test_the_form_shows_the_projects(client: FlaskClient, key: dict[str, str], link: str) -> None:
+    client.post("/v1/projects", json={"businessName": "Fern & Fable"}, headers=key)
+    for path in (link, f"{link}/decline"):
+        text = client.get(path).text
+        assert "Fern &amp; Fable" in text
+        assert "6 samples" in text
+
+
+def test_markup_in_a_business_name_is_text_on_every_page_and_in_the_mail(
+    app: Flask, client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    name = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+    client.post("/v1/projects", json={"businessName": name, "slug": "x"}, headers=key)
+    init(client, EMAIL)
+    link = mailed_links(app)[-1]
+    pages = [client.get(link).text, client.get(f"{link}/decline").text, mails(app)[-1].html]
+    pages.append(redeem(client, link).text)
+    for page in pages:
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+def test_declining_removes_the_account_and_all_it_has(
+    app: Flask, client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    client.post("/v1/projects", json={"slug": "unwanted"}, headers=key)
+    answer = client.post(f"{link}/decline")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/declined")
+    assert "The account is removed" in client.get("/claim/declined").text
+    assert not works(client, key)
+    assert client.get("/unwanted").status_code == 404
+    assert client.get(link).status_code == 410
+    # The address can start again, and the slug is free.
+    again = credentials(init(client, EMAIL))
+    assert client.post("/v1/projects", json={"slug": "unwanted"}, headers=again).status_code == 200
+
+
+def ask(client: FlaskClient, email: str, ip: str = "10.0.0.1") -> TestResponse:
+    return client.post("/claim", data={"email": email}, environ_base={"REMOTE_ADDR": ip})
+
+
+def test_a_new_link_replaces_the_old_one_and_keeps_the_key(
+    app: Flask, client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    assert ask(client, "NEW@example.com ").status_code == 200
+    new = mailed_links(app)[-1]
+    assert new != link
+    assert client.get(link).status_code == 404
+    assert works(client, key)
+    assert redeem(client, new).status_code == 200
+
+
+def test_a_new_link_does_not_lengthen_the_days(
+    app: Flask, client: FlaskClient, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(days=6)
+    ask(client, EMAIL)
+    assert "The link works for 1 day," in mails(app)[-1].text
+    moved_clock.move(days=1)
+    assert client.get(mailed_links(app)[-1]).status_code == 410
+
+
+def test_the_answer_is_the_same_for_known_and_unknown_addresses(
+    app: Flask, client: FlaskClient, link: str, owner: Caller
+) -> None:
+    texts = set()
+    for email in (EMAIL, "nobody@example.com", owner.email):
+        answer = ask(client, email)
+        assert answer.status_code == 200
+        texts.add(answer.text.replace(email, "ADDRESS"))
+    assert len(texts) == 1
+    # Only the account that waits gets a mail: its first and the one asked for.
+    assert [mail.recipient for mail in mails(app)] == [EMAIL, EMAIL]
+
+
+@pytest.mark.parametrize("email", ["", "plain", "a@mailinator.com", "<script>@x", "a" * 100_000])
+def test_an_unusable_address_is_refused_in_words(client: FlaskClient, email: str) -> None:
+    answer = ask(client, email)
+    assert answer.status_code == 422
+    assert "field-error" in answer.text
+    assert "<script>@x" not in answer.text
+
+
+def test_asking_for_links_is_limited(client: FlaskClient, link: str) -> None:
+    answers = [ask(client, EMAIL, f"10.0.0.{number}") for number in range(4)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert answers[3].mimetype == "text/html"
+    assert int(answers[3].headers["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:8080"},
+        {"Origin": "http://localhost.elsewhere.example"},
+        {"Origin": "http://["},
+        {"Origin": "nonsense"},
+    ],
+)
+def test_a_form_sent_from_another_site_is_refused(
+    client: FlaskClient, key: dict[str, str], link: str, headers: dict[str, str]
+) -> None:
+    for path in (link, f"{link}/decline", "/claim", "/"):
+        answer = client.post(path, data={"password": PASSWORD}, headers=headers)
+        assert (answer.status_code, answer.mimetype) == (403, "text/html"), path
+    assert works(client, key)
+    assert not is_claimed(client)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "http://localhost"},
+        {"Origin": "https://testimonials.example.com"},
+    ],
+)
+def test_a_form_sent_from_the_page_itself_is_taken(
+    client: FlaskClient, link: str, headers: dict[str, str]
+) -> None:
+    answer = client.post(link, data={"password": PASSWORD}, headers=headers)
+    assert answer.status_code == 200
+
+
+def test_a_link_opened_from_another_site_shows_the_page(client: FlaskClient, link: str) -> None:
+    assert client.get(link, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
+
+
+def test_the_api_needs_no_protection_against_other_sites(agent: Caller) -> None:
+    headers = agent.headers | {"Sec-Fetch-Site": "cross-site", "Origin": "https://x.example"}
+    assert agent.client.post("/v1/projects", json={}, headers=headers).status_code == 200
+
+
+def test_tokens_are_not_logged(
+    client: FlaskClient, link: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "testimonials")
+    token = link.removeprefix("/claim/")
+    for method, path in (
+        ("GET", link),
+        ("GET", f"{link}/decline"),
+        ("GET", f"{link}/"),
+        ("OPTIONS", link),
+        ("POST", f"{link}x"),
+    ):
+        client.open(path, method=method)
+    logged = [vars(record).get("path", "") for record in caplog.records]
+    assert len(logged) == 5
+    assert not [path for path in logged if token in path]

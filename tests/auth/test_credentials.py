@@ -1,0 +1,202 @@
+"""The credential headers and the API key (spec, "Authentication"; decisions, "Accounts")."""
+
+import hashlib
+import math
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testimonials.auth.models import Account
+from testimonials.core.identifiers import (
+    BASE62,
+    KEY_PREFIX,
+    SECRET_LENGTH,
+    is_api_key,
+    is_identifier,
+    new_api_key,
+    new_identifier,
+)
+from testimonials.extensions import db
+from tests.conftest import Caller, MovableClock
+from tests.shapes import data_of, error_of
+
+UNKNOWN = "0" * 24
+ENDPOINTS = [
+    ("GET", "/v1/me"),
+    ("GET", "/v1/projects"),
+    ("POST", "/v1/projects"),
+    ("GET", f"/v1/projects/{UNKNOWN}"),
+    ("PATCH", f"/v1/projects/{UNKNOWN}/widget-config"),
+    ("GET", f"/v1/projects/{UNKNOWN}/embed-snippet"),
+    ("POST", f"/v1/projects/{UNKNOWN}/testimonials"),
+    ("GET", f"/v1/projects/{UNKNOWN}/testimonials"),
+    ("DELETE", f"/v1/projects/{UNKNOWN}/testimonials/demo"),
+]
+
+
+def test_the_list_of_endpoints_here_is_whole(app: Flask) -> None:
+    public = {"/v1/auth/agent-init", "/v1/openapi.json"}
+    rules = {
+        (method, rule.rule.replace("<project_id>", UNKNOWN))
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/v1/") and rule.rule not in public
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    }
+    assert rules == set(ENDPOINTS)
+
+
+@pytest.mark.parametrize(("method", "path"), ENDPOINTS)
+def test_every_endpoint_needs_credentials(client: FlaskClient, method: str, path: str) -> None:
+    answer = client.open(path, method=method)
+    error = error_of(answer, 401, "INVALID_CREDENTIALS")
+    assert "x-service-account-id" in error["message"]
+    assert "x-api-key" in error["message"]
+    assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="testimonials"'
+
+
+@pytest.mark.parametrize("missing", ["x-service-account-id", "x-api-key"])
+def test_one_header_missing_is_401(agent: Caller, missing: str) -> None:
+    headers = {name: value for name, value in agent.headers.items() if name != missing}
+    error_of(agent.client.get("/v1/me", headers=headers), 401, "INVALID_CREDENTIALS")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("x-service-account-id", ""),
+        ("x-service-account-id", UNKNOWN),
+        ("x-service-account-id", "' OR 1=1 --"),
+        ("x-service-account-id", "é" * 24),
+        ("x-service-account-id", "a" * 10_000),
+        ("x-api-key", ""),
+        ("x-api-key", "tst_live_"),
+        ("x-api-key", "é\xff"),
+        ("x-api-key", "a" * 10_000),
+    ],
+)
+def test_a_pair_that_does_not_match_is_401(agent: Caller, name: str, value: str) -> None:
+    answer = agent.client.get("/v1/me", headers=agent.headers | {name: value})
+    error_of(answer, 401, "INVALID_CREDENTIALS")
+
+
+def test_another_accounts_sound_key_is_401_with_the_same_answer(
+    agent: Caller, outsider: Caller
+) -> None:
+    mixed = agent.headers | {"x-api-key": outsider.api_key}
+    unknown = mixed | {"x-service-account-id": UNKNOWN}
+    answers = [agent.client.get("/v1/me", headers=headers) for headers in (mixed, unknown, {})]
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.text for answer in answers}) == 1
+
+
+def test_a_key_in_another_spelling_is_401(agent: Caller) -> None:
+    for key in (agent.api_key.lower(), agent.api_key.upper(), agent.api_key + "A"):
+        headers = agent.headers | {"x-api-key": key}
+        assert agent.client.get("/v1/me", headers=headers).status_code == 401
+
+
+def test_a_hash_is_no_key(agent: Caller) -> None:
+    hashed = hashlib.sha256(agent.api_key.encode()).hexdigest()
+    headers = agent.headers | {"x-api-key": hashed}
+    assert agent.client.get("/v1/me", headers=headers).status_code == 401
+
+
+def test_credentials_in_the_query_string_are_none(agent: Caller) -> None:
+    assert agent.client.get("/v1/me", query_string=agent.headers).status_code == 401
+
+
+def test_a_bad_pair_is_401_before_the_body_or_the_project_is_looked_at(agent: Caller) -> None:
+    project = agent.create_project()
+    headers = agent.headers | {"x-api-key": new_api_key()}
+    for path in (f"/v1/projects/{project['_id']}", f"/v1/projects/{UNKNOWN}"):
+        assert agent.client.get(path, headers=headers).status_code == 401
+    for body in (b"{", b" " * 70_000):
+        answer = agent.client.post("/v1/projects", data=body, headers=headers)
+        assert answer.status_code == 401
+
+
+FOREIGN = [
+    (method, path.removeprefix(f"/v1/projects/{UNKNOWN}"))
+    for method, path in ENDPOINTS
+    if UNKNOWN in path
+]
+
+
+@pytest.mark.parametrize(("method", "rest"), FOREIGN)
+def test_a_foreign_project_is_404_with_the_body_of_an_unknown_one(
+    agent: Caller, outsider: Caller, method: str, rest: str
+) -> None:
+    project = outsider.create_project(slug="theirs")
+    body = {"authorName": "A", "text": "B"} if rest == "/testimonials" else {}
+    bodies = set()
+    for project_id in (project["_id"], UNKNOWN, "x", "%00", "theirs", project["_id"].upper() + "0"):
+        answer = agent.client.open(
+            f"/v1/projects/{project_id}{rest}", method=method, headers=agent.headers, json=body
+        )
+        error_of(answer, 404, "NOT_FOUND")
+        bodies.add(answer.text)
+    assert len(bodies) == 1
+    assert data_of(outsider.get(f"/v1/projects/{project['_id']}")) == project
+
+
+def test_an_unclaimed_account_ends_the_moment_its_days_are_over(
+    agent: Caller, moved_clock: MovableClock
+) -> None:
+    agent.create_project(slug="fleeting")
+    moved_clock.move(days=7, seconds=-5)
+    assert agent.get("/v1/me").status_code == 200
+    assert agent.client.get("/fleeting").status_code == 200
+    moved_clock.move(seconds=6)
+    # No sweep has run; the account counts as gone all the same.
+    for path in ("/v1/me", "/v1/projects"):
+        error_of(agent.get(path), 401, "INVALID_CREDENTIALS")
+    error_of(agent.post("/v1/projects"), 401, "INVALID_CREDENTIALS")
+    assert agent.client.get("/fleeting").status_code == 404
+
+
+def test_a_claimed_account_does_not_end(owner: Caller, moved_clock: MovableClock) -> None:
+    moved_clock.move(days=4000)
+    assert owner.get("/v1/me").status_code == 200
+
+
+def test_only_the_hash_and_the_last_four_characters_of_a_key_are_stored(
+    app: Flask, agent: Caller
+) -> None:
+    with app.app_context():
+        account = db.session.get(Account, agent.account_id)
+        assert account is not None
+        assert account.key_hash == hashlib.sha256(agent.api_key.encode()).hexdigest()
+        assert account.key_last_four == agent.api_key[-4:]
+        columns = [getattr(account, column.key) for column in Account.__table__.columns]
+        assert agent.api_key not in [str(value) for value in columns]
+
+
+def test_a_key_has_the_fixed_prefix_enough_random_bits_and_a_checksum() -> None:
+    key = new_api_key()
+    assert key.startswith(KEY_PREFIX)
+    assert SECRET_LENGTH * math.log2(len(BASE62)) >= 160
+    assert is_api_key(key)
+    assert key != new_api_key()
+
+
+@given(position=st.integers(0, len(new_api_key()) - 1), character=st.sampled_from(BASE62))
+def test_a_key_with_one_character_changed_fails_its_checksum(position: int, character: str) -> None:
+    key = new_api_key()
+    changed = key[:position] + character + key[position + 1 :]
+    assert is_api_key(changed) == (changed == key)
+
+
+@given(st.text(max_size=60))
+def test_no_text_passes_for_a_key(text: str) -> None:
+    assert not is_api_key(text)
+    assert not is_api_key(KEY_PREFIX + text)
+
+
+@given(st.text(max_size=30))
+def test_only_24_hexadecimal_digits_are_an_id(text: str) -> None:
+    assert is_identifier(text) == (len(text) == 24 and set(text) <= set("0123456789abcdef"))
+    assert is_identifier(new_identifier())
+    assert not is_identifier(new_identifier() + "\n")

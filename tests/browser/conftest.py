@@ -1,0 +1,194 @@
+"""A real Chromium before the real service, with real mail; every page is watched for complaints."""
+
+import contextlib
+import itertools
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.process import Service, start_service
+from tests.servers import MailSink, wait_for
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--no-first-run",
+]
+# The browser reports every answer from 400 on in this way, also those that a test asks for.
+STATUS_REPORT = "Failed to load resource: the server responded with a status of"
+
+_numbers = itertools.count(1)
+
+
+def other_address() -> dict[str, str]:
+    """Give the header of a client that nobody has counted yet, past the limit of each."""
+    number = next(_numbers)
+    return {"X-Forwarded-For": f"10.1.{number >> 8}.{number & 255}"}
+
+
+@dataclass
+class Project:
+    """One project and the credentials of its account."""
+
+    site: "Site"
+    headers: dict[str, str]
+    email: str
+    id: str
+    slug: str
+
+    @property
+    def page_url(self) -> str:
+        """The address of its collection page."""
+        return f"{self.site.url}/{self.slug}"
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """Call the API about this project; give the payload."""
+        answer = self.site.service.call(
+            method, f"/v1/projects/{self.id}{path}", body, headers=self.headers
+        )
+        assert answer.status == 200, answer.body
+        return answer.data
+
+    def claim_link(self) -> str:
+        """Give the magic link of the newest mail to its owner."""
+        return self.site.claim_link(self.email)
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Give every testimonial there is, pending ones too."""
+        return self.site.run_json("testimonials", "list", self.id)
+
+
+@dataclass
+class Site:
+    """A running service and the mail server it sends through."""
+
+    service: Service
+    sink: MailSink
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self.service.url
+
+    def agent_init(self, email: str) -> Any:
+        """Call agent-init from an address of its own; give the payload."""
+        body = {"email": email}
+        answer = self.service.call("POST", "/v1/auth/agent-init", body, headers=other_address())
+        assert answer.status == 200, answer.body
+        return answer.data
+
+    def create_project(self, **body: Any) -> Project:
+        """Sign up somebody new and create a project, without samples unless asked for."""
+        number = next(_numbers)
+        email = f"owner{number}@example.com"
+        account = self.agent_init(email)
+        headers = {
+            "x-service-account-id": account["accountId"],
+            "x-api-key": account["apiKey"],
+        }
+        values = {"businessName": f"Fern & Fable {number}", "skipDemoTestimonials": True} | body
+        answer = self.service.call("POST", "/v1/projects", values, headers)
+        assert answer.status == 200, answer.body
+        slug = answer.data["publicPageConfig"]["slug"]
+        return Project(self, headers, email, answer.data["_id"], slug)
+
+    def claim_link(self, email: str, *, other_than: str | None = None) -> str:
+        """Give the magic link of the newest mail to `email`, once it is not `other_than`."""
+
+        def find() -> str | None:
+            texts = [mail.text for mail in self.sink.received if mail.recipients == [email]]
+            found = re.search(rf"{re.escape(self.url)}/claim/\S+", texts[-1]) if texts else None
+            return found[0] if found and found[0] != other_than else None
+
+        return str(wait_for(find, what=f"a mail to {email}"))
+
+    def pause(self, project_id: str) -> None:
+        """Pause a project, which is the dashboard's to do and so has no call or command."""
+        file = Path(self.service.environment["TESTIMONIALS_INSTANCE_PATH"]) / "testimonials.db"
+        with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("UPDATE project SET status = 'inactive' WHERE id = ?", [project_id])
+
+    def run_json(self, *arguments: str) -> Any:
+        """Run an admin command; give what it printed as JSON."""
+        finished = self.service.run(*arguments, "--json")
+        assert finished.returncode == 0, finished.stderr
+        return json.loads(finished.stdout)
+
+
+@dataclass
+class Watch:
+    """What the browser complained about on the pages of one test."""
+
+    complaints: list[str] = field(default_factory=list)
+
+    def listen(self, context: BrowserContext) -> None:
+        """Note console errors and warnings, CSP violations among them, and uncaught errors."""
+        context.on("console", lambda message: self._note(message.type, message.text))
+        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning") and not text.startswith(STATUS_REPORT):
+            self.complaints.append(f"{kind}: {text}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests; each of them has contexts of its own."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One service for all tests; each of them signs up somebody new."""
+    sink = MailSink()
+    sink.start()
+    settings = {"smtp_url": sink.url, "trusted_proxies": "1"}
+    service = start_service(tmp_path_factory.mktemp("browser"), (), settings)
+    yield Site(service, sink)
+    service.kill()
+    sink.stop()
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
+    """Open a page in a context of its own, with the options of Playwright's `new_context`.
+
+    A visitor of the service has an address of their own; on another website the header that says so
+    would change what the browser asks the service. A test fails in the end if the browser
+    complained about any of its pages.
+    """
+    watch = Watch()
+    contexts = []
+
+    def open_one(url: str, **options: Any) -> Page:
+        headers = other_address() if url.startswith(site.url) else {}
+        defaults = {"reduced_motion": "reduce", "extra_http_headers": headers}
+        context = browser.new_context(**(defaults | options))
+        context.set_default_timeout(10_000)
+        watch.listen(context)
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(url)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert watch.complaints == []

@@ -1,0 +1,246 @@
+"""The page on which visitors write: every way to send, to fail and to come back."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+TEXT = "Two good questions, then gold.\nWorth <b>every</b> minute."
+SEND = "Send my testimonial"
+
+with_and_without_script = pytest.mark.parametrize(
+    "has_script", [True, False], ids=["script", "no script"]
+)
+
+
+def write(page: Page, text: str = TEXT) -> None:
+    """Fill in what is needed and a little more."""
+    page.get_by_label("Your words").fill(text)
+    page.get_by_label("Your name").fill("Hannah Whitlock")
+    page.get_by_label("Role").fill("Wedding client")
+    page.get_by_label("Email").fill("hannah@example.com")
+    page.get_by_role("checkbox").check()
+
+
+def check_thanks(page: Page) -> None:
+    """Check that the visitor is thanked, and that the heading is what is read first."""
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("Thank you")
+    expect(heading).to_be_focused()
+
+
+def drafts(page: Page) -> int:
+    """Count the drafts that this browser keeps."""
+    return int(page.evaluate("Object.keys(localStorage).length"))
+
+
+@pytest.fixture
+def project(site: Site) -> Project:
+    return site.create_project()
+
+
+@with_and_without_script
+def test_what_is_written_waits_for_approval(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    page.get_by_role("radio", name="4 stars").check(force=True)
+    page.get_by_role("button", name=SEND).click()
+    check_thanks(page)
+    page.reload()
+    check_thanks(page)
+    (row,) = project.stored()
+    assert (row["status"], row["source"]) == ("pending", "public_page")
+    assert (row["text"], row["rating"], row["authorName"]) == (TEXT, 4, "Hannah Whitlock")
+    assert (row["authorRole"], row["authorEmail"]) == ("Wedding client", "hannah@example.com")
+    assert project.call("GET", "/testimonials")["items"] == []
+
+
+@with_and_without_script
+def test_double_click_makes_one_row(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    page.get_by_role("button", name=SEND).dblclick()
+    check_thanks(page)
+    assert len(project.stored()) == 1
+
+
+def test_enter_and_click_make_one_row(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    write(page)
+    # Both before the browser does anything else, which no two real key strokes could be.
+    page.get_by_role("button", name=SEND).evaluate(
+        "button => { button.form.requestSubmit(); button.click(); }"
+    )
+    check_thanks(page)
+    assert len(project.stored()) == 1
+
+
+def test_stars_by_arrow_keys(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    stars = page.get_by_role("group", name="Your rating").get_by_role("radio")
+    expect(stars).to_have_count(5)
+    for star in stars.all():
+        expect(star).not_to_be_checked()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(stars.first).to_be_focused()
+    page.keyboard.press("Space")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="5 stars")).to_be_checked()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
+    page.get_by_role("button", name="Clear your rating").click()
+    for star in stars.all():
+        expect(star).not_to_be_checked()
+    expect(page.get_by_role("button", name="Clear your rating")).to_be_hidden()
+    expect(stars.first).to_be_focused()
+
+
+def test_draft_is_kept_and_cleared(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    write(page)
+    page.get_by_role("radio", name="4 stars").check(force=True)
+    page.reload()
+    expect(page.get_by_text("We kept your draft.")).to_be_visible()
+    expect(page.get_by_label("Your words")).to_have_value(TEXT)
+    expect(page.get_by_label("Your name")).to_have_value("Hannah Whitlock")
+    expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
+    # Consent is given anew each time.
+    expect(page.get_by_role("checkbox")).not_to_be_checked()
+    page.get_by_role("button", name="Start afresh").click()
+    expect(page.get_by_label("Your words")).to_have_value("")
+    assert drafts(page) == 0
+    write(page)
+    page.get_by_role("button", name=SEND).click()
+    check_thanks(page)
+    assert drafts(page) == 0
+    page.goto(project.page_url)
+    expect(page.get_by_label("Your words")).to_have_value("")
+    expect(page.get_by_text("We kept your draft.")).to_be_hidden()
+
+
+@with_and_without_script
+def test_errors_keep_what_was_typed(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    page.get_by_label("Your words").fill(TEXT)
+    page.get_by_label("Company").fill("x" * 121)
+    page.get_by_label("Email").fill("hannah@")
+    page.get_by_role("radio", name="2 stars").check(force=True)
+    page.get_by_role("button", name=SEND).click()
+    summary = page.get_by_role("alert")
+    expect(summary).to_be_focused()
+    expect(summary).to_contain_text("4 things need a change")
+    expect(page).to_have_title(re.compile("^Error: "))
+    for label, value in (
+        ("Your words", TEXT),
+        ("Company", "x" * 121),
+        ("Email", "hannah@"),
+        ("Your name", ""),
+    ):
+        expect(page.get_by_label(label)).to_have_value(value)
+    expect(page.get_by_role("radio", name="2 stars")).to_be_checked()
+    for link, label in (
+        ("Add your name, as it should appear.", "Your name"),
+        ("Shorten this to 120 characters; it has 121.", "Company"),
+        ("Write the address like name@example.com, or leave it empty.", "Email"),
+    ):
+        summary.get_by_role("link", name=link).click()
+        expect(page.get_by_label(label)).to_be_focused()
+        expect(page.get_by_label(label)).to_have_accessible_description(re.compile(link))
+    page.get_by_label("Your name").fill("Hannah")
+    page.get_by_label("Company").fill("")
+    page.get_by_label("Email").fill("")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name=SEND).click()
+    check_thanks(page)
+    (row,) = project.stored()
+    assert (row["text"], row["rating"]) == (TEXT, 2)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(413, "too long to send"), (429, "Too many messages"), (500, "went wrong on our side")],
+)
+def test_text_stays_when_the_service_fails(
+    project: Project, open_page: OpenPage, status: int, words: str
+) -> None:
+    page = open_page(project.page_url)
+    answers = [status]
+
+    def answer(route: Route) -> None:
+        if answers and route.request.method == "POST":
+            route.fulfill(status=answers.pop(), body="<p>no</p>", content_type="text/html")
+        else:
+            route.continue_()
+
+    page.route(project.page_url, answer)
+    write(page)
+    page.get_by_role("button", name=SEND).click()
+    expect(page.get_by_text(words)).to_be_visible()
+    expect(page.get_by_label("Your words")).to_have_value(TEXT)
+    page.get_by_role("button", name="Retry").click()
+    check_thanks(page)
+    assert len(project.stored()) == 1
+
+
+def test_retry_after_a_lost_answer_makes_one_row(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    lost = []
+
+    def lose(route: Route) -> None:
+        if route.request.method == "POST" and not lost:
+            # It arrives, and the visitor never hears of it.
+            lost.append(route.fetch(max_redirects=0).status)
+            route.fulfill(status=500, body="", content_type="text/html")
+        else:
+            route.continue_()
+
+    page.route(project.page_url, lose)
+    write(page)
+    page.get_by_role("button", name=SEND).click()
+    page.get_by_role("button", name="Retry").click()
+    check_thanks(page)
+    assert lost == [303]
+    assert len(project.stored()) == 1
+
+
+def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    words = page.get_by_label("Your words")
+    words.fill("😀" * 1599)
+    expect(page.get_by_text("of 2000")).to_be_hidden()
+    words.fill("😀" * 1600 + "  \n")
+    expect(page.get_by_text("1600 of 2000")).to_be_visible()
+    words.fill("😀" * 2001)
+    expect(page.get_by_text("1 too many (2001 of 2000)")).to_be_visible()
+    assert len(words.input_value()) == 2001
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+@pytest.mark.parametrize("state", ["empty", "errors", "thanks"])
+def test_nothing_is_wider_than_the_screen(
+    site: Site, open_page: OpenPage, width: int, state: str
+) -> None:
+    long_word = "w" * 120
+    project = site.create_project(
+        businessName=long_word, headline="h" * 160, description="d" * 500, slug=f"{state}-{width}"
+    )
+    page = open_page(project.page_url, viewport={"width": width, "height": 800})
+    if state == "errors":
+        page.get_by_label("Your words").fill("w" * 2001)
+        page.get_by_role("button", name=SEND).click()
+        expect(page.get_by_role("alert")).to_be_visible()
+    elif state == "thanks":
+        page.goto(f"{project.page_url}/thanks")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

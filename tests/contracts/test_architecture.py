@@ -1,0 +1,278 @@
+"""The order of the house: which module may import which, who commits, how long things are."""
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+import testimonials
+
+ROOT = Path(testimonials.__file__).parent
+PACKAGE = "testimonials"
+FEATURES = (
+    "core",
+    "auth",
+    "projects",
+    "testimonials",
+    "widget",
+    "collection",
+    "dashboard",
+    "operations",
+)
+DOORS = ("api", "pages", "feed", "fast_feed", "cli")
+VERBS = ("get", "post", "put", "patch", "delete", "route")
+
+# Who hangs the doors in; and the one door that stands before another.
+DOOR_USERS = {
+    "routes": "It attaches every blueprint.",
+    "commands": "It attaches every group of commands.",
+    "widget.fast_feed": "It answers as `feed` does, sooner, and hands the rest on to it.",
+}
+# What else a module that is no door may import, and why.
+MORE_IMPORTS = {
+    "core.commands": {
+        "migrations.runner": "An admin command refuses to touch a database of another schema."
+    },
+}
+# Who commits although it is no door, and why.
+COMMITTERS = {
+    "core.delivery": "The background thread has no request; it is its own door.",
+    "core.outbox": "A lease counts only once others can see it.",
+    "core.ratelimit": "A hit counts also when the request that made it fails.",
+    "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
+    "operations.sample": "The sample is made by `serve` before there are requests.",
+}
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 40
+LONG_FILES = {
+    "config": "The list of all settings and the parser of each belong in one place.",
+}
+LONG_FUNCTIONS = {
+    "migrations.versions.rev_0001_first_schema.upgrade": "A schema is a list of tables.",
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One module of the package; `name` is without the package's own."""
+
+    name: str
+    tree: ast.Module
+    lines: int
+
+    @property
+    def feature(self) -> str | None:
+        """The feature whose folder it is in, if it is in one."""
+        first = self.name.partition(".")[0]
+        return first if first in FEATURES and (ROOT / first).is_dir() else None
+
+    @property
+    def is_door(self) -> bool:
+        """Whether requests or commands come in here."""
+        last = self.name.rpartition(".")[2]
+        is_named_so = last in DOORS or last.endswith("_cli")
+        return self.feature not in (None, "core") and is_named_so
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Read every module of the package."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        source = path.read_text(encoding="utf-8")
+        found[name] = Module(name, ast.parse(source), len(source.splitlines()))
+    return found
+
+
+def imports_of(module: Module) -> set[str]:
+    """Name the modules of the package that `module` imports itself, wherever in the file.
+
+    `from testimonials import __version__` is none: the package sets it before all else.
+    """
+    found = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            names = [
+                full if (full := f"{base}.{alias.name}").partition(".")[2] in modules() else base
+                for alias in node.names
+                if (base, alias.name) != (PACKAGE, "__version__")
+            ]
+        else:
+            continue
+        found |= {name.partition(".")[2] for name in names if name.split(".")[0] == PACKAGE}
+    return found
+
+
+def functions_of(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Give every function with its dotted name, methods and nested ones too."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield f"{prefix}.{node.name}", node
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield from functions_of(node, f"{prefix}.{node.name}")
+
+
+def each_module(*, below_doors: bool = False) -> pytest.MarkDecorator:
+    """Make one test of each module, or of each that is part of a feature and no door."""
+    names = [
+        name
+        for name, module in modules().items()
+        if not below_doors or (module.feature and not module.is_door)
+    ]
+    return pytest.mark.parametrize("name", names, ids=[name or PACKAGE for name in names])
+
+
+def test_rules_know_every_folder() -> None:
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert folders - set(FEATURES) == {"migrations"}
+
+
+def test_exceptions_are_still_needed() -> None:
+    named = DOOR_USERS.keys() | MORE_IMPORTS.keys() | COMMITTERS.keys() | LONG_FILES.keys()
+    assert named <= modules().keys()
+    lengths = {
+        name: _length(function)
+        for module in modules().values()
+        for name, function in functions_of(module.tree, module.name)
+    }
+    assert [name for name in LONG_FUNCTIONS if lengths.get(name, 0) <= MAX_FUNCTION_LINES] == []
+    assert [name for name in LONG_FILES if modules()[name].lines <= MAX_FILE_LINES] == []
+
+
+@each_module(below_doors=True)
+def test_features_import_only_downwards(name: str) -> None:
+    module = modules()[name]
+    assert module.feature is not None
+    allowed = {*FEATURES[: FEATURES.index(module.feature) + 1], "extensions"}
+    more = MORE_IMPORTS.get(name, {})
+    wrong = [
+        imported
+        for imported in imports_of(module)
+        if imported.partition(".")[0] not in allowed and imported not in more
+    ]
+    assert wrong == []
+
+
+@each_module()
+def test_doors_are_imported_only_where_they_are_hung(name: str) -> None:
+    doors = {other.name for other in modules().values() if other.is_door}
+    if name not in DOOR_USERS:
+        assert imports_of(modules()[name]) & doors == set()
+
+
+def test_no_module_level_circle() -> None:
+    graph = {name: imports_of(module) for name, module in modules().items()}
+    # Raises CycleError, which names the modules.
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+def test_version_is_set_before_the_package_imports_its_modules() -> None:
+    lines: dict[str, int] = {}
+    for node in modules()[""].tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__":
+            lines["version"] = node.lineno
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGE):
+            lines.setdefault("first import", node.lineno)
+    assert lines["version"] < lines["first import"]
+
+
+# Libraries that most processes never need, loaded where they are used; never a module of ours.
+LAZY = {
+    "migrations.runner": {"alembic", "alembic.config"},
+    "core.passwords": {"zxcvbn"},
+}
+
+
+@each_module()
+def test_no_import_inside_a_function(name: str) -> None:
+    inside = [
+        f"{function}: {ast.unparse(node)}"
+        for function, tree in functions_of(modules()[name].tree, name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and not (isinstance(node, ast.ImportFrom) and node.module in LAZY.get(name, ()))
+    ]
+    assert inside == []
+
+
+@each_module()
+def test_files_and_functions_are_short(name: str) -> None:
+    module = modules()[name]
+    assert module.lines <= MAX_FILE_LINES or name in LONG_FILES
+    long = {
+        function: length
+        for function, tree in functions_of(module.tree, name)
+        if (length := _length(tree)) > MAX_FUNCTION_LINES and function not in LONG_FUNCTIONS
+    }
+    assert long == {}
+
+
+@each_module()
+def test_only_doors_commit(name: str) -> None:
+    module = modules()[name]
+    commits = [
+        node.lineno
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and node.attr == "commit"
+    ]
+    assert not commits or module.is_door or name in COMMITTERS, commits
+
+
+@each_module()
+def test_public_names_have_docstrings(name: str) -> None:
+    module = modules()[name]
+    missing = [where for where, node in _public(module) if not ast.get_docstring(node)]
+    assert missing == []
+
+
+def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
+    written = {
+        (decorator.func.attr, argument.value)
+        for module in modules().values()
+        for _, function in functions_of(module.tree, module.name)
+        for decorator in function.decorator_list
+        if isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Attribute)
+        and decorator.func.attr in VERBS
+        for argument in decorator.args[:1]
+        if isinstance(argument, ast.Constant)
+    }
+    served = {
+        (method.lower(), rule.rule)
+        for rule in described_app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if rule.endpoint != "static"
+    }
+    assert served == written
+
+
+def _length(function: ast.FunctionDef) -> int:
+    """Count the lines from `def` to the end, without the docstring."""
+    first = function.body[0]
+    docstring = 0
+    if ast.get_docstring(function) is not None:
+        docstring = (first.end_lineno or first.lineno) - first.lineno + 1
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - docstring
+
+
+def _public(module: Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | ast.FunctionDef]]:
+    """Give the module, its public functions and classes, and their public methods."""
+    if module.tree.body:
+        yield module.name, module.tree
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield f"{module.name}.{node.name}", node
+            methods = node.body if isinstance(node, ast.ClassDef) else []
+            for method in methods:
+                if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+                    yield f"{module.name}.{node.name}.{method.name}", method

@@ -1,0 +1,222 @@
+"""Every error under /v1 has one shape (spec, "Errors"; decisions, "Envelope and errors")."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.conftest import Caller, MakeApp
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
+PATHS = (
+    "/v1/auth/agent-init",
+    "/v1/me",
+    "/v1/projects",
+    "/v1/projects/{id}",
+    "/v1/projects/{id}/widget-config",
+    "/v1/projects/{id}/embed-snippet",
+    "/v1/projects/{id}/testimonials",
+    "/v1/projects/{id}/testimonials/demo",
+    "/v1/openapi.json",
+)
+UNKNOWN = (
+    "/v1",
+    "/v1/",
+    "/v1/nothing",
+    "/v1/projects/",
+    "/v1//projects",
+    "/v1/me/",
+    "/v1/ME",
+    "/v1/%00",
+    "/v1/projects/%2e%2e/%2e%2e",
+    "/v1/projects/a/b/c",
+    "/v1/<script>alert(1)</script>",
+    "/v1/" + "x" * 5000,
+)
+WITH_BODY = (
+    ("POST", "/v1/projects"),
+    ("PATCH", "/v1/projects/{id}/widget-config"),
+    ("POST", "/v1/projects/{id}/testimonials"),
+    ("POST", "/v1/auth/agent-init"),
+)
+BODIES: dict[str, tuple[bytes, str | None]] = {
+    "empty": (b"", "application/json"),
+    "white space": (b" \n", "application/json"),
+    "no JSON": (b"{", "application/json"),
+    "array": (b"[]", "application/json"),
+    "string": (b'"x"', "application/json"),
+    "null": (b"null", "application/json"),
+    "NaN": (b'{"rating": NaN}', "application/json"),
+    "infinite": (b'{"rating": 1e999}', "application/json"),
+    "twice": (b'{"text": "a", "text": "b"}', "application/json"),
+    "not UTF-8": (b'{"text": "\xff"}', "application/json"),
+    "surrogate": (b'{"text": "\\ud800"}', "application/json"),
+    "deep": (b'{"text":' + b"[" * 20_000 + b"]" * 20_000 + b"}", "application/json"),
+    "huge number": (b'{"rating": ' + b"9" * 5000 + b"}", "application/json"),
+    "unknown field": (b'{"colour": "red"}', "application/json"),
+    "form": (b"text=a", "application/x-www-form-urlencoded"),
+    "no type": (b"{}", None),
+    "too large": (b" " * 65_537, "application/json"),
+}
+
+
+def check_shape(answer: TestResponse, *statuses: int) -> Any:
+    """Check that an answer is an error of the one shape; give its body."""
+    assert answer.status_code in statuses or (not statuses and answer.status_code >= 400)
+    assert answer.mimetype == "application/json"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Access-Control-Allow-Origin" not in answer.headers
+    assert "Set-Cookie" not in answer.headers
+    body = json.loads(answer.data)
+    assert {"message", "code"} <= set(body) <= {"message", "code", "errors"}
+    assert body["message"].strip()
+    assert re.fullmatch(r"[A-Z][A-Z_]+", body["code"])
+    for messages in body.get("errors", {}).values():
+        assert messages
+        assert all(isinstance(message, str) and message for message in messages)
+    return body
+
+
+def test_list_of_paths_is_whole(app: Flask) -> None:
+    rules = {
+        re.sub(r"<\w+>", "{id}", rule.rule)
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/v1")
+    }
+    assert rules == set(PATHS)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_wrong_method(app: Flask, owner: Caller, path: str) -> None:
+    url = path.format(id=owner.create_project()["_id"])
+    allowed = app.url_map.bind("").allowed_methods(url)
+    for method in set(METHODS) - set(allowed):
+        answer = owner.client.open(url, method=method, headers=owner.headers)
+        assert check_shape(answer, 405)["code"] == "METHOD_NOT_ALLOWED"
+        assert set(answer.headers["Allow"].split(", ")) == set(allowed)
+
+
+@pytest.mark.parametrize("path", UNKNOWN, ids=lambda path: path[:40])
+def test_unknown_path(owner: Caller, path: str) -> None:
+    for method in METHODS:
+        answer = owner.client.open(path, method=method, headers=owner.headers)
+        check_shape(answer, 404, 405)
+        assert b"<script>" not in answer.data
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_credentials(app: Flask, client: FlaskClient, path: str) -> None:
+    url = path.format(id="0" * 24)
+    for method in app.url_map.bind("").allowed_methods(url):
+        answer = client.open(url, method=method)
+        if path == "/v1/openapi.json":
+            assert answer.status_code == 200
+        elif method == "HEAD":
+            assert answer.status_code == 401
+        elif path == "/v1/auth/agent-init":
+            check_shape(answer, 400)
+        else:
+            assert check_shape(answer, 401)["code"] == "INVALID_CREDENTIALS"
+
+
+@pytest.mark.parametrize("headers", ["none", "id alone", "key alone", "wrong key", "odd", "long"])
+def test_bad_pair(owner: Caller, outsider: Caller, headers: str) -> None:
+    account, key = owner.headers["x-service-account-id"], owner.api_key
+    account, key = {
+        "none": ("", ""),
+        "id alone": (account, ""),
+        "key alone": ("", key),
+        "wrong key": (account, outsider.api_key),
+        "odd": ("\u00e9'--", "\u00ff"),
+        "long": (account, "x" * 8000),
+    }[headers]
+    sent = {"x-service-account-id": account, "x-api-key": key}
+    # A bad pair comes before the look-up of the project, and tells nothing of it.
+    answers = [
+        owner.client.get(f"/v1/projects/{project}", headers=sent)
+        for project in (owner.create_project()["_id"], "0" * 24)
+    ]
+    bodies = [check_shape(answer, 401) for answer in answers]
+    assert bodies[0] == bodies[1]
+
+
+@pytest.mark.parametrize("project", ["0" * 24, "x", "%00", "' or 1=1", "\u00e9", "a" * 3000])
+def test_unknown_project_and_foreign_one_look_the_same(
+    app: Flask, owner: Caller, outsider: Caller, project: str
+) -> None:
+    foreign = outsider.create_project()["_id"]
+    for path in PATHS:
+        if "{id}" not in path:
+            continue
+        for method in set(app.url_map.bind("").allowed_methods(path.format(id="x"))) - {"HEAD"}:
+            body = {"authorName": "Maya", "text": "Good."} if path.endswith("monials") else {}
+            answers = [
+                owner.client.open(
+                    path.format(id=wanted), method=method, headers=owner.headers, json=body
+                )
+                for wanted in (project, foreign)
+            ]
+            assert check_shape(answers[0], 404) == check_shape(answers[1], 404)
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_bad_body(owner: Caller, kind: str) -> None:
+    data, content_type = BODIES[kind]
+    project = owner.create_project()["_id"]
+    for method, path in WITH_BODY:
+        answer = owner.client.open(
+            path.format(id=project),
+            method=method,
+            headers=owner.headers,
+            data=data,
+            content_type=content_type,
+        )
+        check_shape(answer, 413 if kind == "too large" else 400)
+
+
+def test_field_errors_stand_in_the_message_too(owner: Caller) -> None:
+    body = check_shape(owner.post("/v1/projects", {"businessName": 5, "colour": "red"}), 400)
+    assert set(body["errors"]) == {"businessName", "colour"}
+    for field, messages in body["errors"].items():
+        assert field in body["message"]
+        assert all(message in body["message"] for message in messages)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=x", "offset=-1", "limit=", "offset=1e3"])
+def test_bad_query(owner: Caller, query: str) -> None:
+    project = owner.create_project()["_id"]
+    answer = owner.get(f"/v1/projects/{project}/testimonials?{query}")
+    assert list(check_shape(answer, 400)["errors"]) == [query.partition("=")[0]]
+
+
+def test_fault_says_no_more_than_that_it_failed(
+    make_app: MakeApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make_app()
+
+    @app.get("/v1/broken")
+    def fail() -> str:
+        raise RuntimeError("password in the clear")
+
+    answer = app.test_client().get("/v1/broken")
+    body = check_shape(answer, 500)
+    assert body["code"] == "INTERNAL_ERROR"
+    assert "password" not in answer.text
+    assert answer.headers["X-Request-Id"] in body["message"]
+    assert answer.headers["X-Request-Id"] in [
+        getattr(record, "request_id", None) for record in caplog.records
+    ]
+
+
+def test_address_limit_says_when_to_come_back(client: FlaskClient) -> None:
+    for _ in range(5):
+        client.post("/v1/auth/agent-init", json={})
+    answer = client.post("/v1/auth/agent-init", json={})
+    check_shape(answer, 429)
+    assert 0 < int(answer.headers["Retry-After"]) <= 3600
+    assert answer.headers["RateLimit-Limit"] == "5"

@@ -1,0 +1,213 @@
+"""The OpenAPI document: valid, whole, and what the service answers is what it says."""
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import schemathesis
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from testimonials.core.openapi import method_of
+from tests.conftest import Caller, MakeCaller
+
+Document = dict[str, Any]
+
+# The document does not list itself: it describes what takes an account's calls.
+UNLISTED = {("/v1/openapi.json", "get")}
+BODY = {"authorName": "Maya Kowalski", "text": "It simply works."}
+
+
+def listed(document: Document) -> set[tuple[str, str]]:
+    """Name every operation of the document by path and method."""
+    return {(path, method) for path, methods in document["paths"].items() for method in methods}
+
+
+def validate(document: Document, answer: TestResponse, path: str, method: str) -> None:
+    """Check an answer against what is documented for its status; unknown fields are an error."""
+    response = document["paths"][path][method]["responses"][str(answer.status_code)]
+    schema = response["content"]["application/json"]["schema"]
+    components = {"components": _closed(document["components"])}
+    jsonschema_rs.Draft202012Validator(_closed(schema) | components).validate(answer.json)
+    assert answer.mimetype == "application/json"
+
+
+def _closed(schema: Any) -> Any:
+    """Give a copy in which no object may have other fields than the documented ones."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: _closed(value) for name, value in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def test_is_valid_openapi(document: Document) -> None:
+    assert document["openapi"].startswith("3.1")
+    # Raises an error that says where the document breaks the standard.
+    schemathesis.openapi.from_dict(copy.deepcopy(document)).validate()
+    for schema in document["components"]["schemas"].values():
+        jsonschema_rs.meta.validate(schema)
+
+
+def test_references_lead_somewhere(document: Document) -> None:
+    names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    used = set(_references(document))
+    assert used <= names
+    assert names - used == set()
+
+
+def test_every_operation_can_be_called_by_name(document: Document) -> None:
+    operations = [item for methods in document["paths"].values() for item in methods.values()]
+    names = [operation["operationId"] for operation in operations]
+    assert len(set(names)) == len(names)
+    for operation in operations:
+        assert operation["summary"], operation
+        assert "\n" not in operation["summary"]
+        assert "``" not in operation["summary"] + operation["description"]
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            in_path = {item["name"] for item in operation["parameters"] if item["in"] == "path"}
+            assert in_path == set(re.findall(r"{(\w+)}", path))
+
+
+def test_lists_every_route_of_the_api_and_nothing_else(
+    described_app: Flask, document: Document
+) -> None:
+    served = {
+        (re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method_of(rule).lower())
+        for rule in described_app.url_map.iter_rules()
+        if rule.rule.startswith("/v1")
+    }
+    assert served - UNLISTED == listed(document)
+
+
+def test_every_field_of_a_body_is_described(document: Document) -> None:
+    bodies = [
+        operation["requestBody"]["content"]["application/json"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        if "requestBody" in operation
+    ]
+    for body in bodies:
+        name = body["schema"]["$ref"].rpartition("/")[2]
+        schema = document["components"]["schemas"][name]
+        assert schema["additionalProperties"] is False
+        assert [field for field, rule in schema["properties"].items() if "type" not in rule] == []
+        jsonschema_rs.Draft202012Validator(schema).validate(body["example"])
+
+
+def test_answers_may_grow_and_bodies_may_not(document: Document) -> None:
+    schemas = document["components"]["schemas"]
+    closed = {name for name, schema in schemas.items() if "additionalProperties" in schema}
+    assert closed == {"AgentInit", "ProjectCreate", "WidgetConfigUpdate", "TestimonialCreate"}
+
+
+@pytest.mark.parametrize("name", ["Project", "PublicPageConfig", "WidgetConfig", "CollectFields"])
+def test_project_has_all_its_fields(document: Document, name: str) -> None:
+    schema = document["components"]["schemas"][name]
+    assert set(schema["required"]) == set(schema["properties"])
+
+
+def test_answers_of_a_whole_journey_are_as_documented(
+    document: Document, make_caller: MakeCaller
+) -> None:
+    agent = make_caller("somebody-else@example.com")
+    make_caller("claimed@example.com", is_claimed=True)
+    seen = set()
+
+    def call(path: str, method: str, body: object = None, **values: str) -> Any:
+        answer = agent.client.open(
+            path.format(**values), method=method, headers=agent.headers, json=body
+        )
+        validate(document, answer, path, method)
+        assert answer.status_code == 200, answer.text
+        seen.add((path, method))
+        return answer.json["data"]  # type: ignore[index]
+
+    call("/v1/auth/agent-init", "post", {"email": "claimed@example.com"})
+    data = call("/v1/auth/agent-init", "post", {"email": "new@example.com"})
+    agent.account_id, agent.api_key = data["accountId"], data["apiKey"]
+    call("/v1/me", "get")
+    project = call("/v1/projects", "post", {"businessName": "Fern & Fable"})["_id"]
+    call("/v1/projects", "get")
+    call("/v1/projects/{project_id}", "get", project_id=project)
+    settings = {"layout": "carousel", "initialCount": 3, "showStars": False}
+    call("/v1/projects/{project_id}/widget-config", "patch", settings, project_id=project)
+    call("/v1/projects/{project_id}/embed-snippet", "get", project_id=project)
+    testimonials = "/v1/projects/{project_id}/testimonials"
+    call(testimonials, "post", BODY, project_id=project)
+    everything = {
+        "rating": 4.5,
+        "authorRole": "Owner",
+        "authorCompany": "Kiln & Clay",
+        "authorAvatar": "https://example.com/maya.webp?size=80",
+    }
+    call(testimonials, "post", BODY | everything, project_id=project)
+    assert len(call(testimonials, "get", project_id=project)["items"]) == 8
+    call(testimonials + "/demo", "delete", project_id=project)
+    assert seen == listed(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "body", "status"),
+    [
+        ("/v1/auth/agent-init", "post", {"email": "nobody"}, 400),
+        ("/v1/auth/agent-init", "post", {}, 400),
+        ("/v1/projects", "post", {"slug": "v1"}, 400),
+        ("/v1/projects", "post", {"businessName": 5, "colour": "red"}, 400),
+        ("/v1/projects", "post", {"headline": "x" * 70_000}, 413),
+        ("/v1/projects/{project_id}", "get", None, 404),
+        ("/v1/projects/{project_id}/widget-config", "patch", {"theme": "blue"}, 400),
+        ("/v1/projects/{project_id}/widget-config", "patch", {}, 404),
+        ("/v1/projects/{project_id}/embed-snippet", "get", None, 404),
+        ("/v1/projects/{project_id}/testimonials", "post", {}, 400),
+        ("/v1/projects/{project_id}/testimonials", "post", BODY, 404),
+        ("/v1/projects/{project_id}/testimonials", "get", None, 404),
+        ("/v1/projects/{project_id}/testimonials/demo", "delete", None, 404),
+    ],
+)
+def test_errors_are_as_documented(
+    document: Document, owner: Caller, path: str, method: str, body: object, status: int
+) -> None:
+    url = path.format(project_id="0" * 24)
+    answer = owner.client.open(url, method=method, headers=owner.headers, json=body)
+    assert answer.status_code == status, answer.text
+    validate(document, answer, path, method)
+
+
+def test_limits_are_as_documented(document: Document, agent: Caller) -> None:
+    for _ in range(5):
+        agent.post("/v1/auth/agent-init", {"email": "nobody"})
+    answer = agent.post("/v1/auth/agent-init", {"email": "nobody"})
+    assert answer.status_code == 429
+    validate(document, answer, "/v1/auth/agent-init", "post")
+    codes = set()
+    for _ in range(11):
+        answer = agent.post("/v1/projects", {})
+        validate(document, answer, "/v1/projects", "post")
+        codes.add(answer.status_code)
+    assert codes == {200, 402}
+
+
+def test_without_credentials_it_is_401_as_documented(document: Document, agent: Caller) -> None:
+    for path, method in sorted(listed(document)):
+        if document["paths"][path][method]["security"]:
+            answer = agent.client.open(path.format(project_id="x"), method=method)
+            assert answer.status_code == 401
+            validate(document, answer, path, method)
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _references(item)

@@ -1,0 +1,142 @@
+"""Every error under /v1 is JSON of one shape (spec, "Errors"; decisions, "Envelope and errors")."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import text
+
+from testimonials.extensions import db
+from tests.conftest import Caller
+from tests.shapes import error_of
+
+UNKNOWN = "0" * 24
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v1", "/v1/", "/v1/nothing", "/v1/projects/", "/v1/me/", "/v1/projects/a/b/c", "/v1/%00"],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_unknown_paths_are_404_as_json(client: FlaskClient, method: str, path: str) -> None:
+    error_of(client.open(path, method=method), 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/projects", {"GET", "HEAD", "POST"}),
+        ("PUT", "/v1/projects", {"GET", "HEAD", "POST"}),
+        ("OPTIONS", "/v1/projects", {"GET", "HEAD", "POST"}),
+        ("PATCH", f"/v1/projects/{UNKNOWN}", {"GET", "HEAD"}),
+        ("POST", f"/v1/projects/{UNKNOWN}", {"GET", "HEAD"}),
+        ("DELETE", f"/v1/projects/{UNKNOWN}", {"GET", "HEAD"}),
+        ("GET", "/v1/auth/agent-init", {"POST"}),
+        ("OPTIONS", "/v1/auth/agent-init", {"POST"}),
+        ("POST", "/v1/me", {"GET", "HEAD"}),
+        ("TRACE", "/v1/me", {"GET", "HEAD"}),
+        ("NONSENSE", "/v1/me", {"GET", "HEAD"}),
+        ("GET", f"/v1/projects/{UNKNOWN}/widget-config", {"PATCH"}),
+    ],
+)
+def test_wrong_methods_are_405_as_json_and_name_the_right_ones(
+    client: FlaskClient, method: str, path: str, allowed: set[str]
+) -> None:
+    answer = client.open(path, method=method)
+    error_of(answer, 405, "METHOD_NOT_ALLOWED")
+    assert {name.strip() for name in answer.headers["Allow"].split(",")} == allowed
+
+
+def test_paths_take_no_redirects(client: FlaskClient) -> None:
+    assert client.get("//v1/me").status_code == 404
+    assert client.get("/v1//me").status_code == 404
+
+
+def test_head_answers_as_get_without_a_body(owner: Caller) -> None:
+    answer = owner.client.head("/v1/me", headers=owner.headers)
+    assert (answer.status_code, answer.data) == (200, b"")
+    assert owner.client.head("/v1/me").status_code == 401
+
+
+@pytest.fixture
+def broken_app(app: Flask) -> Iterator[Flask]:
+    """The application on a database that lacks the accounts."""
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE account RENAME TO account_elsewhere"))
+    yield app
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE account_elsewhere RENAME TO account"))
+
+
+def test_a_fault_is_500_with_a_request_id_that_the_log_has_too(
+    broken_app: Flask, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"x-service-account-id": UNKNOWN, "x-api-key": "tst_live_wrong"}
+    answer = broken_app.test_client().get("/v1/me", headers=headers)
+    error = error_of(answer, 500, "INTERNAL_ERROR")
+    request_id = answer.headers["X-Request-Id"]
+    assert request_id in error["message"]
+    for secret in ("account", "SELECT", "Traceback", "tst_live_wrong"):
+        assert secret not in answer.text
+    faults = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert [record.request_id for record in faults] == [request_id]
+    assert faults[0].exc_info
+
+
+def test_a_fault_on_a_page_is_a_page_with_the_request_id(broken_app: Flask) -> None:
+    answer = broken_app.test_client().get("/some-page")
+    assert (answer.status_code, answer.mimetype) == (500, "text/html")
+    assert answer.headers["X-Request-Id"] in answer.text
+
+
+def test_a_fault_leaves_the_application_working(broken_app: Flask) -> None:
+    client = broken_app.test_client()
+    for _ in range(20):
+        assert client.post("/v1/auth/agent-init", json={"email": "a@example.com"}).status_code in (
+            429,
+            500,
+        )
+    assert client.get("/robots.txt").status_code == 200
+
+
+def test_errors_elsewhere_are_pages(client: FlaskClient) -> None:
+    answer = client.get("/no-such-page")
+    assert (answer.status_code, answer.mimetype) == (404, "text/html")
+    answer = client.put("/claim")
+    assert (answer.status_code, answer.mimetype) == (405, "text/html")
+    assert "POST" in answer.headers["Allow"]
+
+
+def test_the_path_of_a_page_not_found_is_not_run_as_markup(client: FlaskClient) -> None:
+    assert "<script>alert" not in client.get("/<script>alert(1)</script>").text
+
+
+def test_every_answer_has_a_request_id_of_its_own(client: FlaskClient) -> None:
+    first, second = (client.get("/v1/me").headers["X-Request-Id"] for _ in range(2))
+    assert first != second
+
+
+@pytest.mark.parametrize("path", ["/v1/me", "/claim", "/no-such-page", "/healthz"])
+def test_every_answer_says_how_browsers_must_treat_it(client: FlaskClient, path: str) -> None:
+    headers = client.get(path).headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert "unsafe-inline" not in headers["Content-Security-Policy"]
+    assert "Referrer-Policy" in headers
+    assert "Strict-Transport-Security" not in headers
+
+
+def test_browsers_are_kept_on_https_where_the_request_came_by_it(client: FlaskClient) -> None:
+    answer = client.get("/claim", base_url="https://testimonials.example.com")
+    assert "max-age=" in answer.headers["Strict-Transport-Security"]
+
+
+def test_v1_takes_no_cookies_and_no_cors(owner: Caller) -> None:
+    answer = owner.client.get(
+        "/v1/me", headers=owner.headers | {"Origin": "https://elsewhere.example"}
+    )
+    assert answer.status_code == 200
+    assert not [name for name, _ in answer.headers if name.startswith("Access-Control")]
+    assert "Set-Cookie" not in answer.headers

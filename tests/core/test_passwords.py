@@ -1,0 +1,73 @@
+"""Passwords: at least 10 characters, common ones refused (decisions, "Accounts")."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from testimonials.core.passwords import find_password_problem, hash_password, is_password
+
+PASSWORD = "three blue wardrobes"
+EMAIL = "owner@example.com"
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        PASSWORD,
+        "correct horse battery",
+        "dX8#kq02mz",
+        "пароль из трёх слов",
+        PASSWORD * 50,
+    ],
+)
+def test_a_good_password_is_taken(password: str) -> None:
+    assert find_password_problem(password, EMAIL) is None
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["password12", "qwertyuiop", "1234567890", "aaaaaaaaaa", "iloveyou123", "Passw0rd!!", " " * 20],
+)
+def test_a_common_password_is_refused(password: str) -> None:
+    assert "easy to guess" in (find_password_problem(password, EMAIL) or "")
+
+
+def test_ten_characters_are_the_least() -> None:
+    assert find_password_problem("dX8#kq02m", EMAIL) == "Use at least 10 characters; this has 9."
+    assert find_password_problem("dX8#kq02m😀", EMAIL) is None
+
+
+@pytest.mark.parametrize("password", [EMAIL, EMAIL.upper(), f"my {EMAIL}!", "example.com"])
+def test_the_address_itself_is_refused(password: str) -> None:
+    assert "e-mail address" in (find_password_problem(password, EMAIL) or "")
+
+
+@pytest.mark.parametrize("unit", ["4@8({[<3691!|1!0$5+7%2", "abcdefgh4@8({[<3691!|1!0$5+7%2"])
+def test_no_password_keeps_the_judge_busy(unit: str) -> None:
+    started = time.process_time()
+    find_password_problem((unit * 50)[:1024], EMAIL)
+    # A judge that takes seconds lets one person with a link stop the service for everybody.
+    assert time.process_time() - started < 1
+
+
+def test_a_hash_is_salted_scrypt_and_holds_no_password() -> None:
+    first, second = hash_password(PASSWORD), hash_password(PASSWORD)
+    assert first != second
+    assert first.startswith("scrypt:")
+    assert "wardrobes" not in first
+    assert is_password(first, PASSWORD)
+    assert not is_password(first, PASSWORD[:-1])
+    assert not is_password(first, PASSWORD.capitalize())
+
+
+def test_a_password_typed_on_another_keyboard_is_the_same() -> None:
+    assert is_password(hash_password("cafe\u0301 noir, deux"), "caf\u00e9 noir, deux")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_whatever_is_typed_is_judged_without_failing(password: str, email: str) -> None:
+    problem = find_password_problem(password, email)
+    assert problem is None or problem.endswith(".")

@@ -1,0 +1,320 @@
+"""POST /v1/projects (spec, same name; decisions, "Projects")."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from threading import Barrier
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testimonials.core.errors import ValidationFailed
+from testimonials.core.fields import is_web_url
+from testimonials.projects.services import complete_website
+from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.shapes import data_of, error_of
+
+PATH = "/v1/projects"
+TEXTS = {"businessName": 120, "website": 500, "headline": 160, "description": 500}
+ONE_LINE = ["businessName", "slug", "website", "headline"]
+
+
+def demos_of(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = data_of(
+        caller.get(f"/v1/projects/{project['_id']}/testimonials")
+    )["items"]
+    return items
+
+
+def test_the_whole_project_comes_back(agent: Caller) -> None:
+    project = data_of(
+        agent.post(
+            PATH,
+            {
+                "businessName": "Fern & Fable",
+                "slug": "fern",
+                "website": "https://fern.example",
+                "headline": "How was it?",
+                "description": "Two lines\nare plenty.",
+                "skipDemoTestimonials": True,
+            },
+        )
+    )
+    page, widget = project.pop("publicPageConfig"), project.pop("widgetConfig")
+    assert set(project) == {"_id", "userId", "status", "createdAt", "updatedAt"}
+    assert re.fullmatch(r"[0-9a-f]{24}", project["_id"])
+    assert project["userId"] == agent.account_id
+    assert project["status"] == "active"
+    for name in ("createdAt", "updatedAt"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", project[name])
+        datetime.fromisoformat(project[name])
+    assert page.pop("collectFields").keys() == {
+        "name", "email", "role", "company", "avatar", "rating",
+    }  # fmt: skip
+    assert {name: page.pop(name) for name in ("slug", "website", "headline", "description")} == {
+        "slug": "fern",
+        "website": "https://fern.example",
+        "headline": "How was it?",
+        "description": "Two lines\nare plenty.",
+    }
+    assert page.pop("logo") is None
+    assert page.pop("showConfetti") in (True, False)
+    for name in ("buttonColor", "buttonTextColor"):
+        assert re.fullmatch(r"#[0-9A-F]{6}", page.pop(name))
+    assert page.keys() == {"thankYouMessage", "theme"}
+    assert 3 <= widget.pop("initialCount") <= 50
+    assert widget.keys() == {
+        "theme", "layout", "animation", "palette", "cardStyle",
+        "showStars", "showDates", "showSource", "showCtaButton",
+    }  # fmt: skip
+
+
+def test_every_field_may_be_left_out(agent: Caller) -> None:
+    project = data_of(agent.post(PATH, {}))
+    assert project["publicPageConfig"]["website"] == ""
+    assert project["publicPageConfig"]["headline"]
+    assert data_of(agent.get(f"{PATH}/{project['_id']}")) == project
+
+
+def test_empty_texts_are_taken(agent: Caller) -> None:
+    body = {"businessName": "", "website": "", "headline": "", "description": " "}
+    page = data_of(agent.post(PATH, body))["publicPageConfig"]
+    assert (page["website"], page["headline"], page["description"]) == ("", "", "")
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "slug"])
+def test_a_text_of_another_type_is_400(agent: Caller, name: str) -> None:
+    for value in (None, 5, 1.5, True, [], {}, ["a"]):
+        error = error_of(agent.post(PATH, {name: value}), 400, "VALIDATION_FAILED", name)
+        assert "string" in error["message"]
+
+
+def test_a_switch_of_another_type_is_400(agent: Caller) -> None:
+    name = "skipDemoTestimonials"
+    for value in (None, 0, 1, 1.0, "true", "", [], {}):
+        error = error_of(agent.post(PATH, {name: value}), 400, "VALIDATION_FAILED", name)
+        assert "true or false" in error["message"]
+
+
+def filled(name: str, length: int) -> str:
+    return "example.com/" + "a" * (length - 12) if name == "website" else "😀" * length
+
+
+@pytest.mark.parametrize(("name", "length"), TEXTS.items())
+def test_a_text_at_its_limit_is_taken_counted_in_code_points(
+    agent: Caller, name: str, length: int
+) -> None:
+    data_of(agent.post(PATH, {name: f" \n{filled(name, length)}\t "}))
+
+
+@pytest.mark.parametrize(("name", "length"), TEXTS.items())
+def test_one_character_more_is_400_and_names_the_limit(
+    agent: Caller, name: str, length: int
+) -> None:
+    body = {name: filled(name, length + 1)}
+    error = error_of(agent.post(PATH, body), 400, "VALIDATION_FAILED", name)
+    assert f"at most {length}" in error["message"]
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "slug"])
+def test_control_characters_are_400(agent: Caller, name: str) -> None:
+    for code in {*range(0x20)} - {9, 10}:
+        for text in (f"a{chr(code)}b", f"a{chr(code)}"):
+            error = error_of(agent.post(PATH, {name: text}), 400, "VALIDATION_FAILED", name)
+            assert f"U+{code:04X}" in error["message"]
+
+
+@pytest.mark.parametrize("name", ONE_LINE)
+def test_a_line_break_in_a_line_is_400(agent: Caller, name: str) -> None:
+    for character in ("\n", "\x85", "\u2028", "\u2029"):
+        body = {name: f"a{character}b"}
+        error = error_of(agent.post(PATH, body), 400, "VALIDATION_FAILED", name)
+        assert "one line" in error["message"]
+
+
+def test_a_description_may_have_lines_and_tabs(agent: Caller) -> None:
+    project = data_of(agent.post(PATH, {"description": "a\n\tb\u2028c"}))
+    assert project["publicPageConfig"]["description"] == "a\n\tb\u2028c"
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("example.com", "https://example.com"),
+        ("  example.com/a?b=c#d ", "https://example.com/a?b=c#d"),
+        ("http://example.com", "http://example.com"),
+        ("HTTPS://Example.com", "HTTPS://Example.com"),
+        ("example.com:8080", "https://example.com:8080"),
+        ("localhost:3000", "https://localhost:3000"),
+        ("bücher.example", "https://bücher.example"),
+        ("192.0.2.1", "https://192.0.2.1"),
+        ("[2001:db8::1]:8080", "https://[2001:db8::1]:8080"),
+        ("example.com/@user", "https://example.com/@user"),
+    ],
+)
+def test_https_is_put_before_a_website_without_scheme(agent: Caller, sent: str, kept: str) -> None:
+    assert data_of(agent.post(PATH, {"website": sent}))["publicPageConfig"]["website"] == kept
+
+
+NO_WEBSITES = [
+    "ftp://example.com", "javascript:alert(1)", "javascript://example.com/%0aalert(1)",
+    "data:text/html,x", "mailto:a@example.com", "//example.com", "https://", "http:///path",
+    "https:example.com", "https://a b.example", "a b", "https://user:pw@example.com",
+    "https://example.com:99999", "https://example.com:x", "https://-a.example", "https://a..b",
+    'https://example.com/"onload=', "https://example.com/<script>", "https://[::zz]",
+    "https://[:::::]", "https://[1.2.3]", "https://[]", ".", "https://.",
+]  # fmt: skip
+
+
+def test_a_website_that_is_no_http_address_is_400(agent: Caller) -> None:
+    for website in NO_WEBSITES:
+        body = {"website": website}
+        error = error_of(agent.post(PATH, body), 400, "VALIDATION_FAILED", "website")
+        assert "http" in error["message"]
+
+
+@given(st.text(alphabet="ab.:/[]@?#%-0é\u200b ", max_size=30))
+def test_whatever_website_is_kept_is_one_that_a_parser_takes(text: str) -> None:
+    try:
+        url = complete_website(text)
+    except ValidationFailed:
+        return
+    assert url == "" or (is_web_url(url) and urlsplit(url).hostname)
+
+
+def test_the_first_project_starts_with_six_demos(agent: Caller) -> None:
+    project = data_of(agent.post(PATH, {"businessName": "Fern & Fable"}))
+    demos = demos_of(agent, project)
+    assert len(demos) == 6
+    assert {(demo["status"], demo["source"]) for demo in demos} == {("demo", "demo")}
+    assert len({demo["authorName"] for demo in demos}) == 6
+    assert len({demo["text"] for demo in demos}) == 6
+    assert all("Fern & Fable" in demo["text"] for demo in demos)
+    assert all(4 <= demo["rating"] <= 5 for demo in demos)
+    times = [demo["createdAt"] for demo in demos]
+    assert times == sorted(set(times), reverse=True)
+
+
+def test_demos_without_a_business_name_speak_of_your_product(agent: Caller) -> None:
+    for demo in demos_of(agent, data_of(agent.post(PATH, {"slug": "x"}))):
+        assert "your product" in demo["text"].lower()
+        assert "{" not in demo["text"]
+
+
+def test_braces_in_a_business_name_are_kept(agent: Caller) -> None:
+    project = data_of(agent.post(PATH, {"businessName": "{name} {0} %s"}))
+    assert all("{name} {0} %s" in demo["text"] for demo in demos_of(agent, project))
+
+
+@pytest.mark.parametrize("skip", [{}, {"skipDemoTestimonials": False}])
+def test_later_projects_start_empty(agent: Caller, skip: dict[str, bool]) -> None:
+    assert len(demos_of(agent, data_of(agent.post(PATH, {})))) == 6
+    assert demos_of(agent, data_of(agent.post(PATH, skip))) == []
+
+
+def test_skipping_the_demos_gives_none_to_a_later_project(agent: Caller) -> None:
+    for body in ({"skipDemoTestimonials": True}, {}):
+        assert demos_of(agent, data_of(agent.post(PATH, body))) == []
+
+
+def test_deleting_the_first_project_gives_no_demos_to_the_next(app: Flask, agent: Caller) -> None:
+    agent.create_project(slug="first")
+    app.test_cli_runner().invoke(args=["projects", "delete", "first", "--yes"])
+    assert demos_of(agent, data_of(agent.post(PATH, {}))) == []
+
+
+def test_a_failed_creation_uses_nothing_up(agent: Caller, outsider: Caller) -> None:
+    outsider.create_project(slug="taken")
+    for body in ({"slug": "taken"}, {"slug": "login"}, {"slug": "-"}, {"website": "ftp://x"}):
+        assert agent.post(PATH, body).status_code == 400
+    assert data_of(agent.get(PATH)) == []
+    assert len(demos_of(agent, data_of(agent.post(PATH, {})))) == 6
+
+
+def test_past_the_limit_it_is_402_with_its_code(make_app: MakeApp, make_caller: MakeCaller) -> None:
+    caller = make_caller("a@example.com", on=make_app(project_limit=2))
+    for _ in range(2):
+        caller.create_project()
+    error = error_of(caller.post(PATH, {"slug": "third"}), 402, "PROJECT_LIMIT_REACHED")
+    assert "2 projects" in error["message"]
+    assert len(data_of(caller.get(PATH))) == 2
+    assert caller.client.get("/third").status_code == 404
+
+
+def test_the_limit_is_ten_unless_set(agent: Caller) -> None:
+    for _ in range(10):
+        agent.create_project()
+    error_of(agent.post(PATH, {}), 402, "PROJECT_LIMIT_REACHED")
+
+
+def test_a_limit_of_none_at_all_is_kept(make_app: MakeApp, make_caller: MakeCaller) -> None:
+    caller = make_caller("a@example.com", on=make_app(project_limit=0))
+    error_of(caller.post(PATH, {}), 402, "PROJECT_LIMIT_REACHED")
+
+
+def test_a_broken_body_is_400_also_at_the_limit(make_app: MakeApp, make_caller: MakeCaller) -> None:
+    caller = make_caller("a@example.com", on=make_app(project_limit=0))
+    error_of(caller.post(PATH, {"slug": 5}), 400, "VALIDATION_FAILED", "slug")
+
+
+def test_the_limit_counts_each_account_for_itself(
+    app: Flask, agent: Caller, outsider: Caller
+) -> None:
+    runner = app.test_cli_runner()
+    runner.invoke(args=["accounts", "set-limit", agent.email, "1"])
+    agent.create_project()
+    error_of(agent.post(PATH, {}), 402, "PROJECT_LIMIT_REACHED")
+    for _ in range(2):
+        outsider.create_project()
+    runner.invoke(args=["accounts", "set-limit", agent.email, "default"])
+    agent.create_project()
+
+
+def test_a_deleted_project_makes_room(app: Flask, agent: Caller) -> None:
+    runner = app.test_cli_runner()
+    runner.invoke(args=["accounts", "set-limit", agent.email, "1"])
+    agent.create_project(slug="old")
+    runner.invoke(args=["projects", "delete", "old", "--yes"])
+    agent.create_project(slug="old")
+
+
+def at_once(app: Flask, callers: list[Caller], bodies: list[dict[str, Any]]) -> list[Any]:
+    """Create a project for each body at the same moment, every caller with its own client."""
+    barrier = Barrier(len(bodies))
+
+    def create(caller: Caller, body: dict[str, Any]) -> Any:
+        client = app.test_client()
+        barrier.wait()
+        return client.post(PATH, json=body, headers=caller.headers)
+
+    with ThreadPoolExecutor(len(bodies)) as pool:
+        return list(pool.map(create, callers, bodies))
+
+
+def test_one_slug_wanted_by_many_at_once_has_one_winner(
+    app: Flask, make_caller: MakeCaller
+) -> None:
+    callers = [make_caller(f"a{number}@example.com") for number in range(6)]
+    bodies = [{"slug": "wanted"}] * 3 + [{"businessName": "Wanted"}] * 3
+    answers = at_once(app, callers, bodies)
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
+    for answer in answers:
+        if answer.status_code == 400:
+            error_of(answer, 400, "SLUG_TAKEN", "slug")
+
+
+def test_the_last_place_wanted_by_many_at_once_is_given_once(app: Flask, agent: Caller) -> None:
+    app.test_cli_runner().invoke(args=["accounts", "set-limit", agent.email, "2"])
+    agent.create_project()
+    answers = at_once(app, [agent] * 6, [{}] * 6)
+    assert sorted(answer.status_code for answer in answers) == [200] + [402] * 5
+    assert len(data_of(agent.get(PATH))) == 2
+
+
+def test_of_many_first_projects_at_once_one_gets_the_demos(app: Flask, agent: Caller) -> None:
+    projects = [data_of(answer) for answer in at_once(app, [agent] * 6, [{}] * 6)]
+    assert sorted(len(demos_of(agent, project)) for project in projects) == [0] * 5 + [6]

@@ -1,0 +1,72 @@
+"""`testimonials projects`: what an operator does with projects (decisions, "Projects")."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from tests.conftest import Caller
+from tests.shapes import data_of
+
+
+def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
+    return app.test_cli_runner().invoke(args=["projects", *arguments], input=typed)
+
+
+def run_json(app: Flask, *arguments: str) -> Any:
+    result = run(app, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_list_gives_every_project_newest_first(app: Flask, agent: Caller, outsider: Caller) -> None:
+    assert run_json(app, "list") == []
+    assert "no projects" in run(app, "list").output
+    first, second = agent.create_project(slug="one"), outsider.create_project(slug="two")
+    outsider.create_testimonial(second["_id"])
+    rows = run_json(app, "list")
+    assert [(row["_id"], row["slug"], row["testimonials"]) for row in rows] == [
+        (second["_id"], "two", 1),
+        (first["_id"], "one", 0),
+    ]
+    assert "one" in run(app, "list").output
+
+
+def test_show_gives_the_project_by_id_or_slug(app: Flask, agent: Caller) -> None:
+    project = data_of(agent.post("/v1/projects", {"slug": "fern"}))
+    for reference in ("fern", project["_id"]):
+        assert run_json(app, "show", reference) == project | {"testimonials": {"demo": 6}}
+
+
+def test_the_id_of_one_project_chosen_as_the_slug_of_another_confuses_nobody(
+    app: Flask, agent: Caller, outsider: Caller
+) -> None:
+    victim = agent.create_project(slug="victim")
+    squatter = outsider.create_project(slug=victim["_id"])
+    assert run_json(app, "show", victim["_id"])["_id"] == victim["_id"]
+    assert run_json(app, "delete", victim["_id"], "--yes")["_id"] == victim["_id"]
+    assert outsider.get(f"/v1/projects/{squatter['_id']}").status_code == 200
+
+
+def test_delete_asks_first(app: Flask, agent: Caller) -> None:
+    project = agent.create_project(slug="fern")
+    result = run(app, "delete", "fern", typed="n\n")
+    assert result.exit_code != 0
+    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 200
+
+
+def test_delete_removes_the_project_with_its_testimonials(app: Flask, agent: Caller) -> None:
+    project = data_of(agent.post("/v1/projects", {"slug": "fern"}))
+    result = run_json(app, "delete", "fern", "--yes")
+    assert result == {"_id": project["_id"], "deleted": True, "testimonials": 6}
+    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 404
+    assert agent.client.get("/fern").status_code == 404
+
+
+@pytest.mark.parametrize("command", [["show"], ["delete", "--yes"]])
+def test_an_unknown_project_is_one_sentence(app: Flask, command: list[str]) -> None:
+    result = run(app, *command, "nobody")
+    assert result.exit_code == 1
+    assert result.stderr == "Error: There is no project with the id or slug nobody.\n"

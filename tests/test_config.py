@@ -1,0 +1,268 @@
+"""Settings: typed, checked at the start, from the environment or a file (`config.py`)."""
+
+import dataclasses
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from testimonials.config import (
+    PREFIX,
+    SettingError,
+    Settings,
+    listening_url,
+    load_settings,
+    unknown_variables,
+)
+from tests.process import clean_environment, run_command
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Path:
+    """An instance folder that is not there yet."""
+    return tmp_path / "of" / "ours"
+
+
+def load(instance: Path, **environ: str) -> Settings:
+    named = {PREFIX + name.upper(): value for name, value in environ.items()}
+    return load_settings({PREFIX + "INSTANCE_PATH": str(instance)} | named)
+
+
+def write(instance: Path, text: str | bytes) -> None:
+    instance.mkdir(parents=True, exist_ok=True)
+    content = text.encode() if isinstance(text, str) else text
+    (instance / "testimonials.toml").write_bytes(content)
+
+
+def test_it_starts_with_no_setting_at_all(instance: Path) -> None:
+    settings = load(instance)
+    assert settings.base_url == settings.app_url == "http://127.0.0.1:8000"
+    assert settings.database_url == f"sqlite:///{instance}/testimonials.db"
+    assert settings.is_sqlite
+    assert settings.mail_from == "Testimonials <testimonials@127.0.0.1>"
+    assert (settings.project_limit, settings.claim_days, settings.signup) == (10, 7.0, "open")
+    assert settings.trusted_proxies == 0
+
+
+def test_every_setting_has_a_sentence_and_a_parser() -> None:
+    for field in dataclasses.fields(Settings):
+        assert field.metadata["doc"].endswith(".")
+        assert callable(field.metadata["parse"])
+
+
+def test_the_instance_folder_is_made_for_its_owner_alone(instance: Path) -> None:
+    load(instance)
+    assert stat.S_IMODE(instance.stat().st_mode) == 0o700
+
+
+def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance: Path) -> None:
+    first, second = load(instance), load(instance)
+    assert first.secret_key == second.secret_key
+    assert len(first.secret_key) >= 32
+    assert stat.S_IMODE((instance / "secret_key").stat().st_mode) == 0o600
+    assert [path.name for path in instance.iterdir()] == ["secret_key"]
+
+
+def test_two_first_starts_at_once_make_one_secret(instance: Path) -> None:
+    barrier = Barrier(8)
+
+    def start(_: int) -> str:
+        barrier.wait()
+        return load(instance).secret_key
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(start, range(8)))) == 1
+    assert [path.name for path in instance.iterdir()] == ["secret_key"]
+
+
+@pytest.mark.parametrize("content", [b"", b"short\n", b"\xff" * 40])
+def test_a_broken_secret_file_is_refused_and_kept(instance: Path, content: bytes) -> None:
+    instance.mkdir(parents=True)
+    (instance / "secret_key").write_bytes(content)
+    with pytest.raises(SettingError, match="secret_key"):
+        load(instance)
+    assert (instance / "secret_key").read_bytes() == content
+
+
+def test_a_secret_of_the_environment_writes_no_file(instance: Path) -> None:
+    assert load(instance, secret_key="s" * 32).secret_key == "s" * 32
+    assert list(instance.iterdir()) == []
+
+
+def test_overrides_win_over_the_environment_over_the_file_over_the_default(instance: Path) -> None:
+    write(instance, "port = 1\nthreads = 1\nproject_limit = 1\n")
+    environ = {
+        PREFIX + "INSTANCE_PATH": str(instance),
+        PREFIX + "PORT": "2",
+        PREFIX + "THREADS": "2",
+    }
+    settings = load_settings(environ, {"port": 3})
+    found = (settings.port, settings.threads, settings.project_limit, settings.claim_days)
+    assert found == (3, 2, 1, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("port", "", "whole number from 0 to 65535"),
+        ("port", "65536", "from 0 to 65535"),
+        ("port", "-1", "whole number"),
+        ("port", "8000.0", "whole number"),
+        ("port", "８０００", "whole number"),
+        ("threads", "0", "from 1 to 64"),
+        ("threads", "65", "from 1 to 64"),
+        ("trusted_proxies", "yes", "whole number"),
+        ("project_limit", "1000001", "from 0 to 1000000"),
+        ("claim_days", "0", "above 0"),
+        ("claim_days", "-1", "above 0"),
+        ("claim_days", "nan", "above 0"),
+        ("claim_days", "inf", "above 0"),
+        ("claim_days", "a week", "above 0"),
+        ("claim_days", "3651", "3650"),
+        ("signup", "maybe", "one of open, domains, closed"),
+        ("signup", "", "one of open, domains, closed"),
+        ("log_level", "loud", "one of debug"),
+        ("log_format", "xml", "one of plain, json"),
+        ("base_url", "example.com", "http:// or https://"),
+        ("base_url", "ftp://example.com", "http:// or https://"),
+        ("base_url", "https://", "http:// or https://"),
+        ("base_url", "https://example.com/path", "without a path"),
+        ("base_url", "https://example.com?x=1", "without a path"),
+        ("base_url", "https://user:pw@example.com", "without a path"),
+        ("base_url", "https://:pw@example.com", "without a path"),
+        ("base_url", "https://example.com:99999", "port"),
+        ("base_url", "https://example.com:x", "port"),
+        ("app_url", "https://[::1", ""),
+        ("database_url", "mysql://x", "sqlite:/// or postgresql://"),
+        ("smtp_url", "mail.example.com:25", "must look like smtp://"),
+        ("smtp_url", "smtp://h:99999", "port"),
+        ("smtp_url", "smtp://h?tls=1", "starttls"),
+        ("smtp_url", "smtps://h?starttls=1", "not both"),
+        ("ratelimit_storage_url", "memory://", "redis://"),
+        ("mail_from", "nobody", "e-mail address"),
+        ("mail_from", "@", "e-mail address"),
+        ("mail_from", "a@example.com\nBcc: b@example.com", "e-mail address"),
+        ("mail_from", "Foo, Bar <a@example.com>", "e-mail address"),
+        ("secret_key", "short", "at least 32"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
+    instance: Path, name: str, value: str, rule: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        load(instance, **{name: value})
+    assert caught.value.message.startswith(PREFIX + name.upper())
+    assert rule in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("base_url", "https://Example.COM:8443/", "https://example.com:8443"),
+        ("base_url", " http://[::1]:8000 ", "http://[::1]:8000"),
+        ("claim_days", "0.5", 0.5),
+        ("signup", " CLOSED ", "closed"),
+        (
+            "email_deny_domains",
+            "A.example, @b.example  c.example,",
+            ("a.example", "b.example", "c.example"),
+        ),
+        ("database_url", "postgresql+psycopg://h/db", "postgresql://h/db"),
+        ("mail_from", "mail@example.com", "mail@example.com"),
+        ("mail_from", '"Foo, Bar" <a@example.com>', '"Foo, Bar" <a@example.com>'),
+        ("smtp_url", "smtp://u:p%40@h:587?starttls=1", "smtp://u:p%40@h:587?starttls=1"),
+    ],
+)
+def test_a_value_is_taken_in_its_plain_form(
+    instance: Path, name: str, value: str, kept: object
+) -> None:
+    assert getattr(load(instance, **{name: value}), name) == kept
+
+
+def test_sign_up_for_domains_needs_domains(instance: Path) -> None:
+    with pytest.raises(SettingError, match="SIGNUP_DOMAINS must name at least one domain"):
+        load(instance, signup="domains")
+
+
+def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
+    write(instance, 'signup = "domains"\nsignup_domains = ["a.example", "B.example"]\nport = 80\n')
+    settings = load(instance)
+    assert settings.signup_domains == ("a.example", "b.example")
+    assert settings.port == 80
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("prot = 80", "prot in"),
+        ("instance_path = 'x'", "instance_path in"),
+        ("port = true", "port in"),
+        ("port = [80]", "port in"),
+        ("port = 80.0", "port in"),
+        ("signup_domains = [5]", "signup_domains in"),
+        ("base_url = 5", "base_url in"),
+        ("claim_days = true", "claim_days in"),
+        ("port = ", "can't be read"),
+        (b"\xff", "can't be read"),
+    ],
+)
+def test_a_broken_file_is_refused_and_named(
+    instance: Path, content: str | bytes, problem: str
+) -> None:
+    write(instance, content)
+    with pytest.raises(SettingError) as caught:
+        load(instance)
+    assert problem in caught.value.message
+    assert "testimonials.toml" in caught.value.message
+
+
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingError, match="INSTANCE_PATH the folder"):
+        load(tmp_path / "file" / "instance")
+
+
+def test_misspelt_variables_are_named() -> None:
+    environ = {PREFIX + "PROT": "1", PREFIX + "PORT": "1", "OTHER": "1"}
+    assert unknown_variables(environ) == [PREFIX + "PROT"]
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104 - compared, not bound
+        ("::", "http://[::1]:80"),
+        ("::1", "http://[::1]:80"),
+        ("[::1]", "http://[::1]:80"),
+        ("name.example", "http://name.example:80"),
+    ],
+)
+def test_the_listening_address_is_one_that_a_browser_here_can_open(host: str, url: str) -> None:
+    assert listening_url(host, 80) == url
+
+
+@pytest.mark.process
+def test_a_wrong_setting_ends_every_command_with_one_sentence(instance: Path) -> None:
+    for command in (["serve"], ["accounts", "list"]):
+        result = run_command(command, clean_environment(instance, {"port": "many"}))
+        assert result.returncode == 1
+        rule = "must be a whole number from 0 to 65535, not 'many'"
+        assert result.stderr == f"Error: TESTIMONIALS_PORT {rule}\n"
+
+
+@pytest.mark.process
+def test_config_show_hides_every_secret(instance: Path) -> None:
+    settings = {
+        "secret_key": "s3cret" * 8,
+        "smtp_url": "smtp://user:s3cret@h",
+        "database_url": "postgresql://user:s3cret@127.0.0.1/db",
+        "ratelimit_storage_url": "redis://:s3cret@h/0",
+    }
+    for flags in ([], ["--json"]):
+        result = run_command(["config", "show", *flags], clean_environment(instance, settings))
+        assert result.returncode == 0, result.stderr
+        assert "s3cret" not in result.stdout + result.stderr
+        assert "TESTIMONIALS_PORT" in result.stdout

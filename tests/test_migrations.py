@@ -1,0 +1,168 @@
+"""Migrations (architecture, rule 8): whole or not at all, once, and as the models say."""
+
+import os
+import subprocess
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from flask import Flask
+from sqlalchemy import inspect, text
+
+from testimonials import create_app
+from testimonials.config import load_settings
+from testimonials.core.database import Base
+from testimonials.extensions import db
+from testimonials.migrations.runner import SchemaError, current, head, require_head, upgrade
+from tests.conftest import POSTGRES
+from tests.process import COMMAND, clean_environment
+
+
+@pytest.fixture
+def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The settings of an empty database."""
+    settings = {"instance_path": str(tmp_path / "instance")}
+    if backend == "sqlite":
+        yield settings
+        return
+    name = f"migrations_{uuid.uuid4().hex}"
+    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        yield settings | {"database_url": f"{os.environ[POSTGRES]}/{name}"}
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def app(database: dict[str, str]) -> Iterator[Flask]:
+    """An application on the empty database."""
+    app = create_app(load_settings({}, database))
+    with app.app_context():
+        yield app
+        db.session.remove()
+        db.engine.dispose()
+
+
+def tables() -> set[str]:
+    return set(inspect(db.engine).get_table_names())
+
+
+def execute(statement: str) -> None:
+    with db.engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_migrations_end_in_the_schema_of_the_models(app: Flask) -> None:
+    upgrade(db.engine)
+    with db.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_first_start_goes_from_nothing_to_the_newest(app: Flask) -> None:
+    assert current(db.engine) is None
+    assert upgrade(db.engine) == (None, head())
+    assert current(db.engine) == head()
+    assert tables() == {table.name for table in Base.metadata.sorted_tables} | {"alembic_version"}
+
+
+def test_a_second_start_changes_nothing(app: Flask) -> None:
+    upgrade(db.engine)
+    values = "('k', 1, 1)"
+    execute(f"INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES {values}")
+    assert upgrade(db.engine) == (head(), head())
+    with db.engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM rate_limit_counter")).scalar() == 1
+
+
+def test_first_starts_at_once_migrate_once(database: dict[str, str]) -> None:
+    apps = [create_app(load_settings({}, database)) for _ in range(4)]
+    barrier = Barrier(4)
+
+    def start(app: Flask) -> tuple[str | None, str]:
+        with app.app_context():
+            barrier.wait()
+            try:
+                return upgrade(db.engine)
+            finally:
+                db.engine.dispose()
+
+    with ThreadPoolExecutor(4) as pool:
+        moves = list(pool.map(start, apps))
+    assert sorted(moves, key=str) == sorted([(None, head())] + [(head(), head())] * 3, key=str)
+
+
+@pytest.mark.process
+def test_first_starts_of_several_processes_at_once_migrate_once(
+    database: dict[str, str], tmp_path: Path
+) -> None:
+    settings = {name: value for name, value in database.items() if name != "instance_path"}
+    environment = clean_environment(tmp_path / "instance", settings)
+    command = [*COMMAND, "db", "upgrade"]
+    pipe = subprocess.PIPE
+    running = [
+        subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True)
+        for _ in range(3)
+    ]
+    answers = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], answers
+    assert sum("went from empty" in out for out, _ in answers) == 1
+
+
+def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
+    # The last table that the first migration makes is in its way.
+    execute("CREATE TABLE testimonial (id INTEGER)")
+    with pytest.raises(Exception, match="testimonial"):
+        upgrade(db.engine)
+    assert tables() == {"testimonial"}
+    assert current(db.engine) is None
+    execute("DROP TABLE testimonial")
+    assert upgrade(db.engine) == (None, head())
+
+
+def test_foreign_keys_are_on_again_after_a_migration(app: Flask) -> None:
+    upgrade(db.engine)
+    with pytest.raises(Exception, match=r"(?i)foreign key|violates"):
+        execute(
+            "INSERT INTO project (id, account_id, status, business_name, slug, page_config, "
+            "widget_config, feed_version, created_at, updated_at) "
+            "VALUES ('p', 'nobody', 'active', '', 's', '{}', '{}', 1, 1, 1)"
+        )
+
+
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(app: Flask) -> None:
+    upgrade(db.engine)
+    execute("UPDATE alembic_version SET version_num = '9999'")
+    for use in (upgrade, require_head):
+        with pytest.raises(SchemaError, match=r"newer version of this program \(revision 9999\)"):
+            use(db.engine)
+    assert current(db.engine) == "9999"
+
+
+def test_commands_refuse_it_with_one_sentence(app: Flask) -> None:
+    upgrade(db.engine)
+    execute("UPDATE alembic_version SET version_num = '9999'")
+    for command in (["accounts", "list"], ["projects", "list"], ["db", "upgrade"]):
+        result = app.test_cli_runner().invoke(args=command)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: The database was made by a newer version")
+        assert "Traceback" not in result.output
+
+
+def test_a_command_sets_up_a_database_that_nobody_has_set_up_yet(app: Flask) -> None:
+    result = app.test_cli_runner().invoke(args=["accounts", "list"])
+    assert result.output == "There are no accounts yet.\n"
+    assert current(db.engine) == head()
+
+
+def test_db_current_says_where_both_stand(app: Flask) -> None:
+    runner = app.test_cli_runner()
+    assert runner.invoke(args=["db", "current"]).output == f"database empty, program {head()}\n"
+    runner.invoke(args=["db", "upgrade"])
+    result = runner.invoke(args=["db", "current", "--json"])
+    assert '"isHead": true' in result.output
