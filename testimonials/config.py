@@ -22,6 +22,8 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
@@ -117,6 +119,14 @@ def parse_database_url(value: object) -> str:
     text = parse_text(value)
     if text and not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
         raise ValueError("must start with sqlite:/// or postgresql://")
+    try:
+        if text:
+            make_url(text)
+    except (ArgumentError, ValueError):
+        # The library's own words would repeat the address, password and all.
+        raise ValueError(
+            "must look like sqlite:////folder/file.db or postgresql://user:password@host:5432/name"
+        ) from None
     return text
 
 

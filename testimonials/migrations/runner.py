@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import DatabaseError
 
 FOLDER = Path(__file__).parent
 # A revision's id stands in its file's name: rev_0001_first_schema.py.
@@ -40,7 +41,7 @@ def upgrade(engine: Engine) -> tuple[str | None, str]:
 
 def current(engine: Engine) -> str | None:
     """Give the database's revision, None for an empty one."""
-    with engine.connect() as connection:
+    with _connect(engine) as connection:
         return _revision(connection)
 
 
@@ -75,11 +76,22 @@ def _refuse_newer(revision: str | None) -> None:
         )
 
 
+def _connect(engine: Engine) -> Connection:
+    """Open a connection; raise `SchemaError`, in one sentence, where there is no database."""
+    try:
+        return engine.connect()
+    except DatabaseError as error:
+        reason = " ".join(str(error.orig).split())
+        raise SchemaError(
+            f"The database that TESTIMONIALS_DATABASE_URL names can't be opened: {reason}"
+        ) from None
+
+
 @contextmanager
 def _exclusive(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that keeps every other migration out until it ends."""
     is_sqlite = engine.dialect.name == "sqlite"
-    with engine.connect() as connection:
+    with _connect(engine) as connection:
         if is_sqlite:
             # With foreign keys on, rebuilding a table deletes what refers to it; the switch works
             # only outside a transaction.
