@@ -30,6 +30,9 @@ def database_command(command: Command) -> Command:
             return command(*arguments, **options)
         except ServiceError as error:
             raise click.ClickException(error.message) from None
+        except UnicodeEncodeError:
+            # The shell hands over any bytes; no database takes them for text.
+            raise click.ClickException("An argument is not valid UTF-8 text.") from None
 
     return with_appcontext(wrapper)
 
