@@ -107,6 +107,12 @@ HTTP_MESSAGES = {
     415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
 }
 
+# Where a page says it in other words than the API.
+PAGE_MESSAGES = {
+    404: "The address may be mistyped, or the page was removed.",
+    413: "What was sent is too large; 256 KiB are the most.",
+}
+
 TITLES = {
     400: "That didn’t work",
     403: "That came from somewhere else",
@@ -174,8 +180,8 @@ def _answer_http_error(error: HTTPException) -> Response:
     code, message = HTTP_MESSAGES.get(
         response.status_code, ("HTTP_ERROR", error.description or "The request failed.")
     )
-    if response.status_code == 404 and not wants_json(request.path):
-        message = "The address may be mistyped, or the page was removed."
+    if not wants_json(request.path):
+        message = PAGE_MESSAGES.get(response.status_code, message)
     return _answer(response, message, code)
 
 
