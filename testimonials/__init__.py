@@ -34,8 +34,12 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.config.update({name.upper(): value for name, value in asdict(settings).items()})
     app.config["SQLALCHEMY_DATABASE_URI"] = settings.database_url
-    # A connection for each request thread and for the background work, so that none waits.
-    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = {"pool_size": settings.threads + 2}
+    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = {
+        # A connection for each request thread and for the background work, so that none waits.
+        "pool_size": settings.threads + 2,
+        # The values of a statement that failed are what people wrote; the log holds none of that.
+        "hide_parameters": True,
+    }
     app.config["SETTINGS"] = settings
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if settings.trusted_proxies:

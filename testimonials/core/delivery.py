@@ -1,26 +1,34 @@
 """The background work of `serve`: sends what is in the outbox and sweeps what has expired."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable
 
 from flask import Flask
 
 from testimonials.core.mail import DeliveryFailed, Transport, make_transport
-from testimonials.core.outbox import has_due_mail, lease_mail, settle_failure, settle_sent
+from testimonials.core.outbox import (
+    OutboxMail,
+    has_due_mail,
+    lease_mail,
+    settle_failure,
+    settle_sent,
+)
 from testimonials.extensions import begin_write, db
 
 logger = logging.getLogger("testimonials.mail")
 
 
-def deliver_due_mail(transport: Transport) -> int:
+def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambda: False) -> int:
     """Send every mail that is due; give how many were tried. Commits after each step.
 
-    The network is used between the two transactions of a mail, never inside one.
+    The network is used between the two transactions of a mail, never inside one. No other mail is
+    begun once `is_ending` says so: one cut off in the middle would be sent twice.
     """
     tried = 0
     # Asking first keeps an idle service from taking the write lock every second.
-    while has_due_mail(db.session()):
+    while not is_ending() and has_due_mail(db.session()):
         begin_write()
         mail = lease_mail(db.session())
         if mail is None:
@@ -37,10 +45,17 @@ def deliver_due_mail(transport: Transport) -> int:
             settle_sent(mail, state)
         else:
             settle_failure(mail, str(failure), is_permanent=failure.is_permanent)
-            logger.warning("mail %s not sent (%s): %s", mail.id, mail.state, failure)
+            logger.warning(
+                "mail %s not sent (%s): %s", mail.id, mail.state, _anonymous(mail, failure)
+            )
         db.session.commit()
     db.session.rollback()
     return tried
+
+
+def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:
+    """Give the server's words without the address, which servers like to repeat."""
+    return re.sub(re.escape(mail.recipient), "(recipient)", str(failure), flags=re.IGNORECASE)
 
 
 class BackgroundWorker:
@@ -75,7 +90,7 @@ class BackgroundWorker:
         transport = make_transport(settings["SMTP_URL"], settings["MAIL_FROM"])
         rounds = 0
         while not self._stop.is_set():
-            self._attempt(lambda: deliver_due_mail(transport))
+            self._attempt(lambda: deliver_due_mail(transport, self._stop.is_set))
             if rounds % self._rounds_between_sweeps == 0:
                 self._attempt(self._sweep)
             rounds += 1
