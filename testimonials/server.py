@@ -10,13 +10,14 @@ from typing import Any
 
 import click
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
 from waitress.task import ErrorTask
 
 from testimonials import create_app
 from testimonials.config import listening_url, load_settings, unknown_variables
 from testimonials.core.delivery import BackgroundWorker
-from testimonials.core.errors import error_body
+from testimonials.core.errors import ServiceError, error_body
 from testimonials.core.logs import set_up_logs
 from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
@@ -62,8 +63,19 @@ class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
         self.write(body)
 
 
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Bad URI") from error
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]
     error_task_class = _JsonErrorTask
+    parser_class = _Parser
 
 
 @click.command()
@@ -88,7 +100,7 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
         before, after = upgrade(db.engine)
         if before != after:
             logger.info("database upgraded from %s to %s", before or "empty", after)
-        addresses = prepare_sample() if sample else None
+        addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
     worker = BackgroundWorker(app, sweep)
     signal.signal(signal.SIGTERM, _stop)
@@ -104,6 +116,13 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
     finally:
         worker.stop()
     logger.info("stopped")
+
+
+def _prepare_sample() -> Sample:
+    try:
+        return prepare_sample()
+    except ServiceError as error:
+        raise click.ClickException(f"The sample can't be made: {error.message}") from None
 
 
 def _listen(host: str, port: int) -> socket.socket:

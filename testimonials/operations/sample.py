@@ -10,7 +10,8 @@ from testimonials.auth.models import Account
 from testimonials.auth.services import is_live, renew_claim_nonce, start_account
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
-from testimonials.projects.services import create_project, list_projects
+from testimonials.projects.services import SlugTaken, create_project, list_projects
+from testimonials.projects.slugs import random_slug
 from testimonials.testimonials.services import add_approved_testimonial, seed_demos
 from testimonials.widget.services import update_widget_config
 
@@ -91,7 +92,11 @@ def prepare_sample() -> Sample:
 
 
 def _create_project(account: Account) -> Project:
-    project, _ = create_project(account.id, dict(PROJECT))
+    try:
+        project, _ = create_project(account.id, dict(PROJECT))
+    except SlugTaken:
+        # Somebody's own project has the name of the sample; the sample gives way.
+        project, _ = create_project(account.id, PROJECT | {"slug": random_slug()})
     seed_demos(project)
     for values in reversed(TESTIMONIALS):
         add_approved_testimonial(project, dict(values))
