@@ -143,7 +143,7 @@ def start_service(instance: Path, flags: Sequence[str], settings: dict[str, str]
 
     def find_address() -> str | None:
         assert process.poll() is None, "".join(service.output)
-        found = re.search(r"listening on (http://\S+)", "".join(service.output))
+        found = re.search(r'listening on (http://[^\s"]+)', "".join(service.output))
         return found[1] if found else None
 
     service.url = wait_for(find_address, 30, "serve to listen")

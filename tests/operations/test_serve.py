@@ -1,0 +1,452 @@
+"""`testimonials serve` as the process that it is: start, limits, load, and its end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testimonials.config import load_settings
+from tests.conftest import StartService
+from tests.process import Answer, Service, clean_environment, run_command
+from tests.servers import MailSink, free_port, wait_for
+
+pytestmark = pytest.mark.process
+
+NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _make_project(service: Service, headers: dict[str, str], **body: object) -> dict[str, Any]:
+    answer = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True} | body, headers)
+    assert answer.status == 200, answer.body
+    return dict(answer.data)
+
+
+def _send_raw(service: Service, content: bytes) -> Answer:
+    """Send bytes that no client would, and read the answer to its end."""
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=15) as connection:
+        connection.sendall(content)
+        connection.shutdown(socket.SHUT_WR)
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert b"content-type: application/json" in head.lower()
+    return Answer(int(head.split()[1]), None, body)  # type: ignore[arg-type]
+
+
+def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(
+    start: StartService, tmp_path: Path
+) -> None:
+    service = start()
+    assert service.call("GET", "/healthz").json["status"] == "ok"
+    folder = tmp_path / "service"
+    assert _mode(folder) == 0o700
+    assert _mode(folder / "secret_key") == 0o600
+    assert len((folder / "secret_key").read_text().strip()) >= 32
+    assert {path.name for path in folder.iterdir()} <= {
+        "secret_key", "testimonials.db", "testimonials.db-wal", "testimonials.db-shm"
+    }  # fmt: skip
+    assert any("database upgraded from empty to" in line for line in service.output)
+
+
+def test_addresses_are_those_it_listens_on_unless_set(start: StartService) -> None:
+    service = start()
+    headers = service.sign_up()
+    project = _make_project(service, headers)
+    path = f"/v1/projects/{project['_id']}/embed-snippet"
+    assert service.call("GET", path, headers=headers).data["widgetUrl"].startswith(service.url)
+
+
+def test_a_first_start_of_several_processes_at_once_succeeds(
+    start: StartService, tmp_path: Path
+) -> None:
+    folder = tmp_path / "together"
+    with ThreadPoolExecutor(3) as pool:
+        services = list(pool.map(lambda _: start(instance=folder), range(3)))
+    keys = services[0].sign_up()
+    for service in services:
+        assert service.call("GET", "/v1/me", headers=keys).status == 200
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_exit_code_0(start: StartService, ending: signal.Signals) -> None:
+    service = start()
+    service.process.send_signal(ending)
+    assert service.process.wait(15) == 0
+    wait_for(lambda: any("stopped" in line for line in service.output), what="the last line")
+    assert "Traceback" not in "".join(service.output)
+
+
+def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: Path) -> None:
+    service = start()
+    headers = service.sign_up()
+    project = _make_project(service, headers)
+    path = f"/v1/projects/{project['_id']}/testimonials"
+    lock = sqlite3.connect(tmp_path / "service" / "testimonials.db", isolation_level=None)
+    with ThreadPoolExecutor(1) as pool:
+        # Writers wait for this lock, so the request is in flight until it is released.
+        lock.execute("BEGIN IMMEDIATE")
+        answer = pool.submit(service.call, "POST", path, NEEDED, headers)
+        threads = Path(f"/proc/{service.process.pid}/task")
+        wait_for(lambda: _waits_for_lock(threads), what="the request to wait for the lock")
+        service.process.send_signal(signal.SIGTERM)
+        status = Path(f"/proc/{service.process.pid}/status")
+        wait_for(lambda: "ShdPnd:\t0000000000000000" in status.read_text(), what="the signal")
+        lock.execute("ROLLBACK")
+        lock.close()
+        assert answer.result().status == 200
+    assert service.process.wait(15) == 0
+    with sqlite3.connect(tmp_path / "service" / "testimonials.db") as database:
+        assert database.execute("SELECT count(*) FROM testimonial").fetchone() == (1,)
+    database.close()
+
+
+def _waits_for_lock(threads: Path) -> bool:
+    # SQLite waits for a lock by sleeping; no other part of the program sleeps so.
+    found = [(thread / "wchan").read_text() for thread in threads.iterdir()]
+    return any("nanosleep" in name for name in found)
+
+
+def test_a_body_over_64_kib_is_413_as_json(start: StartService) -> None:
+    service = start()
+    answer = service.call("POST", "/v1/auth/agent-init", {"email": "a" * 65_536})
+    assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
+    head = "POST /v1/auth/agent-init HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    # More than the server takes itself: it is refused before a byte of it was sent.
+    refused = _send_raw(service, f"{head}Content-Length: {17 * 1024 * 1024}\r\n\r\n".encode())
+    assert (refused.status, refused.json["code"]) == (413, "BODY_TOO_LARGE")
+    assert set(refused.json) == {"message", "code"}
+    chunk = f"{head}Transfer-Encoding: chunked\r\n\r\n11000\r\n{'a' * 0x11000}\r\n0\r\n\r\n"
+    assert _send_raw(service, chunk.encode()).status == 413
+
+
+@pytest.fixture(scope="module")
+def broken_requests() -> dict[str, bytes]:
+    # As long as the server reads and not a byte longer: what it leaves unread resets a connection.
+    long = b"GET /v1/me HTTP/1.1\r\nHost: x\r\nx: ".ljust(65_536, b"a")
+    return {
+        "no http": b"hello\r\n\r\n",
+        "no uri": b"GET\r\n\r\n",
+        "header without colon": b"GET /v1/me HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n",
+        "two lengths": b"POST /v1/me HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "bad length": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "length of letters": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 1_0\r\n\r\n",
+        "bad encoding": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip\r\n\r\n",
+        "bad chunk": b"POST /v1/me HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "huge header": long,
+        "no address": b"GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        "bytes in the path": b"GET /v1/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        "bare line feed": b"GET /v1/me HTTP/1.1\r\nHost: x\nA: b\r\n\r\n",
+    }
+
+
+def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
+    start: StartService, broken_requests: dict[str, bytes]
+) -> None:
+    service = start()
+    for name, content in broken_requests.items():
+        answer = _send_raw(service, content)
+        assert 400 <= answer.status <= 501, name
+        assert set(answer.json) == {"message", "code"}, name
+        assert "Traceback" not in answer.json["message"]
+    assert service.call("GET", "/healthz").status == 200
+    assert "Traceback" not in "".join(service.output)
+
+
+def test_300_idle_connections_keep_nobody_out(start: StartService) -> None:
+    service = start()
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    with ExitStack() as idle:
+        for number in range(300):
+            connection = idle.enter_context(socket.create_connection((host, int(port))))
+            if number % 2:
+                connection.sendall(b"POST /v1/auth/agent-init HTTP/1.1\r\nContent-Length: 9\r\n")
+        assert service.call("GET", "/healthz", timeout=3).status == 200
+        assert service.sign_up()
+
+
+def _init(service: Service, number: int, forwarded: str) -> int:
+    headers = {"X-Forwarded-For": forwarded}
+    body = {"email": f"owner{number}@example.com"}
+    return service.call("POST", "/v1/auth/agent-init", body, headers).status
+
+
+def test_forwarded_addresses_are_not_believed_unless_proxies_are_trusted(
+    start: StartService,
+) -> None:
+    service = start()
+    statuses = [_init(service, number, f"192.0.2.{number}") for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+
+
+def test_with_a_trusted_proxy_the_address_it_saw_counts(start: StartService) -> None:
+    service = start(trusted_proxies="1", base_url="https://testimonials.example.com")
+    # What the client itself put into the header stands before it and counts for nothing.
+    statuses = [_init(service, number, f"198.51.100.{number}, 192.0.2.1") for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+    assert _init(service, 7, "192.0.2.1, 192.0.2.2") == 200
+    secure = service.call("GET", "/healthz", headers={"X-Forwarded-Proto": "https"})
+    assert "Strict-Transport-Security" in secure.headers
+
+
+def test_the_rate_limit_survives_a_restart_and_holds_for_two_processes(
+    start: StartService, tmp_path: Path
+) -> None:
+    first, second = start(), start()
+    body = {"email": "owner@example.com"}
+    answers = [
+        service.call("POST", "/v1/auth/agent-init", body) for service in (first, second, first)
+    ]
+    assert [answer.status for answer in answers] == [200] * 3
+    assert second.call("POST", "/v1/auth/agent-init", body).status == 429
+    for service in (first, second):
+        assert service.stop() == 0
+    third = start()
+    refused = third.call("POST", "/v1/auth/agent-init", body)
+    assert refused.status == 429
+    assert 3500 < int(refused.headers["Retry-After"]) <= 3600
+    assert refused.headers["RateLimit-Remaining"] == "0"
+
+
+def test_of_concurrent_creations_with_one_slug_one_wins(start: StartService) -> None:
+    services = (start(project_limit="100"), start(project_limit="100"))
+    headers = services[0].sign_up()
+    body = {"slug": "One Slug", "skipDemoTestimonials": True}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda number: services[number % 2].call("POST", "/v1/projects", body, headers),
+                range(16),
+            )
+        )
+    assert sorted(answer.status for answer in answers) == [200] + [400] * 15
+    taken = {answer.json["message"] for answer in answers if answer.status == 400}
+    assert taken == {"This slug is already taken. Please choose a different one."}
+    assert len(services[1].call("GET", "/v1/projects", headers=headers).data) == 1
+
+
+def test_concurrent_patches_of_different_fields_keep_both(start: StartService) -> None:
+    services = (start(), start())
+    headers = services[0].sign_up()
+    path = f"/v1/projects/{_make_project(services[0], headers)['_id']}"
+
+    def patch(change: dict[str, object], number: int) -> None:
+        service = services[number % 2]
+        assert service.call("PATCH", f"{path}/widget-config", change, headers).status == 200
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(20):
+            changes: list[dict[str, object]] = [
+                {"initialCount": 3 + number},
+                {"theme": ("dark", "light")[number % 2]},
+                {"showStars": bool(number % 3)},
+                {"palette": ("sky", "rose")[number % 2]},
+            ]
+            list(pool.map(patch, changes, range(4)))
+            config = services[0].call("GET", path, headers=headers).data["widgetConfig"]
+            for change in changes:
+                assert config | change == config
+
+
+def test_a_port_in_use_is_said_in_one_sentence(start: StartService, tmp_path: Path) -> None:
+    port = str(free_port())
+    with socket.create_server(("127.0.0.1", int(port))):
+        environment = clean_environment(tmp_path / "second", {"port": port})
+        done = run_command(["serve"], environment)
+    assert done.returncode != 0
+    assert f"Can't listen on 127.0.0.1 port {port}: Address already in use." in done.stderr
+    assert "TESTIMONIALS_PORT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"port": "abc"}, "TESTIMONIALS_PORT"),
+        ({"claim_days": "0"}, "TESTIMONIALS_CLAIM_DAYS"),
+        ({"database_url": "mysql://x"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "postgresql://u:hidden@host:nope/x"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "sqlite:////nowhere/at/all.db"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "sqlite:////dev/null/x.db"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "postgresql://u:hidden@127.0.0.1:1/x"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"secret_key": "short"}, "TESTIMONIALS_SECRET_KEY"),
+        ({"smtp_url": "http://x"}, "TESTIMONIALS_SMTP_URL"),
+        ({"base_url": "example.com/path"}, "TESTIMONIALS_BASE_URL"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_ends_the_start(
+    tmp_path: Path, settings: dict[str, str], named: str
+) -> None:
+    done = (
+        run_command(["serve", "--port", "0"], clean_environment(tmp_path / "x", settings))
+        if ("port" not in settings)
+        else run_command(["serve"], clean_environment(tmp_path / "x", settings))
+    )
+    assert done.returncode != 0
+    assert done.stderr.startswith("Error: ")
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "hidden" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+    instance = tmp_path / "service"
+    instance.mkdir()
+    content = b"these are somebody's notes and no database at all" * 50
+    (instance / "testimonials.db").write_bytes(content)
+    for command in (["serve", "--port", "0"], ["accounts", "list"], ["db", "current"]):
+        done = run_command(command, clean_environment(instance, {}))
+        assert done.returncode != 0
+        assert "file is not a database" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert (instance / "testimonials.db").read_bytes() == content
+
+
+def test_a_misspelt_setting_is_named_in_the_log(start: StartService) -> None:
+    service = start(smtp_uri="smtp://x")
+    assert any("TESTIMONIALS_SMTP_URI is no setting" in line for line in service.output)
+
+
+def _sample_account(service: Service) -> list[dict[str, Any]]:
+    return list(json.loads(service.run("accounts", "list", "--json").stdout))
+
+
+def test_the_sample_is_made_once_with_pages_that_answer(
+    start: StartService, tmp_path: Path
+) -> None:
+    counts = []
+    for _ in range(2):
+        service = start("--sample")
+        (account,) = _sample_account(service)
+        (project,) = json.loads(service.run("projects", "list", "--json").stdout)
+        counts.append((account["accountId"], project["_id"], project["testimonials"]))
+        page = service.call("GET", f"/widget/{project['_id']}")
+        assert "Fern &amp; Fable Salon" in page.body.decode()
+        feed = service.call("GET", f"/widget/{project['_id']}/feed").json
+        # Its own testimonials are the newest, before the samples.
+        assert [item.get("isSample") for item in feed["items"]] == [None] * 3 + [True] * 6
+        assert service.call("GET", f"/{project['slug']}").status == 200
+        assert service.stop() == 0
+    assert counts[0] == counts[1]
+    assert counts[0][2] == 9
+
+
+def test_the_sample_gives_way_to_a_project_of_its_name(start: StartService) -> None:
+    service = start()
+    _make_project(service, service.sign_up(), businessName="Fern & Fable Salon")
+    assert service.stop() == 0
+    slugs = [
+        project["slug"]
+        for project in json.loads(start("--sample").run("projects", "list", "--json").stdout)
+    ]
+    assert len(slugs) == 2
+    assert "fern-fable-salon" in slugs
+
+
+def test_a_sample_that_may_not_be_made_is_one_sentence(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "service", {"project_limit": "0"})
+    done = run_command(["serve", "--port", "0", "--sample"], environment)
+    assert done.returncode != 0
+    assert "Error: The sample can't be made: This account is at its limit of 0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(
+    start: StartService, smtp: MailSink
+) -> None:
+    smtp.answers.append("550 5.1.1 <Private.Person@example.com>: no such user here")
+    service = start(log_format="json", smtp_url=smtp.url)
+    headers = service.sign_up("private.person@example.com")
+    service.call("GET", "/v1/me", headers=headers)
+    wait_for(lambda: "not sent" in "".join(service.output), what="the refusal")
+    assert service.run("mail", "retry").returncode == 0
+    (mail,) = smtp.wait()
+    found = re.search(r"/claim/(\S+)", mail.text)
+    assert found
+    token = found[1]
+    for method, path in (
+        ("GET", f"/claim/{token}"), ("PUT", f"/claim/{token}"), ("GET", f"/claim/{token}/"),
+        ("GET", f"/claim/{token}/decline"), ("POST", f"/claim/{token}"), ("GET", "/%0A%22x"),
+        ("GET", "/nobody"), ("POST", "/v1/auth/agent-init"),
+    ):  # fmt: skip
+        service.call(method, path, b"" if method == "POST" else None)
+    # A table that is gone makes faults with tracebacks, whose values are those of the request.
+    with sqlite3.connect(
+        Path(service.environment["TESTIMONIALS_INSTANCE_PATH"]) / "testimonials.db"
+    ) as database:
+        database.execute("DROP TABLE outbox_mail")
+    database.close()
+    fault = service.call("POST", "/v1/auth/agent-init", {"email": "second.person@example.com"})
+    assert fault.status == 500
+    assert service.stop() == 0
+    wait_for(lambda: any('"stopped"' in line for line in service.output), what="the last line")
+    lines = [json.loads(line) for line in service.output]
+    assert {"time", "level", "logger", "message"} <= set.intersection(*map(set, lines))
+    requests = [line for line in lines if line["message"] == "request"]
+    assert len(requests) >= 11
+    assert all(isinstance(line["milliseconds"], int | float) for line in requests)
+    assert fault.json["message"].endswith(f"{requests[-1]['request_id']}")
+    text = "".join(service.output).lower()
+    for secret in (headers["x-api-key"], token, "private.person", "second.person"):
+        assert secret.lower() not in text
+
+
+def test_the_settings_file_of_the_instance_is_read(start: StartService, tmp_path: Path) -> None:
+    instance = tmp_path / "service"
+    instance.mkdir()
+    (instance / "testimonials.toml").write_text('claim_days = 2\nlog_format = "json"\n')
+    service = start()
+    answer = service.call("POST", "/v1/auth/agent-init", {"email": "owner@example.com"})
+    assert answer.data["expiresInDays"] == 2
+    assert json.loads(service.output[0])["logger"].startswith("testimonials")
+
+
+def test_postgresql_serves_as_well(
+    start: StartService, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    if request.config.getoption("--sqlite-only"):
+        pytest.skip("run with --sqlite-only")
+    url = os.environ["TESTS_POSTGRES_URL"]
+    import psycopg
+
+    name = f"serve_{os.getpid()}"
+    with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    settings = {"database_url": f"{url}/{name}"}
+    services = [start(**settings), start(instance=tmp_path / "other", **settings)]
+    headers = services[0].sign_up()
+    project = _make_project(services[1], headers)
+    path = f"/v1/projects/{project['_id']}/testimonials"
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda number: services[number % 2].call("POST", path, NEEDED, headers), range(24)
+            )
+        )
+    assert {answer.status for answer in answers} == {200}
+    items = services[0].call("GET", f"{path}?limit=100", headers=headers).data["items"]
+    times = [item["createdAt"] for item in items]
+    assert times == sorted(set(times), reverse=True)
+    assert len(times) == 24
+    assert not (tmp_path / "service" / "testimonials.db").exists()
+
+
+def test_the_settings_of_the_tests_are_those_of_nobody_else(tmp_path: Path) -> None:
+    """The environment of whoever runs the tests must not change what the processes do."""
+    environment = clean_environment(tmp_path, {})
+    named = {key: value for key, value in environment.items() if key.startswith("TESTIMONIALS_")}
+    assert named == {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path)}
+    assert load_settings(named).smtp_url == ""
