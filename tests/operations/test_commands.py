@@ -1,0 +1,220 @@
+"""The admin commands: the same answers for people and programs, and one sentence for a failure."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from testimonials.commands import GROUPS
+from testimonials.testimonials.cli import STATES
+from tests.conftest import Caller, MakeApp
+from tests.process import clean_environment, run_command
+from tests.rows import add_testimonial
+
+
+def _run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
+    return app.test_cli_runner().invoke(args=list(arguments), input=typed)
+
+
+def _read(app: Flask, *arguments: str) -> Any:
+    result = _run(app, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def _refuse(app: Flask, *arguments: str) -> str:
+    """Run what must fail; give its sentence."""
+    result = _run(app, *arguments)
+    assert result.exit_code not in (0, None)
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return str(result.stderr)
+
+
+COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.commands}
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_json_and_says_what_it_does(command: str) -> None:
+    group, _, name = command.partition(" ")
+    found = next(group_.commands[name] for group_ in GROUPS if group_.name == group)
+    assert "--json" in [option for parameter in found.params for option in parameter.opts]
+    assert found.help
+    assert found.help.strip().split("\n")[0].endswith(".")
+
+
+def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) -> None:
+    project = owner.create_project(slug="kiln", skipDemoTestimonials=False)
+    created = _read(app, "accounts", "create", "new@example.com")
+    assert set(created) == {"accountId", "email", "apiKey", "claimLink", "claimExpiresAt"}
+    (mail,) = _read(app, "mail", "list")
+    answers = {
+        "accounts create": created,
+        "accounts list": _read(app, "accounts", "list"),
+        "accounts show": _read(app, "accounts", "show", owner.email),
+        "accounts set-limit": _read(app, "accounts", "set-limit", owner.email, "3"),
+        "accounts rotate-key": _read(app, "accounts", "rotate-key", agent.email),
+        "projects list": _read(app, "projects", "list"),
+        "projects show": _read(app, "projects", "show", "kiln"),
+        "testimonials list": _read(app, "testimonials", "list", "kiln"),
+        "mail list": [mail],
+        "mail show": _read(app, "mail", "show", mail["id"]),
+        "mail retry": _read(app, "mail", "retry", mail["id"]),
+        "db upgrade": _read(app, "db", "upgrade"),
+        "db current": _read(app, "db", "current"),
+        "config show": _read(app, "config", "show"),
+        "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
+        "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
+    }
+    # This one needs a mail server; tests of mail delivery call it.
+    assert set(answers) | {"mail test"} >= {name for name in COMMANDS if " " in name}
+    assert len(answers["accounts list"]) == 3
+    assert answers["accounts set-limit"]["projectLimit"] == 3
+    assert answers["accounts rotate-key"]["apiKey"] != agent.api_key
+    assert agent.get("/v1/me").status_code == 401
+    assert answers["projects show"]["testimonials"] == {"demo": 6}
+    assert answers["projects show"]["_id"] == project["_id"]
+    assert len(answers["testimonials list"]) == 6
+    assert answers["mail show"]["text"].count(created["claimLink"]) == 1
+    assert answers["mail retry"] == {"queued": 1}
+    assert answers["db upgrade"]["before"] == answers["db upgrade"]["after"]
+    assert answers["db current"]["isHead"] is True
+    assert answers["projects delete"] == {
+        "_id": project["_id"], "deleted": True, "testimonials": 6
+    }  # fmt: skip
+    assert answers["accounts delete"]["projects"] == 0
+    assert owner.get("/v1/me").status_code == 401
+
+
+def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller) -> None:
+    for arguments, words in (
+        (("projects", "list"), "There are no projects yet."),
+        (("mail", "list"), "The outbox is empty."),
+        (("db", "upgrade"), "already."),
+        (("db", "current"), "database 0"),
+    ):
+        result = _run(app, *arguments)
+        assert result.exit_code == 0
+        assert words in result.stdout
+    owner.create_project(slug="kiln")
+    assert "There are no testimonials here." in _run(app, "testimonials", "list", "kiln").stdout
+    owner.create_testimonial(
+        _read(app, "projects", "list")[0]["_id"], text="Line one\nline two " + "x" * 100
+    )
+    lines = _run(app, "testimonials", "list", "kiln").stdout.splitlines()
+    assert len(lines) == 2
+    assert lines[1].endswith("…")
+    assert lines[0].index("status") == lines[1].index("approved")
+
+
+def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
+    app: Flask, owner: Caller
+) -> None:
+    project_id = owner.create_project(slug="kiln")["_id"]
+    ids = [add_testimonial(app, project_id, status=state) for state in STATES]
+    assert [row["_id"] for row in _read(app, "testimonials", "list", "kiln")] == ids[::-1]
+    for state, identifier in zip(STATES, ids, strict=True):
+        rows = _read(app, "testimonials", "list", project_id, "--status", state)
+        assert [(row["_id"], row["status"]) for row in rows] == [(identifier, state)]
+    assert len(_read(app, "testimonials", "list", "kiln", "--limit", "2")) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("accounts", "show", "nobody@example.com"), "There is no account"),
+        (("accounts", "rotate-key", "nobody"), "There is no account"),
+        (("accounts", "delete", "nobody", "--yes"), "There is no account"),
+        (("accounts", "create", "nonsense"), "e-mail"),
+        (("accounts", "create", "owner@example.com"), "exists and is claimed"),
+        (("accounts", "set-limit", "owner@example.com", "-1"), "No such option"),
+        (("accounts", "set-limit", "owner@example.com", "1.5"), "whole number"),
+        (("accounts", "set-limit", "owner@example.com", "٣"), "whole number"),
+        (("projects", "show", "nothing"), "There is no project"),
+        (("projects", "delete", "nothing", "--yes"), "There is no project"),
+        (("testimonials", "list", "nothing"), "There is no project"),
+        (("testimonials", "list", "x", "--status", "lost"), "is not one of"),
+        (("testimonials", "list", "x", "--limit", "0"), "0 is not in the range"),
+        (("mail", "show", "x"), "There is no mail with the id x."),
+        (("mail", "retry", "x"), "There is no failed or waiting mail"),
+        (("mail", "test", "x@example.com"), "TESTIMONIALS_SMTP_URL is not set"),
+        (("accounts", "show", "\udcff"), "not valid UTF-8"),
+        (("projects", "show", "\udcff"), "not valid UTF-8"),
+        (("mail", "show", "\udcff"), "not valid UTF-8"),
+        (("nonsense",), "No such command"),
+    ],
+)
+def test_a_failure_is_one_sentence_on_standard_error(
+    app: Flask, owner: Caller, arguments: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in _refuse(app, *arguments)
+
+
+@pytest.mark.parametrize("arguments", [("accounts", "delete"), ("projects", "delete")])
+def test_a_removal_that_is_not_confirmed_removes_nothing(
+    app: Flask, owner: Caller, arguments: tuple[str, str]
+) -> None:
+    project = owner.create_project(slug="kiln")
+    reference = owner.email if arguments[0] == "accounts" else "kiln"
+    for typed in ("n\n", "", "maybe\n"):
+        result = _run(app, *arguments, reference, typed=typed)
+        assert result.exit_code == 1
+        assert "Aborted!" in result.output
+    assert owner.get(f"/v1/projects/{project['_id']}").status_code == 200
+
+
+def test_config_show_hides_secrets(make_app: MakeApp) -> None:
+    app = make_app(smtp_url="smtp://user:opensesame@mail.example.com:587?starttls=1")
+    shown = _read(app, "config", "show")
+    assert shown["TESTIMONIALS_SMTP_URL"].startswith("smtp://user:(hidden)@mail.example.com")
+    assert shown["TESTIMONIALS_SECRET_KEY"] == "(hidden)"
+    for text in (json.dumps(shown), _run(app, "config", "show").stdout):
+        assert "opensesame" not in text
+        assert app.config["SECRET_KEY"] not in text
+
+
+def test_a_name_that_is_short_for_nothing_is_not_run(app: Flask) -> None:
+    assert "No such command" in _refuse(app, "accounts", "lis")
+
+
+@pytest.mark.process
+def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "service", {})
+    done = run_command(["accounts", "create", "new@example.com", "--json"], environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["apiKey"].startswith("tst_live_")
+    assert done.stderr == ""
+    usage = run_command(["--help"], environment).stdout
+    for group in GROUPS:
+        assert f"\n  {group.name} " in usage
+    assert "\n  serve " in usage
+    refused = run_command(["accounts", "show", "nobody"], environment)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "Error: There is no account with the id or e-mail address nobody.\n"
+
+
+@pytest.mark.process
+def test_flask_has_the_same_groups(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "service", {})
+
+    def flask(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "flask", "--app", "testimonials", *arguments]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    usage = flask("--help").stdout
+    for group in GROUPS:
+        assert f"\n  {group.name} " in usage
+    created = flask("accounts", "create", "new@example.com", "--json")
+    assert json.loads(created.stdout)["email"] == "new@example.com"
+    assert json.loads(run_command(["accounts", "list", "--json"], environment).stdout)
+    refused = flask("projects", "show", "nothing")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "Error: There is no project with the id or slug nothing.\n"

@@ -1,0 +1,203 @@
+"""Mail as it leaves a running service, over a real SMTP server."""
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testimonials import create_app
+from testimonials.config import load_settings
+from testimonials.core import clock
+from testimonials.core.outbox import OutboxMail
+from testimonials.extensions import db
+from tests.conftest import StartService
+from tests.process import Service
+from tests.servers import MailSink, free_port, wait_for
+
+pytestmark = pytest.mark.process
+
+EMAIL = "owner@example.com"
+
+
+def _mails(service: Service) -> list[dict[str, Any]]:
+    done = service.run("mail", "list", "--json")
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def _wait_for_log(service: Service, words: str) -> None:
+    wait_for(lambda: words in "".join(service.output), what=words)
+
+
+def _claim_path(service: Service, text: str) -> str:
+    found = re.search(rf"{re.escape(service.url)}(/claim/\S+)", text)
+    assert found, text
+    return found[1]
+
+
+def test_the_claim_mail_arrives_in_two_forms_with_a_link_that_works(
+    start: StartService, smtp: MailSink
+) -> None:
+    service = start(smtp_url=smtp.url, mail_from="Hello <hello@example.com>")
+    service.sign_up(EMAIL)
+    (mail,) = smtp.wait()
+    assert (mail.sender, mail.recipients) == ("hello@example.com", [EMAIL])
+    assert mail.message.get_content_type() == "multipart/alternative"
+    headers = {name.lower(): str(value) for name, value in mail.message.items()}
+    assert headers["from"] == "Hello <hello@example.com>"
+    assert headers["to"] == EMAIL
+    assert headers["subject"] == "Claim your testimonials account"
+    assert headers["auto-submitted"] == "auto-generated"
+    assert re.fullmatch(r"<[0-9a-f]{24}@example\.com>", headers["message-id"])
+    assert headers["date"]
+    path = _claim_path(service, mail.text)
+    for form in (mail.text, html.unescape(mail.html)):
+        assert service.url + path in form
+        assert "7 days" in form
+        assert EMAIL in form
+    assert service.call("GET", path).status == 200
+    # What a mail scanner opens is not redeemed by that.
+    form_body = b"password=three+blue+wardrobes&key=keep"
+    form_headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert service.call("POST", path, form_body, form_headers).status == 200
+    answer = service.call("POST", "/v1/auth/agent-init", {"email": EMAIL})
+    assert answer.data["accountExists"] is True
+    (sent,) = _mails(service)
+    assert (sent["state"], sent["attempts"]) == ("sent", 1)
+
+
+def test_a_refusal_for_now_is_tried_again_and_delivered_once(
+    start: StartService, smtp: MailSink
+) -> None:
+    smtp.answers.append("451 4.3.0 Try again later")
+    service = start(smtp_url=smtp.url)
+    service.sign_up(EMAIL)
+    _wait_for_log(service, "not sent (queued): 451")
+    (waiting,) = _mails(service)
+    assert (waiting["state"], waiting["attempts"]) == ("queued", 1)
+    assert waiting["lastError"] == "451 4.3.0 Try again later"
+    assert waiting["nextAttemptAt"] > waiting["createdAt"]
+    # Some seconds later it goes by itself.
+    smtp.wait()
+    wait_for(lambda: _mails(service)[0]["state"] == "sent", what="the state")
+    (sent,) = _mails(service)
+    assert (sent["attempts"], sent["lastError"], sent["nextAttemptAt"]) == (2, None, None)
+    assert len(smtp.received) == 1
+
+
+def test_a_refusal_for_good_is_failed_and_can_be_tried_again_by_hand(
+    start: StartService, smtp: MailSink
+) -> None:
+    smtp.answers.append("550 5.1.1 No such user")
+    service = start(smtp_url=smtp.url)
+    service.sign_up(EMAIL)
+    _wait_for_log(service, "not sent (failed): 550")
+    (failed,) = _mails(service)
+    assert (failed["state"], failed["lastError"]) == ("failed", "550 5.1.1 No such user")
+    table = service.run("mail", "list").stdout
+    assert "failed" in table
+    assert "550 5.1.1 No such user" in table
+    done = service.run("mail", "retry", failed["id"], "--json")
+    assert json.loads(done.stdout) == {"queued": 1}
+    assert smtp.wait()[0].recipients == [EMAIL]
+    wait_for(lambda: _mails(service)[0]["state"] == "sent", what="the state")
+    again = service.run("mail", "retry", failed["id"])
+    assert again.returncode != 0
+    assert "no failed or waiting mail" in again.stderr
+
+
+def test_mail_waits_for_a_server_that_is_down_at_first(start: StartService, smtp: MailSink) -> None:
+    port = free_port()
+    service = start(smtp_url=f"smtp://127.0.0.1:{port}")
+    headers = service.sign_up(EMAIL)
+    _wait_for_log(service, f"127.0.0.1:{port}: [Errno 111] Connection refused")
+    # The caller has the answer and the key works, whatever the mail server does.
+    assert service.call("GET", "/v1/me", headers=headers).status == 200
+    (waiting,) = _mails(service)
+    assert waiting["state"] == "queued"
+    assert service.stop() == 0
+    again = start(smtp_url=smtp.url)
+    assert again.run("mail", "retry").returncode == 0
+    smtp.wait()
+    wait_for(lambda: _mails(again)[0]["state"] == "sent", what="the state")
+    assert len(smtp.received) == 1
+
+
+def _fill_outbox(instance: Path, count: int) -> None:
+    app = create_app(load_settings({}, {"instance_path": str(instance)}))
+    with app.app_context():
+        for number in range(count):
+            db.session.add(
+                OutboxMail(
+                    purpose="test",
+                    recipient=f"person{number}@example.com",
+                    subject=f"Number {number}",
+                    text="Text",
+                    html="<p>Text</p>",
+                    next_attempt_at=clock.now(),
+                )
+            )
+        db.session.commit()
+        db.session.remove()
+        db.engine.dispose()
+
+
+def test_two_processes_on_one_outbox_send_each_mail_once(
+    start: StartService, smtp: MailSink, tmp_path: Path
+) -> None:
+    services = [start(smtp_url=smtp.url), start(smtp_url=smtp.url)]
+    _fill_outbox(tmp_path / "service", 40)
+    smtp.wait(40)
+    wait_for(lambda: {mail["state"] for mail in _mails(services[0])} == {"sent"}, what="all states")
+    assert {mail["attempts"] for mail in _mails(services[0])} == {1}
+    recipients = [mail.recipients[0] for mail in smtp.received]
+    assert len(recipients) == len(set(recipients)) == 40
+
+
+def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
+    start: StartService, smtp: MailSink, tmp_path: Path
+) -> None:
+    first = start(smtp_url=smtp.url)
+    _fill_outbox(tmp_path / "service", 80)
+    smtp.wait(5)
+    assert first.stop() == 0
+    left = 80 - len(smtp.received)
+    second = start(smtp_url=smtp.url)
+    wait_for(lambda: len(smtp.received) >= 80, 60, "the rest of the mails")
+    wait_for(lambda: {mail["state"] for mail in _mails(second)} == {"sent"}, what="all states")
+    recipients = [mail.recipients[0] for mail in smtp.received]
+    assert left > 0, "all were sent before the end"
+    assert len(recipients) == len(set(recipients)) == 80
+
+
+def test_without_a_server_mail_is_printed_to_the_log_and_kept(start: StartService) -> None:
+    service = start()
+    service.sign_up(EMAIL)
+    _wait_for_log(service, "Sent by Testimonials")
+    log = "".join(service.output)
+    assert f"mail to {EMAIL} (no SMTP_URL is set" in log
+    path = _claim_path(service, log)
+    (mail,) = _mails(service)
+    assert (mail["state"], mail["purpose"], mail["to"]) == ("printed", "claim", EMAIL)
+    shown = service.run("mail", "show", mail["id"])
+    assert path in shown.stdout
+    full = json.loads(service.run("mail", "show", mail["id"], "--json").stdout)
+    assert path in full["text"]
+    assert path in html.unescape(full["html"])
+    assert service.call("GET", path).status == 200
+
+
+def test_mail_test_says_whether_the_server_took_it(start: StartService, smtp: MailSink) -> None:
+    service = start(smtp_url=smtp.url)
+    done = service.run("mail", "test", "Operator@Example.com", "--json")
+    assert json.loads(done.stdout) == {"recipient": "operator@example.com", "sent": True}
+    (mail,) = smtp.wait()
+    assert mail.message["Subject"] == "Test mail from Testimonials"
+    smtp.answers.append("550 5.7.1 Not from you")
+    refused = service.run("mail", "test", "operator@example.com")
+    assert refused.returncode != 0
+    assert "Error: The mail did not leave: 550 5.7.1 Not from you" in refused.stderr
+    assert _mails(service) == []
