@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import current_app
 from markupsafe import escape
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, literal, select, tuple_
 
 from testimonials.auth.models import Account
 from testimonials.auth.services import is_live
@@ -83,7 +83,12 @@ def list_shown(
     order = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
     query = select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.is_visible)
     if after is not None:
-        query = query.where(tuple_(*order) < tuple_(*_read_cursor(after)))
+        # Each value takes its column's type: of itself a time would not be compared as the number
+        # that the column holds.
+        values = zip(_read_cursor(after), order, strict=True)
+        query = query.where(
+            tuple_(*order) < tuple_(*(literal(value, column.type) for value, column in values))
+        )
     rows = db.session.scalars(
         query.order_by(*(column.desc() for column in order)).limit(limit + 1)
     ).all()

@@ -1,0 +1,447 @@
+"""The public collection page: what visitors see, send, and where it goes."""
+
+import html
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.core import clock
+from testimonials.testimonials import models
+from tests.conftest import Caller, MakeApp, MovableClock
+from tests.rows import (
+    change_project,
+    change_testimonial,
+    count_rows,
+    expire_account,
+    read_project,
+    read_testimonials,
+)
+
+ATTACK = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+FILLED = {
+    "text": "They listened.\nTwice.",
+    "name": "Noor Haddad",
+    "role": "Visitor",
+    "company": "Haddad & Co",
+    "email": "noor@example.com",
+    "rating": "4",
+    "consent": "yes",
+    "subject": "",
+}
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return owner.create_project(businessName="Kiln & Clay", website="kiln.example")
+
+
+@pytest.fixture
+def slug(project: dict[str, Any]) -> str:
+    return str(project["publicPageConfig"]["slug"])
+
+
+def _token(client: FlaskClient, slug: str) -> str:
+    page = client.get(f"/{slug}")
+    assert page.status_code == 200
+    found = re.search(r'name="token" value="([^"]+)"', page.text)
+    assert found
+    return html.unescape(found[1])
+
+
+def _send(client: FlaskClient, slug: str, **values: str) -> TestResponse:
+    form = FILLED | {"token": _token(client, slug)} | values
+    return client.post(f"/{slug}", data=form)
+
+
+def _refused(client: FlaskClient, slug: str, app: Flask, **values: str) -> str:
+    """Send what must be refused; give the page, read as a person reads it."""
+    before = count_rows(app, models.Testimonial)
+    answer = _send(client, slug, **values)
+    assert answer.status_code == 422
+    assert count_rows(app, models.Testimonial) == before
+    return html.unescape(answer.text)
+
+
+def test_the_page_asks_in_the_projects_words(client: FlaskClient, slug: str) -> None:
+    answer = client.get(f"/{slug}")
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    page = html.unescape(answer.text)
+    assert "How was your experience with Kiln & Clay?" in page
+    assert f'<link rel="canonical" href="https://testimonials.example.com/{slug}">' in page
+    for name in ("text", "name", "role", "company", "email", "rating", "consent"):
+        assert f'name="{name}"' in page
+
+
+def test_a_visitor_is_sent_on_to_the_thanks(client: FlaskClient, slug: str) -> None:
+    answer = _send(client, slug)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{slug}/thanks")
+    thanks = client.get(f"/{slug}/thanks")
+    assert thanks.status_code == 200
+    assert "Thank you! Your words mean a lot to us." in thanks.text
+    assert "https://kiln.example" in thanks.text
+
+
+def test_it_is_pending_with_the_source_public_page(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    _send(client, slug)
+    (row,) = read_testimonials(app, project["_id"])
+    assert (row.status, row.source) == ("pending", "public_page")
+    assert (row.author_name, row.author_role, row.author_company, row.author_email, row.rating) == (
+        "Noor Haddad", "Visitor", "Haddad & Co", "noor@example.com", 4.0
+    )  # fmt: skip
+    assert row.text == "They listened.\nTwice."
+    assert row.reviewed_at is None
+
+
+def test_what_the_author_agreed_to_is_kept_with_it(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    assert "Kiln &amp; Clay may show my words" in client.get(f"/{slug}").text
+    _send(client, slug)
+    (row,) = read_testimonials(app, project["_id"])
+    assert (row.consent_text or "").startswith("Kiln & Clay may show my words")
+    assert row.consent_language == "en"
+    assert row.consented_at == row.submitted_at
+
+
+def test_it_is_neither_in_the_api_nor_in_the_feed_nor_on_the_wall(
+    client: FlaskClient, owner: Caller, project: dict[str, Any], slug: str
+) -> None:
+    tag = client.get(f"/widget/{project['_id']}/feed").headers["ETag"]
+    _send(client, slug)
+    listed = owner.get(f"/v1/projects/{project['_id']}/testimonials")
+    feed = client.get(f"/widget/{project['_id']}/feed")
+    wall = client.get(f"/widget/{project['_id']}")
+    assert listed.json["data"]["items"] == feed.json["items"] == []
+    assert "listened" not in listed.text + feed.text + wall.text
+    # Nothing that is shown has changed, so what is kept of it may stay.
+    assert feed.headers["ETag"] == tag
+
+
+def test_a_repeated_form_makes_one_row_and_thanks_again(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    token = _token(client, slug)
+    for _ in range(3):
+        assert _send(client, slug, token=token).status_code == 303
+    assert count_rows(app, models.Testimonial) == 1
+    assert _send(client, slug).status_code == 303
+    assert count_rows(app, models.Testimonial) == 2
+
+
+def test_two_posts_of_one_form_at_once_make_one_row(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    token = _token(client, slug)
+
+    def post(_: int) -> int:
+        return _send(app.test_client(), slug, token=token).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(post, range(8))) == {303}
+    assert count_rows(app, models.Testimonial) == 1
+
+
+def test_name_text_and_consent_are_needed_and_the_rest_is_not(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    for name, message in (
+        ("text", "Write a sentence or two."),
+        ("name", "Add your name, as it should appear."),
+        ("consent", "Tick this, so that your words may be shown."),
+    ):
+        assert message in _refused(client, slug, app, **{name: ""})
+    assert _send(client, slug, role="", company="", email="", rating="").status_code == 303
+    (row,) = read_testimonials(app, project["_id"])
+    assert (row.author_role, row.author_company, row.author_email, row.rating) == (
+        "", None, None, None
+    )  # fmt: skip
+
+
+def test_what_was_typed_is_still_there_when_something_is_wrong(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    page = _refused(client, slug, app, email="noor@", rating="3")
+    assert "Write the address like name@example.com" in page
+    assert "They listened.\nTwice.</textarea>" in page
+    for name, value in (("name", "Noor Haddad"), ("role", "Visitor"), ("email", "noor@")):
+        assert re.search(f'name="{name}"[^>]* value="{value}"', page)
+    assert re.search('name="rating" value="3" checked', page)
+    assert re.search('name="consent"[^>]* checked', page)
+    assert re.search('name="email"[^>]*aria-invalid="true"', page, re.DOTALL)
+
+
+def test_a_corrected_form_counts_as_the_same_act(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    token = _token(client, slug)
+    page = _refused(client, slug, app, token=token, name="")
+    assert f'name="token" value="{token}"' in page
+    for _ in range(2):
+        assert _send(client, slug, token=token).status_code == 303
+    assert count_rows(app, models.Testimonial) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("text", 2000), ("name", 120), ("role", 120), ("company", 120)]
+)
+def test_lengths_are_those_of_the_api_in_code_points(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str, name: str, most: int
+) -> None:
+    longest = "😀" * most
+    page = _refused(client, slug, app, **{name: longest + "x"})
+    assert f"Shorten this to {most} characters; it has {most + 1}." in page
+    assert longest + "x" in page
+    assert _send(client, slug, **{name: f"  {longest}  "}).status_code == 303
+    (row,) = read_testimonials(app, project["_id"])
+    column = "text" if name == "text" else f"author_{name}"
+    assert getattr(row, column) == longest
+
+
+def test_a_browsers_line_breaks_count_once(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    words = "\n".join("a" * 9 for _ in range(200)) + "b"
+    assert len(words) == 2000
+    assert _send(client, slug, text=words.replace("\n", "\r\n")).status_code == 303
+    (row,) = read_testimonials(app, project["_id"])
+    assert row.text == words
+
+
+def test_control_characters_and_line_breaks_in_a_line_are_refused(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    for name, value in (
+        ("text", "a\0b"), ("text", "a\x1bb"), ("name", "a\nb"), ("name", "a\r\nb"),
+        ("role", "a\u2028b"), ("company", "a\x01b"), ("name", "\0"),
+    ):  # fmt: skip
+        assert "Remove the special control characters" in _refused(
+            client, slug, app, **{name: value}
+        )
+
+
+def test_a_rating_is_one_to_five_whole_stars_or_none(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    for rating in ("0", "6", "4.5", "-1", "five", "٣", "05", " 5"):
+        assert "Choose from 1 to 5 stars, or none." in _refused(client, slug, app, rating=rating)
+
+
+def test_a_disposable_address_is_refused(app: Flask, client: FlaskClient, slug: str) -> None:
+    page = _refused(client, slug, app, email="x@mailinator.com")
+    assert "Use a lasting address, or leave this empty." in page
+
+
+def test_only_what_the_project_collects_is_asked_for_and_kept(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    none = dict.fromkeys(("name", "email", "role", "company", "avatar", "rating"), False)
+    change_project(app, project["_id"], page_config={"collectFields": none})
+    page = client.get(f"/{slug}").text
+    for name in ("role", "company", "email", "rating"):
+        assert f'name="{name}"' not in page
+    assert 'name="name"' in page
+    assert _send(client, slug).status_code == 303
+    (row,) = read_testimonials(app, project["_id"])
+    assert (row.author_role, row.author_company, row.author_email, row.rating) == (
+        "", None, None, None
+    )  # fmt: skip
+    assert row.author_name == "Noor Haddad"
+
+
+def test_a_filled_honeypot_is_refused_and_can_be_sent_again(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    page = _refused(client, slug, app, subject="Buy now")
+    assert "A field that people don’t see was filled in" in page
+    assert "Buy now" not in page
+    assert "They listened." in page
+
+
+@pytest.mark.parametrize("kind", ["missing", "garbage", "foreign", "old", "cut", "bytes"])
+def test_a_stale_or_foreign_token_is_refused_with_everything_kept_and_a_fresh_one(
+    app: Flask, owner: Caller, slug: str, moved_clock: MovableClock, kind: str
+) -> None:
+    client = owner.client
+    token = _token(client, slug)
+    other = owner.create_project()["publicPageConfig"]["slug"]
+    sent = {
+        "missing": "", "garbage": "é\u0000x", "foreign": _token(client, other), "old": token,
+        "cut": token[:-1], "bytes": "\udcff".encode("utf-8", "surrogatepass").decode("latin-1"),
+    }[kind]  # fmt: skip
+    if kind == "old":
+        moved_clock.move(hours=25)
+    page = _refused(client, slug, app, token=sent)
+    assert "This page was open for a long time." in page
+    assert "They listened." in page
+    fresh = re.search(r'name="token" value="([^"]+)"', page)
+    assert fresh
+    assert fresh[1] not in (sent, token)
+    assert _send(client, slug, token=fresh[1]).status_code == 303
+
+
+def test_a_token_works_for_a_day(client: FlaskClient, slug: str, moved_clock: MovableClock) -> None:
+    token = _token(client, slug)
+    moved_clock.move(hours=23.9)
+    assert _send(client, slug, token=token).status_code == 303
+
+
+def test_an_inactive_project_takes_no_testimonials_and_says_so(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    token = _token(client, slug)
+    change_project(app, project["_id"], status="inactive")
+    page = client.get(f"/{slug}")
+    assert page.status_code == 200
+    assert "Not taking testimonials now" in page.text
+    assert "<form" not in page.text
+    answer = client.post(f"/{slug}", data=FILLED | {"token": token})
+    assert answer.status_code == 409
+    assert "Not taking testimonials now" in answer.text
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    project = owner.create_project(businessName=ATTACK, headline=ATTACK, description=ATTACK)
+    slug = project["publicPageConfig"]["slug"]
+    change_project(app, project["_id"], page_config={"thankYouMessage": ATTACK})
+    filled = {"text": ATTACK, "name": ATTACK, "role": ATTACK, "company": ATTACK, "email": ATTACK}
+    pages = [client.get(f"/{slug}"), _send(client, slug, **filled), client.get(f"/{slug}/thanks")]
+    change_project(app, project["_id"], status="inactive")
+    pages.append(client.get(f"/{slug}"))
+    for page in pages:
+        assert "<script>alert" not in page.text
+        assert "<img" not in page.text
+        assert "&lt;script&gt;alert(1)" in page.text
+
+
+def test_html_in_the_text_is_stored_as_it_was_written(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    assert _send(client, slug, text=ATTACK).status_code == 303
+    assert read_testimonials(app, project["_id"])[0].text == ATTACK
+
+
+def test_theme_css_holds_the_projects_button_colours(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    change_project(app, project["_id"], page_config={"buttonColor": "#123456"})
+    answer = client.get(f"/{slug}/theme.css")
+    assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert answer.text == ":root{--tm-button:#123456;--tm-button-text:#FFFFFF}"
+    assert f'href="/{slug}/theme.css"' in client.get(f"/{slug}").text
+
+
+@pytest.mark.parametrize("path", ["", "/thanks", "/theme.css"])
+def test_unknown_pages_and_those_of_accounts_past_their_days_are_404(
+    app: Flask, client: FlaskClient, agent: Caller, path: str
+) -> None:
+    slug = agent.create_project(businessName="Gone")["publicPageConfig"]["slug"]
+    assert client.get(f"/{slug}{path}").status_code == 200
+    expire_account(app, agent.account_id)
+    for name in (slug, "nobody", "%00", "a%2Fb", "%ff"):
+        answer = client.get(f"/{name}{path}")
+        assert answer.status_code == 404
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    if not path:
+        assert client.post(f"/{slug}", data=FILLED).status_code == 404
+        assert count_rows(app, models.Testimonial) == 0
+
+
+def test_a_form_on_another_site_can_not_send(client: FlaskClient, slug: str) -> None:
+    for headers, status in [
+        ({"Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Sec-Fetch-Site": "none"}, 303),
+        ({}, 303),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "https://testimonials.example.com"}, 303),
+        ({"Origin": "http://localhost"}, 303),
+    ]:
+        form = FILLED | {"token": _token(client, slug)}
+        assert client.post(f"/{slug}", data=form, headers=headers).status_code == status
+
+
+def test_the_page_can_not_be_framed_and_runs_no_script_but_ours(
+    client: FlaskClient, slug: str
+) -> None:
+    policy = client.get(f"/{slug}").headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert "form-action 'self'" in policy
+
+
+def test_thirty_an_hour_from_one_address_are_enough(client: FlaskClient, slug: str) -> None:
+    token = _token(client, slug)
+    form = FILLED | {"token": token}
+    statuses = [client.post(f"/{slug}", data=form).status_code for _ in range(31)]
+    assert statuses == [303] * 30 + [429]
+    other = client.post(f"/{slug}", data=form, environ_base={"REMOTE_ADDR": "192.0.2.9"})
+    assert other.status_code == 303
+
+
+def test_a_body_that_is_too_large_is_413_and_says_the_limit_of_a_page(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    answer = _send(client, slug, text="a" * 300_000)
+    assert answer.status_code == 413
+    assert "256 KiB" in answer.text
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_a_body_of_another_kind_is_answered_with_the_form(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    for content, kind in ((b"{}", "application/json"), (b"\xff\0", "text/plain"), (b"", "x/y")):
+        answer = client.post(f"/{slug}", data=content, headers={"Content-Type": kind})
+        assert answer.status_code == 422
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_its_time_is_later_than_every_one_before_in_the_project(
+    app: Flask, owner: Caller, project: dict[str, Any], slug: str, moved_clock: MovableClock
+) -> None:
+    owner.create_testimonial(project["_id"])
+    moved_clock.move(hours=-1)
+    _send(owner.client, slug)
+    owner.create_testimonial(project["_id"])
+    times = [row.created_at for row in read_testimonials(app, project["_id"])]
+    assert [row.source for row in read_testimonials(app, project["_id"])] == [
+        "manual", "public_page", "manual"
+    ]  # fmt: skip
+    assert len(set(times)) == 3
+
+
+def test_it_is_shown_once_it_is_approved_in_its_place(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any], slug: str
+) -> None:
+    _send(client, slug)
+    later = owner.create_testimonial(project["_id"])
+    (sent, _) = read_testimonials(app, project["_id"])
+    change_testimonial(app, sent.id, status="approved", reviewed_at=clock.now() + timedelta(1))
+    feed = client.get(f"/widget/{project['_id']}/feed")
+    assert [item["id"] for item in feed.json["items"]] == [later["_id"], sent.id]
+    assert "noor@" not in feed.text
+    listed = owner.get(f"/v1/projects/{project['_id']}/testimonials").json["data"]["items"]
+    assert listed[1]["authorEmail"] == "noor@example.com"
+
+
+def test_the_pages_of_two_processes_take_each_others_forms(
+    make_app: MakeApp, app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    """The token needs the instance's secret alone, not the process that signed it."""
+    other = make_app().test_client()
+    token = _token(client, slug)
+    for sender in (other, client):
+        assert _send(sender, slug, token=token).status_code == 303
+    assert len(read_testimonials(app, project["_id"])) == 1
+    assert read_project(app, project["_id"]).last_testimonial_at is not None

@@ -1,0 +1,27 @@
+"""How SQLite carries out the queries of a piece of code."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+
+def explain_statements(engine: Engine, work: Callable[[], object]) -> list[str]:
+    """Run `work`; give the plan of each SELECT on testimonials that it made."""
+    made: list[tuple[str, Any]] = []
+
+    def note(*arguments: Any) -> None:
+        made.append((arguments[2], arguments[3]))
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        work()
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    plans = []
+    with engine.connect() as connection:
+        for statement, parameters in made:
+            if statement.startswith("SELECT") and "FROM testimonial" in statement:
+                rows = connection.exec_driver_sql("EXPLAIN QUERY PLAN " + statement, parameters)
+                plans.append("\n".join(row[3] for row in rows))
+    return plans

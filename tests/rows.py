@@ -1,0 +1,95 @@
+"""What the dashboard does to a project, for tests of the doors that only look at it."""
+
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import func, select
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.services import lock_project, mark_changed
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.services import next_time
+
+
+def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
+    """Add a testimonial with columns of the test's choice, approved unless told; give its id."""
+    with app.app_context():
+        begin_write()
+        project = lock_project(project_id)
+        mark_changed(project)
+        time = next_time(project)
+        columns = {
+            "status": "approved",
+            "source": "public_page",
+            "author_name": "Visitor",
+            "author_role": "",
+            "text": "Seen on the page.",
+            "submitted_at": time,
+            "created_at": time,
+            "updated_at": time,
+        }
+        row = Testimonial(project_id=project_id, **(columns | values))
+        db.session.add(row)
+        db.session.commit()
+        return row.id
+
+
+def change_testimonial(app: Flask, testimonial_id: str, **values: Any) -> None:
+    """Set columns of a testimonial, as moderation does."""
+    with app.app_context():
+        begin_write()
+        row = db.session.get_one(Testimonial, testimonial_id)
+        mark_changed(lock_project(row.project_id))
+        for name, value in values.items():
+            setattr(row, name, value)
+        db.session.commit()
+
+
+def change_project(app: Flask, project_id: str, **values: Any) -> None:
+    """Set columns of a project; `page_config` is merged into what it has."""
+    with app.app_context():
+        begin_write()
+        project = lock_project(project_id)
+        mark_changed(project)
+        for name, value in values.items():
+            setattr(project, name, project.page_config | value if name == "page_config" else value)
+        db.session.commit()
+
+
+def expire_account(app: Flask, account_id: str) -> None:
+    """Put the end of an account's days into the past."""
+    with app.app_context():
+        begin_write()
+        db.session.get_one(Account, account_id).claim_expires_at = clock.EPOCH
+        db.session.commit()
+
+
+def read_testimonials(app: Flask, project_id: str) -> list[Testimonial]:
+    """Give every testimonial of a project in the order of their times, in any state."""
+    query = select(Testimonial).where(Testimonial.project_id == project_id)
+    with app.app_context():
+        rows = list(db.session.scalars(query.order_by(Testimonial.created_at)))
+        db.session.expunge_all()
+        db.session.rollback()
+        return rows
+
+
+def count_rows(app: Flask, model: type[Any]) -> int:
+    """Give how many rows a table has."""
+    with app.app_context():
+        count = int(db.session.scalar(select(func.count()).select_from(model)) or 0)
+        db.session.expunge_all()
+        db.session.rollback()
+        return count
+
+
+def read_project(app: Flask, project_id: str) -> Project:
+    """Give a project's row."""
+    with app.app_context():
+        project = db.session.get_one(Project, project_id)
+        db.session.expunge_all()
+        db.session.rollback()
+        return project

@@ -1,0 +1,100 @@
+"""DELETE /v1/projects/:id/testimonials/demo (spec, "DELETE .../testimonials/demo")."""
+
+import pytest
+from flask import Flask
+
+from tests.conftest import Caller
+from tests.rows import add_testimonial, read_project, read_testimonials
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project(skipDemoTestimonials=False)["_id"])
+
+
+def _path(project_id: str) -> str:
+    return f"/v1/projects/{project_id}/testimonials/demo"
+
+
+def test_deletes_every_demo_and_says_how_many(owner: Caller, project_id: str) -> None:
+    answer = owner.delete(_path(project_id))
+    assert answer.status_code == 200
+    assert set(answer.json) == {"message", "data"}
+    assert answer.json["data"] == {"deletedCount": 6}
+    assert owner.get(f"/v1/projects/{project_id}/testimonials").json["data"]["items"] == []
+
+
+def test_is_idempotent_and_counts_0_when_no_demos_exist(owner: Caller, project_id: str) -> None:
+    counts = [owner.delete(_path(project_id)).json["data"]["deletedCount"] for _ in range(3)]
+    assert counts == [6, 0, 0]
+
+
+def test_entries_of_any_other_status_are_untouched(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    kept = {
+        add_testimonial(app, project_id, status=status, source=source)
+        for status in ("approved", "pending", "rejected")
+        for source in ("manual", "public_page", "import", "demo")
+    }
+    owner.delete(_path(project_id))
+    assert {row.id for row in read_testimonials(app, project_id)} == kept
+
+
+def test_a_demo_status_counts_whatever_the_source(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    add_testimonial(app, project_id, status="demo", source="manual")
+    assert owner.delete(_path(project_id)).json["data"] == {"deletedCount": 7}
+
+
+def test_demos_of_other_projects_stay(owner: Caller, outsider: Caller, project_id: str) -> None:
+    other = outsider.create_project(skipDemoTestimonials=False)["_id"]
+    owner.delete(_path(project_id))
+    items = outsider.get(f"/v1/projects/{other}/testimonials").json["data"]["items"]
+    assert len(items) == 6
+
+
+def test_an_unknown_and_a_foreign_project_are_404_alike(
+    app: Flask, outsider: Caller, project_id: str
+) -> None:
+    foreign, unknown = outsider.delete(_path(project_id)), outsider.delete(_path("0" * 24))
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.data == unknown.data
+    assert len(read_testimonials(app, project_id)) == 6
+
+
+def test_credentials_are_needed(app: Flask, owner: Caller, project_id: str) -> None:
+    assert owner.client.delete(_path(project_id)).status_code == 401
+    assert len(read_testimonials(app, project_id)) == 6
+
+
+def test_the_feed_is_without_them_in_the_very_next_answer(owner: Caller, project_id: str) -> None:
+    first = owner.client.get(f"/widget/{project_id}/feed")
+    assert first.json["total"] == 6
+    owner.delete(_path(project_id))
+    again = owner.client.get(
+        f"/widget/{project_id}/feed", headers={"If-None-Match": first.headers["ETag"]}
+    )
+    assert (again.status_code, again.json["total"]) == (200, 0)
+
+
+def test_deleting_nothing_leaves_the_feed_as_it_was(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    owner.delete(_path(project_id))
+    version = read_project(app, project_id).feed_version
+    owner.delete(_path(project_id))
+    assert read_project(app, project_id).feed_version == version
+
+
+def test_deleting_them_gives_none_to_a_later_project(owner: Caller, project_id: str) -> None:
+    owner.delete(_path(project_id))
+    later = owner.create_project(skipDemoTestimonials=False)["_id"]
+    assert owner.get(f"/v1/projects/{later}/testimonials").json["data"]["items"] == []
+
+
+def test_another_method_is_405(owner: Caller, project_id: str) -> None:
+    for method in ["GET", "POST", "PUT", "PATCH"]:
+        answer = owner.client.open(_path(project_id), method=method, headers=owner.headers)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, "DELETE")

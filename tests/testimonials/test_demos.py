@@ -1,0 +1,112 @@
+"""The six samples of an account's first project (spec, "States and transitions")."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import delete_project, get_project
+from testimonials.testimonials import models
+from tests.conftest import Caller, MovableClock
+from tests.rows import count_rows
+
+
+def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = caller.get(f"/v1/projects/{project['_id']}/testimonials")
+    return list(answer.json["data"]["items"])
+
+
+def test_the_very_first_project_starts_with_six_in_six_voices(owner: Caller) -> None:
+    items = _items(owner, owner.create_project(skipDemoTestimonials=False))
+    assert len(items) == 6
+    assert len({item["authorName"] for item in items}) == 6
+    assert len({item["text"] for item in items}) == 6
+
+
+def test_seeding_is_the_default(owner: Caller) -> None:
+    project = owner.post("/v1/projects", {"businessName": "Kiln"}).json["data"]
+    assert len(_items(owner, project)) == 6
+
+
+def test_their_status_and_source_are_demo(owner: Caller) -> None:
+    items = _items(owner, owner.create_project(skipDemoTestimonials=False))
+    assert {(item["status"], item["source"]) for item in items} == {("demo", "demo")}
+
+
+def test_their_ratings_lie_between_4_and_5(owner: Caller) -> None:
+    items = _items(owner, owner.create_project(skipDemoTestimonials=False))
+    assert all(4 <= item["rating"] <= 5 for item in items)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [({"businessName": "Kiln & Clay"}, "Kiln & Clay"), ({}, "our product"),
+     ({"businessName": "  "}, "our product"), ({"businessName": "{name} <b>"}, "{name} <b>")],
+)  # fmt: skip
+def test_they_name_the_business_or_your_product(
+    owner: Caller, body: dict[str, str], name: str
+) -> None:
+    items = _items(owner, owner.create_project(skipDemoTestimonials=False, **body))
+    assert sum(name in item["text"] for item in items) == 6
+    if not body.get("businessName"):
+        assert not [item for item in items if "{name}" in item["text"]]
+
+
+@pytest.mark.parametrize("hours", [0, -5])
+def test_their_times_are_distinct_so_that_their_order_is_stable(
+    owner: Caller, moved_clock: MovableClock, hours: int
+) -> None:
+    moved_clock.move(hours=hours)
+    project = owner.create_project(skipDemoTestimonials=False)
+    times = [item["createdAt"] for item in _items(owner, project)]
+    assert times == sorted(set(times), reverse=True)
+    # What comes next is newer than all of them, although the clock stands still.
+    assert owner.create_testimonial(project["_id"])["createdAt"] > times[0]
+
+
+def test_a_later_project_gets_none(owner: Caller) -> None:
+    owner.create_project(skipDemoTestimonials=False)
+    assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
+
+
+def test_skipping_them_does_not_give_them_to_a_later_project(owner: Caller) -> None:
+    assert _items(owner, owner.create_project(skipDemoTestimonials=True)) == []
+    assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
+
+
+def test_deleting_the_first_project_does_not_give_them_to_a_later_one(
+    app: Flask, owner: Caller
+) -> None:
+    first = owner.create_project(skipDemoTestimonials=False)
+    with app.app_context():
+        begin_write()
+        delete_project(get_project(first["_id"]))
+        db.session.commit()
+    assert count_rows(app, models.Testimonial) == 0
+    assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
+
+
+@pytest.mark.parametrize(
+    "body", [{"slug": "taken"}, {"slug": "dashboard"}, {"slug": "!!"}, {"website": "ftp://x"}]
+)
+def test_a_failed_creation_uses_nothing_up(
+    owner: Caller, outsider: Caller, body: dict[str, str]
+) -> None:
+    outsider.create_project(slug="taken")
+    assert owner.post("/v1/projects", body).status_code == 400
+    assert len(_items(owner, owner.create_project(skipDemoTestimonials=False))) == 6
+
+
+def test_each_account_has_its_own_first_project(owner: Caller, agent: Caller) -> None:
+    for caller in (owner, agent):
+        assert len(_items(caller, caller.create_project(skipDemoTestimonials=False))) == 6
+
+
+def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner: Caller) -> None:
+    project = owner.create_project(skipDemoTestimonials=False, businessName="Kiln & Clay")
+    feed = owner.client.get(f"/widget/{project['_id']}/feed").json
+    assert [item["id"] for item in feed["items"]] == [
+        item["_id"] for item in _items(owner, project)
+    ]
+    assert all(item["isSample"] for item in feed["items"])

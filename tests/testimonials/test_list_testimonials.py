@@ -1,0 +1,278 @@
+"""GET /v1/projects/:id/testimonials (spec, "GET /v1/projects/:id/testimonials")."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.testimonials.services import list_visible
+from tests.conftest import Caller
+from tests.plans import explain_statements
+from tests.rows import add_testimonial, change_project, change_testimonial
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project()["_id"])
+
+
+def _list(caller: Caller, project_id: str, query: str = "") -> dict[str, Any]:
+    answer = caller.get(f"/v1/projects/{project_id}/testimonials{query}")
+    assert answer.status_code == 200, answer.text
+    assert set(answer.json) == {"message", "data"}
+    assert set(answer.json["data"]) == {"items", "limit", "offset"}
+    return dict(answer.json["data"])
+
+
+def _fill(caller: Caller, project_id: str, count: int) -> list[str]:
+    """Add testimonials; give their ids, newest first."""
+    ids = [caller.create_testimonial(project_id, text=f"No. {n}")["_id"] for n in range(count)]
+    return ids[::-1]
+
+
+def _ids(page: dict[str, Any]) -> list[str]:
+    return [item["_id"] for item in page["items"]]
+
+
+def test_a_later_project_starts_with_an_empty_list_limit_50_and_offset_0(
+    owner: Caller, project_id: str
+) -> None:
+    assert _list(owner, project_id) == {"items": [], "limit": 50, "offset": 0}
+
+
+def test_is_newest_first_by_created_at(owner: Caller, project_id: str) -> None:
+    ids = _fill(owner, project_id, 5)
+    page = _list(owner, project_id)
+    assert _ids(page) == ids
+    times = [item["createdAt"] for item in page["items"]]
+    assert times == sorted(times, reverse=True)
+
+
+def test_ties_are_broken_by_id_descending(app: Flask, owner: Caller, project_id: str) -> None:
+    time = clock.now()
+    ids = [add_testimonial(app, project_id, created_at=time) for _ in range(4)]
+    ids.append(add_testimonial(app, project_id, created_at=time + clock.MILLISECOND))
+    assert _ids(_list(owner, project_id)) == [ids[4], *sorted(ids[:4], reverse=True)]
+
+
+def test_the_order_is_that_of_creation_and_not_of_submission_or_review(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    old = clock.now() - timedelta(days=900)
+    first = add_testimonial(app, project_id)
+    second = add_testimonial(app, project_id, submitted_at=old)
+    change_testimonial(app, first, reviewed_at=clock.now() + timedelta(days=1))
+    assert _ids(_list(owner, project_id)) == [second, first]
+
+
+def test_pinning_does_not_change_the_order_of_the_api(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    ids = _fill(owner, project_id, 3)
+    change_testimonial(app, ids[2], is_pinned=True)
+    page = _list(owner, project_id)
+    assert _ids(page) == ids
+    assert [item.get("pinned") for item in page["items"]] == [None, None, True]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_returned"),
+    [("approved", True), ("demo", True), ("pending", False), ("rejected", False)],
+)
+def test_returns_only_approved_and_demo_testimonials(
+    app: Flask, owner: Caller, project_id: str, status: str, is_returned: bool
+) -> None:
+    found = add_testimonial(app, project_id, status=status)
+    assert _ids(_list(owner, project_id)) == [found] * is_returned
+
+
+def test_a_pending_one_is_returned_once_it_is_approved(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    early = add_testimonial(app, project_id, status="pending")
+    late = add_testimonial(app, project_id)
+    change_testimonial(app, early, status="approved", reviewed_at=clock.now())
+    page = _list(owner, project_id)
+    assert _ids(page) == [late, early]
+    assert "reviewedAt" in page["items"][1]
+
+
+def test_an_import_shows_every_optional_field_that_is_set(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    twitter = {
+        "id": "42", "handle": "maya", "displayName": "Maya",
+        "avatarUrl": "https://example.com/m.jpg", "verified": False,
+    }  # fmt: skip
+    add_testimonial(
+        app,
+        project_id,
+        source="import",
+        author_email="maya@example.com",
+        author_company="Kiln",
+        author_avatar="https://example.com/m.jpg",
+        twitter=twitter,
+        rating=5,
+        is_pinned=True,
+        reviewed_at=clock.now(),
+    )
+    item = _list(owner, project_id)["items"][0]
+    assert item["twitter"] == twitter
+    assert item["authorEmail"] == "maya@example.com"
+    assert item["rating"] == 5
+    assert item["pinned"] is True
+    assert item["reviewedAt"].endswith("Z")
+
+
+def test_limit_and_offset_walk_through_all_without_a_gap(owner: Caller, project_id: str) -> None:
+    ids = _fill(owner, project_id, 7)
+    pages = [_list(owner, project_id, f"?limit=3&offset={offset}") for offset in (0, 3, 6)]
+    assert [identifier for page in pages for identifier in _ids(page)] == ids
+    assert [(page["limit"], page["offset"]) for page in pages] == [(3, 0), (3, 3), (3, 6)]
+
+
+def test_newly_approved_ones_shift_the_offsets_of_older_items(
+    owner: Caller, project_id: str
+) -> None:
+    ids = _fill(owner, project_id, 4)
+    assert _ids(_list(owner, project_id, "?limit=2&offset=2")) == ids[2:]
+    owner.create_testimonial(project_id)
+    assert _ids(_list(owner, project_id, "?limit=2&offset=3")) == ids[2:]
+
+
+def test_a_page_holds_50_by_default_and_100_at_most(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    for _ in range(103):
+        add_testimonial(app, project_id)
+    assert len(_list(owner, project_id)["items"]) == 50
+    for limit in ("100", "101", "999999999999999999999999999999"):
+        page = _list(owner, project_id, f"?limit={limit}")
+        assert (len(page["items"]), page["limit"]) == (100, 100)
+    assert len(_list(owner, project_id, "?limit=100&offset=100")["items"]) == 3
+
+
+def test_leading_zeros_are_digits_too(owner: Caller, project_id: str) -> None:
+    for limit in ["1", "01", "0000000000000000001"]:
+        _fill(owner, project_id, 2)
+        assert _list(owner, project_id, f"?limit={limit}")["limit"] == 1
+
+
+@pytest.mark.parametrize("name", ["limit", "offset"])
+def test_a_negative_or_something_else_than_digits_is_400(
+    owner: Caller, project_id: str, name: str
+) -> None:
+    for value in [
+        "-1",
+        "abc",
+        "",
+        "1_0",
+        "%205",
+        "5%20",
+        "+5",
+        "%2B5",
+        "1.0",
+        "1e1",
+        "0x10",
+        "٣",
+        "５",
+        "²",
+        "null",
+        "true",
+        "NaN",
+        "5%00",
+        "5%0A",
+        "9" * 5000,
+    ]:
+        answer = owner.get(f"/v1/projects/{project_id}/testimonials?{name}={value}")
+        assert answer.status_code == 400
+        assert list(answer.json["errors"]) == [name]
+        assert "whole number" in answer.json["message"]
+
+
+def test_a_limit_below_1_is_400(owner: Caller, project_id: str) -> None:
+    for limit in ("0", "000"):
+        answer = owner.get(f"/v1/projects/{project_id}/testimonials?limit={limit}")
+        assert answer.status_code == 400
+        assert "1 or more" in answer.json["errors"]["limit"][0]
+
+
+def test_an_offset_past_the_end_gives_an_empty_list_however_large(
+    owner: Caller, project_id: str
+) -> None:
+    for offset in [3, 2**31, 2**62, 2**63, 10**30, 10**400]:
+        _fill(owner, project_id, 2)
+        page = _list(owner, project_id, f"?offset={offset}")
+        assert page == {"items": [], "limit": 50, "offset": offset}
+
+
+def test_parameters_of_other_names_are_passed_over(owner: Caller, project_id: str) -> None:
+    assert _list(owner, project_id, "?utm_source=x&Limit=abc")["limit"] == 50
+
+
+def test_an_unknown_and_a_foreign_project_are_404_alike(
+    owner: Caller, outsider: Caller, project_id: str
+) -> None:
+    _fill(owner, project_id, 1)
+    foreign = outsider.get(f"/v1/projects/{project_id}/testimonials")
+    unknown = outsider.get(f"/v1/projects/{'0' * 24}/testimonials")
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.data == unknown.data
+
+
+def test_missing_credentials_are_401_before_anything_is_looked_up(
+    owner: Caller, project_id: str
+) -> None:
+    for path in (
+        f"/v1/projects/{project_id}/testimonials?limit=abc",
+        "/v1/projects/x/testimonials",
+    ):
+        assert owner.client.get(path).status_code == 401
+
+
+def test_holds_the_testimonials_of_this_project_alone(owner: Caller, project_id: str) -> None:
+    ids = _fill(owner, project_id, 2)
+    _fill(owner, owner.create_project()["_id"], 2)
+    assert _ids(_list(owner, project_id)) == ids
+
+
+def test_an_inactive_project_is_listed_as_before(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    ids = _fill(owner, project_id, 2)
+    change_project(app, project_id, status="inactive")
+    assert _ids(_list(owner, project_id)) == ids
+
+
+def test_is_kept_by_no_shared_cache(owner: Caller, project_id: str) -> None:
+    answer = owner.get(f"/v1/projects/{project_id}/testimonials")
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_is_read_from_an_index_in_order_without_sorting(
+    app: Flask, backend: str, project_id: str
+) -> None:
+    if backend != "sqlite":
+        pytest.skip("PostgreSQL chooses plans by the size of the table")
+    with app.app_context():
+        plans = explain_statements(db.engine, lambda: list_visible(project_id, 50, 100))
+    assert plans, "the list made no query"
+    for plan in plans:
+        assert "USING INDEX ix_testimonial_visible_by_time" in plan
+        assert "TEMP B-TREE" not in plan
+        assert "SCAN" not in plan
+
+
+def test_the_database_itself_computes_what_is_visible(app: Flask, project_id: str) -> None:
+    """A status changed by hand, past every model, counts too."""
+    add_testimonial(app, project_id, status="pending")
+    with app.app_context():
+        for status, count in (("approved", 1), ("rejected", 0), ("demo", 1)):
+            db.session.execute(text("UPDATE testimonial SET status = :status"), {"status": status})
+            db.session.commit()
+            assert len(list_visible(project_id, 50, 0)) == count
+            db.session.rollback()

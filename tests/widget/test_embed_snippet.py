@@ -1,0 +1,106 @@
+"""GET /v1/projects/:id/embed-snippet (spec, "GET /v1/projects/:id/embed-snippet")."""
+
+from html.parser import HTMLParser
+from typing import Any
+
+from tests.conftest import Caller, MakeApp
+from tests.rows import change_project
+
+BASE = "https://testimonials.example.com"
+
+
+class Elements(HTMLParser):
+    """The start tags of a piece of HTML, with their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Keep the tag."""
+        self.found.append((tag, dict(attributes)))
+
+
+def _snippet(caller: Caller, project_id: str) -> dict[str, Any]:
+    answer = caller.get(f"/v1/projects/{project_id}/embed-snippet")
+    assert answer.status_code == 200
+    assert set(answer.json) == {"message", "data"}
+    return dict(answer.json["data"])
+
+
+def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None:
+    project_id = owner.create_project()["_id"]
+    snippet = _snippet(owner, project_id)
+    assert set(snippet) == {"projectId", "widgetUrl", "script", "container"}
+    assert snippet["projectId"] == project_id
+    assert snippet["widgetUrl"] == f"{BASE}/widget/v1.js"
+
+
+def test_script_is_a_script_element_that_loads_the_widget_url(owner: Caller) -> None:
+    snippet = _snippet(owner, owner.create_project()["_id"])
+    assert Elements(snippet["script"]).found == [
+        ("script", {"src": snippet["widgetUrl"], "async": None})
+    ]
+    assert snippet["script"].endswith("</script>")
+
+
+def test_container_is_a_div_element_that_names_the_project(owner: Caller) -> None:
+    project_id = owner.create_project()["_id"]
+    (div, attributes), *inside = Elements(_snippet(owner, project_id)["container"]).found
+    assert (div, attributes) == ("div", {"data-testimonials-project": project_id})
+    # Where the script can't run, there is a link to the same testimonials.
+    assert inside == [("a", {"href": f"{BASE}/widget/{project_id}"})]
+
+
+def test_what_the_snippet_names_answers(owner: Caller) -> None:
+    project_id = owner.create_project()["_id"]
+    script = owner.client.get(_snippet(owner, project_id)["widgetUrl"].removeprefix(BASE))
+    assert script.status_code == 200
+    assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert script.headers["Access-Control-Allow-Origin"] == "*"
+    assert owner.client.get(f"/widget/{project_id}").status_code == 200
+
+
+def test_an_unchanged_script_costs_a_304(owner: Caller) -> None:
+    first = owner.client.get("/widget/v1.js")
+    headers = {"If-None-Match": first.headers["ETag"]}
+    second = owner.client.get("/widget/v1.js", headers=headers)
+    assert (second.status_code, second.data) == (304, b"")
+
+
+def test_the_addresses_are_those_of_base_url_and_not_of_the_request(
+    make_app: MakeApp, owner: Caller
+) -> None:
+    project_id = owner.create_project()["_id"]
+    other = make_app(base_url="https://api.example.org:8443").test_client()
+    caller = Caller(other, owner.account_id, owner.email, owner.api_key)
+    answer = caller.get(f"/v1/projects/{project_id}/embed-snippet", base_url="https://evil.example")
+    assert answer.json["data"]["widgetUrl"] == "https://api.example.org:8443/widget/v1.js"
+    assert "evil.example" not in answer.text
+
+
+def test_nothing_that_people_typed_is_in_it(owner: Caller) -> None:
+    project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
+    snippet = _snippet(owner, project_id)
+    assert "alert" not in snippet["script"] + snippet["container"]
+
+
+def test_an_unknown_and_a_foreign_project_are_404_alike(owner: Caller, outsider: Caller) -> None:
+    project_id = owner.create_project()["_id"]
+    foreign = outsider.get(f"/v1/projects/{project_id}/embed-snippet")
+    unknown = outsider.get(f"/v1/projects/{'0' * 24}/embed-snippet")
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.data == unknown.data
+
+
+def test_credentials_are_needed(owner: Caller) -> None:
+    project_id = owner.create_project()["_id"]
+    assert owner.client.get(f"/v1/projects/{project_id}/embed-snippet").status_code == 401
+
+
+def test_an_inactive_project_has_its_snippet(owner: Caller) -> None:
+    project_id = owner.create_project()["_id"]
+    change_project(owner.client.application, project_id, status="inactive")
+    assert _snippet(owner, project_id)["projectId"] == project_id

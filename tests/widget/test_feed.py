@@ -1,0 +1,405 @@
+"""GET /widget/:id/feed: what the widget shows, open to every website."""
+
+import gzip
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.projects.services import get_project
+from testimonials.widget.services import count_shown, list_shown
+from tests.conftest import Caller, MakeApp
+from tests.plans import explain_statements
+from tests.rows import add_testimonial, change_project, change_testimonial, expire_account
+
+WEIGHTED = pytest.mark.xfail(reason="any weight that begins with 0 counts as no gzip at all")
+
+EVERYTHING = {
+    "author_name": "Maya Kowalski",
+    "author_email": "maya.secret@example.com",
+    "author_role": "Owner",
+    "author_company": "Kiln & Clay",
+    "author_avatar": "https://example.com/maya.jpg",
+    "rating": 4.5,
+    "is_pinned": True,
+    "consent_text": "consent-sentence",
+    "submission_key": "submission-key",
+    "twitter": {"handle": "maya"},
+}
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project(businessName="Kiln & Clay")["_id"])
+
+
+def _url(project_id: str, after: str | None = None) -> str:
+    return f"/widget/{project_id}/feed" + ("" if after is None else f"?after={after}")
+
+
+def _feed(client: FlaskClient, project_id: str, after: str | None = None) -> dict[str, Any]:
+    """Ask twice: what is answered from memory must be what was answered from the database."""
+    answers = [client.get(_url(project_id, after)) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].data == answers[1].data
+    return dict(answers[0].json)
+
+
+def _ids(feed: dict[str, Any]) -> list[str]:
+    return [item["id"] for item in feed["items"]]
+
+
+def _walk(client: FlaskClient, project_id: str) -> list[str]:
+    """Give the ids of every page in turn."""
+    feed = _feed(client, project_id)
+    ids = _ids(feed)
+    while feed["next"] is not None:
+        feed = _feed(client, project_id, feed["next"])
+        assert not set(ids) & set(_ids(feed)), "a page repeats another"
+        ids += _ids(feed)
+    return ids
+
+
+def test_needs_no_credentials_and_holds_settings_items_and_totals(
+    client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    created = owner.create_testimonial(project_id, rating=5)
+    project = owner.get(f"/v1/projects/{project_id}").json["data"]
+    slug = project["publicPageConfig"]["slug"]
+    assert _feed(client, project_id) == {
+        "project": {"id": project_id, "name": "Kiln & Clay", "active": True},
+        "config": project["widgetConfig"],
+        "cta": {
+            "label": "Share your experience",
+            "url": f"https://testimonials.example.com/{slug}",
+        },
+        "total": 1,
+        "items": [
+            {
+                "id": created["_id"],
+                "authorName": "Maya Kowalski",
+                "authorRole": "",
+                "text": "It simply works.",
+                "submittedAt": created["submittedAt"],
+                "rating": 5,
+            }
+        ],
+        "next": None,
+    }
+
+
+def test_shows_the_same_set_as_the_api_list(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    for status in ("approved", "demo", "pending", "rejected") * 2:
+        add_testimonial(app, project_id, status=status)
+    listed = owner.get(f"/v1/projects/{project_id}/testimonials").json["data"]["items"]
+    feed = _feed(client, project_id)
+    assert _ids(feed) == [item["_id"] for item in listed]
+    assert feed["total"] == len(listed) == 4
+
+
+def test_pinned_ones_come_first_and_then_the_newest(
+    app: Flask, client: FlaskClient, project_id: str
+) -> None:
+    ids = [add_testimonial(app, project_id) for _ in range(5)]
+    for pinned in (ids[0], ids[2]):
+        change_testimonial(app, pinned, is_pinned=True)
+    assert _ids(_feed(client, project_id)) == [ids[2], ids[0], ids[4], ids[3], ids[1]]
+
+
+def test_never_holds_an_email_address_or_what_is_ours_alone(
+    app: Flask, client: FlaskClient, project_id: str
+) -> None:
+    add_testimonial(app, project_id, **EVERYTHING)
+    item = _feed(client, project_id)["items"][0]
+    assert set(item) == {
+        "id", "authorName", "authorRole", "text", "submittedAt", "authorCompany",
+        "authorAvatar", "twitter", "rating", "pinned",
+    }  # fmt: skip
+    text = client.get(_url(project_id)).text
+    assert not [secret for secret in ("secret@", "consent-", "submission-") if secret in text]
+
+
+def test_never_holds_what_is_pending_or_rejected(
+    app: Flask, client: FlaskClient, project_id: str
+) -> None:
+    for status in ["pending", "rejected"]:
+        found = add_testimonial(app, project_id, text="unmistakable")
+        assert "unmistakable" in client.get(_url(project_id)).text
+        change_testimonial(app, found, status=status)
+        feed = _feed(client, project_id)
+        assert (feed["items"], feed["total"]) == ([], 0)
+
+
+def test_an_inactive_project_shows_nothing_and_says_so(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    owner.create_testimonial(project_id)
+    assert _feed(client, project_id)["total"] == 1
+    change_project(app, project_id, status="inactive")
+    feed = _feed(client, project_id)
+    assert (feed["items"], feed["total"], feed["next"]) == ([], 0, None)
+    assert feed["project"]["active"] is False
+    change_project(app, project_id, status="active")
+    assert _feed(client, project_id)["total"] == 1
+
+
+def test_a_write_is_visible_in_the_very_next_answer(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    ids: list[str] = []
+    for _ in range(5):
+        ids.insert(0, owner.create_testimonial(project_id)["_id"])
+        assert _ids(_feed(client, project_id)) == ids
+
+
+def test_a_write_by_another_process_is_visible_too(
+    make_app: MakeApp, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    other = Caller(make_app().test_client(), owner.account_id, owner.email, owner.api_key)
+    for count in range(1, 4):
+        other.create_testimonial(project_id)
+        assert _feed(client, project_id)["total"] == count
+        assert _feed(other.client, project_id)["total"] == count
+
+
+def test_what_somebody_else_wrote_leaves_the_kept_answer_as_it_is(
+    client: FlaskClient, owner: Caller, outsider: Caller, project_id: str
+) -> None:
+    tag = client.get(_url(project_id)).headers["ETag"]
+    for caller in (owner, outsider):
+        other = caller.create_project()["_id"]
+        caller.create_testimonial(other)
+        assert _feed(client, other)["total"] == 1
+    headers = {"If-None-Match": tag}
+    assert client.get(_url(project_id), headers=headers).status_code == 304
+
+
+def test_what_nobody_sees_leaves_the_kept_answer_as_it_is(
+    client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    tag = client.get(_url(project_id)).headers["ETag"]
+    assert owner.patch(f"/v1/projects/{project_id}/widget-config", {}).status_code == 200
+    assert owner.post(f"/v1/projects/{project_id}/testimonials", {"text": ""}).status_code == 400
+    headers = {"If-None-Match": tag}
+    assert client.get(_url(project_id), headers=headers).status_code == 304
+
+
+def test_an_unchanged_feed_costs_a_304_without_a_body(
+    client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    for match in ["{}", "*", '"x", {}', '{}, W/"y"', "{strong}"]:
+        owner.create_testimonial(project_id)
+        tag = client.get(_url(project_id)).headers["ETag"]
+        value = match.format(tag, strong=tag.removeprefix("W/"))
+        for _ in range(2):
+            answer = client.get(_url(project_id), headers={"If-None-Match": value})
+            assert (answer.status_code, answer.data) == (304, b"")
+            assert answer.headers["ETag"] == tag
+            assert answer.headers["Access-Control-Allow-Origin"] == "*"
+            assert "Content-Type" not in answer.headers
+
+
+def test_another_tag_gets_the_whole_answer(
+    client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    for match in ['"other"', "", 'W/""', "nonsense", "{}x", '"{}']:
+        tag = client.get(_url(project_id)).headers["ETag"]
+        cut = tag.rstrip('"')
+        answer = client.get(
+            _url(project_id), headers={"If-None-Match": match.format(cut[:-1] + '"')}
+        )
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_compressed"),
+    [("gzip", True), ("gzip, deflate, br", True),
+     pytest.param("br;q=1.0, gzip;q=0.8", True, marks=WEIGHTED),
+     ("", False), ("identity", False), ("br", False), ("gzip;q=0", False), ("gzip; q=0", False)],
+)  # fmt: skip
+def test_is_compressed_where_the_client_can(
+    client: FlaskClient, owner: Caller, project_id: str, accept: str, is_compressed: bool
+) -> None:
+    owner.create_testimonial(project_id, text="Ünï " * 400)
+    for _ in range(2):
+        answer = client.get(_url(project_id), headers={"Accept-Encoding": accept})
+        assert (answer.headers.get("Content-Encoding") == "gzip") is is_compressed
+        assert answer.headers["Vary"] == "Accept-Encoding"
+        assert int(answer.headers["Content-Length"]) == len(answer.data)
+        plain = gzip.decompress(answer.data) if is_compressed else answer.data
+        assert json.loads(plain)["total"] == 1
+
+
+def _check_headers(answer: TestResponse) -> None:
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert answer.headers["Cache-Control"] == "public, no-cache"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Set-Cookie" not in answer.headers
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+def test_every_website_may_read_it_from_memory_or_not(client: FlaskClient, project_id: str) -> None:
+    for _ in range(3):
+        _check_headers(client.get(_url(project_id), headers={"Origin": "https://shop.example"}))
+
+
+def test_head_has_the_headers_without_the_body(client: FlaskClient, project_id: str) -> None:
+    for _ in range(2):
+        answer = client.head(_url(project_id))
+        assert (answer.status_code, answer.data) == (200, b"")
+        _check_headers(answer)
+
+
+def test_pages_follow_each_other_without_repeats_or_gaps(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    owner.patch(f"/v1/projects/{project_id}/widget-config", {"initialCount": 3})
+    time = clock.now()
+    # Ties in time are broken by the id, so that a page may end in the middle of one.
+    ids = [add_testimonial(app, project_id, created_at=time) for _ in range(5)]
+    pinned = [add_testimonial(app, project_id, is_pinned=True) for _ in range(4)]
+    assert _walk(client, project_id) == pinned[::-1] + sorted(ids, reverse=True)
+
+
+@pytest.mark.parametrize(("count", "pages"), [(3, 1), (4, 2), (6, 2), (7, 3)])
+def test_a_page_holds_initial_count_and_the_last_has_no_next(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str, count: int, pages: int
+) -> None:
+    owner.patch(f"/v1/projects/{project_id}/widget-config", {"initialCount": 3})
+    for _ in range(count):
+        add_testimonial(app, project_id)
+    feed, seen = _feed(client, project_id), 1
+    while feed["next"] is not None and seen < pages:
+        assert len(feed["items"]) == 3
+        assert feed["total"] == count
+        feed, seen = _feed(client, project_id, feed["next"]), seen + 1
+    assert (seen, feed["next"]) == (pages, None)
+
+
+def test_pages_do_not_repeat_while_things_are_approved_pinned_and_removed(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    owner.patch(f"/v1/projects/{project_id}/widget-config", {"initialCount": 3})
+    ids = [add_testimonial(app, project_id) for _ in range(8)][::-1]
+    feed = _feed(client, project_id)
+    seen = _ids(feed)
+    while feed["next"] is not None:
+        add_testimonial(app, project_id)
+        add_testimonial(app, project_id, is_pinned=True)
+        # What the cursor points at may itself be gone.
+        change_testimonial(app, seen[-1], status="rejected")
+        feed = _feed(client, project_id, feed["next"])
+        assert not set(seen) & set(_ids(feed)), "a page repeats another"
+        seen += _ids(feed)
+    assert seen == ids
+
+
+BAD_CURSORS = [
+    "", "x", "!!!!", "%00", "%F0%9F%98%80", "a" * 5000, "MS4x", "null", "0",
+    *(
+        urlsafe_b64encode(raw.encode()).decode().rstrip("=")
+        for raw in (
+            "2.1.aaaaaaaaaaaaaaaaaaaaaaaa", "1..aaaaaaaaaaaaaaaaaaaaaaaa", "1.1.' OR 1=1 --",
+            "1.99999999999999999.aaaaaaaaaaaaaaaaaaaaaaaa",
+            "1.9999999999999999.aaaaaaaaaaaaaaaaaaaaaaaa",
+            "1.-9999999999999999.aaaaaaaaaaaaaaaaaaaaaaaa",
+            "1.1.aaaaaaaaaaaaaaaaaaaaaaaa.1", "1.1.AAAAAAAAAAAAAAAAAAAAAAAA", "1.1.aaaa\n",
+            "1.١.aaaaaaaaaaaaaaaaaaaaaaaa",
+        )
+    ),
+]  # fmt: skip
+
+
+def test_a_cursor_that_the_feed_did_not_give_is_400(
+    client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    owner.create_testimonial(project_id)
+    for cursor in BAD_CURSORS:
+        for _ in range(2):
+            answer = client.get(_url(project_id, cursor))
+            assert (answer.status_code, answer.json["code"]) == (400, "VALIDATION_FAILED"), cursor
+            assert list(answer.json["errors"]) == ["after"]
+            assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+def test_a_cursor_past_the_end_gives_an_empty_page(client: FlaskClient, project_id: str) -> None:
+    cursor = urlsafe_b64encode(b"0.-1." + b"0" * 24).decode().rstrip("=")
+    feed = _feed(client, project_id, cursor)
+    assert (feed["items"], feed["next"]) == ([], None)
+
+
+def test_an_unknown_project_is_404_as_json_that_every_website_may_read(client: FlaskClient) -> None:
+    for project in ["0" * 24, "x", "v1", "%00", "F" * 24, "..", "v1.js"]:
+        answer = client.get(_url(project))
+        assert (answer.status_code, answer.json["code"]) == (404, "NOT_FOUND")
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+def test_the_feed_of_an_account_past_its_days_is_404(
+    app: Flask, client: FlaskClient, agent: Caller
+) -> None:
+    project_id = agent.create_project(skipDemoTestimonials=False)["_id"]
+    tag = client.get(_url(project_id)).headers["ETag"]
+    assert _feed(client, project_id)["total"] == 6
+    expire_account(app, agent.account_id)
+    for headers in ({}, {"If-None-Match": tag}):
+        assert client.get(_url(project_id), headers=headers).status_code == 404
+
+
+def test_another_method_is_405_as_json(client: FlaskClient, project_id: str) -> None:
+    client.get(_url(project_id))
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        answer = client.open(_url(project_id), method=method)
+        assert (answer.status_code, answer.json["code"]) == (405, "METHOD_NOT_ALLOWED")
+        assert "GET" in answer.headers["Allow"]
+
+
+def test_html_is_text_of_json(client: FlaskClient, owner: Caller, project_id: str) -> None:
+    words = "<img src=x onerror=alert(1)></script> \u2028 & {{7*7}}"
+    owner.create_testimonial(project_id, text=words)
+    answer = client.get(_url(project_id))
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.json["items"][0]["text"] == words
+
+
+def test_other_parameters_change_nothing(client: FlaskClient, project_id: str) -> None:
+    plain = client.get(_url(project_id))
+    for _ in range(2):
+        assert client.get(_url(project_id) + "?utm_source=x&_=1").data == plain.data
+
+
+def test_is_read_from_an_index_in_order_without_sorting(
+    app: Flask, owner: Caller, backend: str
+) -> None:
+    if backend != "sqlite":
+        pytest.skip("PostgreSQL chooses plans by the size of the table")
+    project_id = owner.create_project()["_id"]
+    for _ in range(5):
+        owner.create_testimonial(project_id)
+    with app.app_context():
+        project = get_project(project_id)
+        _, cursor = list_shown(project, None, 3)
+        assert cursor is not None
+        pages = explain_statements(
+            db.engine, lambda: (list_shown(project, None, 3), list_shown(project, cursor, 3))
+        )
+        counts = explain_statements(db.engine, lambda: count_shown(project))
+    assert len(pages) == 2
+    assert len(counts) == 1
+    for plan in pages:
+        assert "USING INDEX ix_testimonial_visible_pinned_first" in plan
+    # The second page begins in the index where the first has ended.
+    assert "(is_pinned,created_at,id)<" in pages[1].replace(" ", "")
+    for plan in pages + counts:
+        assert "TEMP B-TREE" not in plan
+        assert "SCAN" not in plan

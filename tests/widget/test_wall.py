@@ -1,0 +1,100 @@
+"""GET /widget/:id: the page that shows one project's widget by itself."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.conftest import Caller
+from tests.rows import add_testimonial, change_project, change_testimonial, expire_account
+
+ATTACK = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project(businessName="Kiln & Clay")["_id"])
+
+
+def _page(client: FlaskClient, project_id: str) -> str:
+    answer = client.get(f"/widget/{project_id}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    return str(answer.text)
+
+
+def test_holds_the_snippet_that_the_api_gives(
+    client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    snippet = owner.get(f"/v1/projects/{project_id}/embed-snippet").json["data"]
+    page = _page(client, project_id)
+    assert snippet["script"] in page
+    assert snippet["container"] in page
+
+
+def test_shows_the_same_testimonials_where_there_is_no_script(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    for number in range(4):
+        owner.create_testimonial(project_id, text=f"Words no. {number}", rating=4.5)
+    hidden = add_testimonial(app, project_id, status="pending", text="Words that wait")
+    change_testimonial(app, hidden, status="rejected")
+    pinned = add_testimonial(app, project_id, text="Words no. 4")
+    owner.create_testimonial(project_id, text="Words no. 5")
+    change_testimonial(app, pinned, is_pinned=True)
+    page = _page(client, project_id)
+    positions = [page.index(f"Words no. {number}") for number in (4, 5, 3, 2, 1, 0)]
+    assert positions == sorted(positions)
+    assert "Words that wait" not in page
+    assert "Rated 4.5 out of 5" in page
+
+
+def test_never_shows_an_email_address(app: Flask, client: FlaskClient, project_id: str) -> None:
+    add_testimonial(app, project_id, author_email="secret@example.com")
+    page = _page(client, project_id)
+    assert "Visitor" in page
+    assert "secret@" not in page
+
+
+def test_says_that_there_is_nothing_yet(client: FlaskClient, project_id: str) -> None:
+    assert "Nothing to show yet." in _page(client, project_id)
+
+
+def test_an_inactive_project_shows_nothing(
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
+) -> None:
+    owner.create_testimonial(project_id, text="Unmistakable")
+    change_project(app, project_id, status="inactive")
+    assert "Unmistakable" not in _page(client, project_id)
+
+
+def test_a_sample_says_that_it_is_one(client: FlaskClient, agent: Caller) -> None:
+    project_id = agent.create_project(skipDemoTestimonials=False)["_id"]
+    assert _page(client, project_id).count(">Sample<") == 6
+
+
+def test_html_in_any_field_is_text(client: FlaskClient, owner: Caller) -> None:
+    project_id = owner.create_project(businessName=ATTACK, headline=ATTACK)["_id"]
+    owner.create_testimonial(
+        project_id, text=ATTACK, authorName=ATTACK, authorRole=ATTACK, authorCompany=ATTACK
+    )
+    page = _page(client, project_id)
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_may_be_framed_and_runs_no_script_but_ours(client: FlaskClient, project_id: str) -> None:
+    policy = client.get(f"/widget/{project_id}").headers["Content-Security-Policy"]
+    assert "frame-ancestors *" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_an_unknown_project_and_one_past_its_days_are_404(
+    app: Flask, client: FlaskClient, agent: Caller
+) -> None:
+    project_id = agent.create_project()["_id"]
+    _page(client, project_id)
+    expire_account(app, agent.account_id)
+    for reference in (project_id, "0" * 24, "x", "%00", f"{project_id}/"):
+        assert client.get(f"/widget/{reference}").status_code == 404, reference

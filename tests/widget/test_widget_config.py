@@ -1,0 +1,169 @@
+"""PATCH /v1/projects/:id/widget-config (spec, "PATCH /v1/projects/:id/widget-config")."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.conftest import Caller, MovableClock
+from tests.rows import read_project
+
+ALLOWED: dict[str, tuple[object, ...]] = {
+    "theme": ("light", "dark"),
+    "layout": ("masonry", "carousel", "list"),
+    "animation": ("none", "horizontal", "vertical"),
+    "palette": ("neutral", "indigo", "emerald", "amber", "rose", "sky"),
+    "cardStyle": ("default", "quote", "stripe", "gradient", "outlined"),
+    "initialCount": (3, 4, 49, 50),
+    "showStars": (True, False),
+    "showDates": (True, False),
+    "showSource": (True, False),
+    "showCtaButton": (True, False),
+}
+WORDS = [name for name, values in ALLOWED.items() if isinstance(values[0], str)]
+SWITCHES = [name for name in ALLOWED if name.startswith("show")]
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return owner.create_project()
+
+
+def _path(project: dict[str, Any]) -> str:
+    return f"/v1/projects/{project['_id']}/widget-config"
+
+
+def test_every_allowed_value_is_taken_and_read_back(owner: Caller, project: dict[str, Any]) -> None:
+    config = project["widgetConfig"]
+    for name, values in ALLOWED.items():
+        for value in values:
+            answer = owner.patch(_path(project), {name: value})
+            assert answer.status_code == 200
+            config[name] = value
+            assert answer.json["data"]["widgetConfig"] == config
+            read = owner.get(f"/v1/projects/{project['_id']}").json["data"]
+            assert read == answer.json["data"]
+
+
+def test_answers_with_message_and_the_full_project(owner: Caller, project: dict[str, Any]) -> None:
+    answer = owner.patch(_path(project), {"theme": "dark"}).json
+    assert set(answer) == {"message", "data"}
+    assert set(answer["data"]) == set(project)
+    unchanged = {"widgetConfig", "updatedAt"}
+    assert {k: v for k, v in answer["data"].items() if k not in unchanged} == {
+        k: v for k, v in project.items() if k not in unchanged
+    }
+
+
+def test_only_fields_sent_are_changed(owner: Caller, project: dict[str, Any]) -> None:
+    owner.patch(_path(project), {"theme": "dark", "showStars": False})
+    config = owner.patch(_path(project), {"palette": "sky"}).json["data"]["widgetConfig"]
+    changed = {"theme": "dark", "showStars": False, "palette": "sky"}
+    assert config == project["widgetConfig"] | changed
+
+
+def test_an_empty_object_changes_nothing(
+    app: Flask, owner: Caller, project: dict[str, Any]
+) -> None:
+    version = read_project(app, project["_id"]).feed_version
+    answer = owner.patch(_path(project), {})
+    assert answer.status_code == 200
+    assert answer.json["data"] == project
+    assert read_project(app, project["_id"]).feed_version == version
+
+
+def test_a_value_outside_the_enum_is_400_and_names_the_allowed_ones(
+    owner: Caller, project: dict[str, Any]
+) -> None:
+    for name in WORDS:
+        allowed = [str(value) for value in ALLOWED[name]]
+        for value in ("", "purple", allowed[0].upper(), f" {allowed[0]}", 0, True, None, [], {}):
+            answer = owner.patch(_path(project), {name: value})
+            assert answer.status_code == 400
+            assert list(answer.json["errors"]) == [name]
+            assert ", ".join(allowed) in answer.json["message"]
+
+
+def test_an_initial_count_outside_3_to_50_or_no_whole_number_is_400(
+    owner: Caller, project: dict[str, Any]
+) -> None:
+    for value in (2, 51, 0, -3, 3.5, 10**30, "5", True, None, [5]):
+        answer = owner.patch(_path(project), {"initialCount": value})
+        assert answer.status_code == 400, value
+        assert "from 3 to 50" in answer.json["message"]
+
+
+def test_a_whole_initial_count_may_be_written_with_a_point(
+    owner: Caller, project: dict[str, Any]
+) -> None:
+    config = owner.patch(_path(project), {"initialCount": 6.0}).json["data"]["widgetConfig"]
+    assert config["initialCount"] == 6
+    assert isinstance(config["initialCount"], int)
+
+
+def test_a_switch_is_true_or_false_and_nothing_else(owner: Caller, project: dict[str, Any]) -> None:
+    for name in SWITCHES:
+        for value in (0, 1, "true", "false", "", None, []):
+            answer = owner.patch(_path(project), {name: value})
+            assert answer.status_code == 400
+            assert "true or false" in answer.json["message"]
+
+
+def test_unknown_fields_are_400_and_named(owner: Caller, project: dict[str, Any]) -> None:
+    for name in ("color", "slug", "widgetConfig", "status"):
+        answer = owner.patch(_path(project), {name: "x"})
+        assert answer.status_code == 400
+        assert list(answer.json["errors"]) == [name]
+
+
+def test_one_bad_value_leaves_everything_as_it_was(owner: Caller, project: dict[str, Any]) -> None:
+    answer = owner.patch(_path(project), {"theme": "dark", "initialCount": 2, "showStars": 1})
+    assert set(answer.json["errors"]) == {"initialCount", "showStars"}
+    assert owner.get(f"/v1/projects/{project['_id']}").json["data"] == project
+
+
+def test_updated_at_rises_although_the_clock_stands_still(
+    owner: Caller, project: dict[str, Any], moved_clock: MovableClock
+) -> None:
+    moved_clock.move(hours=-1)
+    times = [project["updatedAt"]]
+    for theme in ("dark", "light", "dark"):
+        times.append(owner.patch(_path(project), {"theme": theme}).json["data"]["updatedAt"])
+    assert times == sorted(set(times))
+
+
+def test_the_feed_has_the_change_in_the_very_next_answer(
+    owner: Caller, project: dict[str, Any]
+) -> None:
+    url = f"/widget/{project['_id']}/feed"
+    first = owner.client.get(url)
+    owner.patch(_path(project), {"palette": "rose"})
+    second = owner.client.get(url, headers={"If-None-Match": first.headers["ETag"]})
+    assert second.status_code == 200
+    assert second.json["config"]["palette"] == "rose"
+
+
+def test_another_projects_settings_stay(owner: Caller, project: dict[str, Any]) -> None:
+    other = owner.create_project()
+    owner.patch(_path(project), {"theme": "dark"})
+    assert owner.get(f"/v1/projects/{other['_id']}").json["data"] == other
+
+
+def test_an_unknown_and_a_foreign_project_are_404_alike(
+    owner: Caller, outsider: Caller, project: dict[str, Any]
+) -> None:
+    foreign = outsider.patch(_path(project), {"theme": "dark"})
+    unknown = outsider.patch(_path({"_id": "0" * 24}), {"theme": "dark"})
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.data == unknown.data
+    assert owner.get(f"/v1/projects/{project['_id']}").json["data"] == project
+
+
+def test_credentials_are_needed(owner: Caller, project: dict[str, Any]) -> None:
+    assert owner.client.patch(_path(project), json={"theme": "dark"}).status_code == 401
+
+
+def test_another_method_is_405(owner: Caller, project: dict[str, Any]) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        answer = owner.client.open(_path(project), method=method, headers=owner.headers)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, "PATCH")
