@@ -119,6 +119,8 @@ def parse_database_url(value: object) -> str:
     text = parse_text(value)
     if text and not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
         raise ValueError("must start with sqlite:/// or postgresql://")
+    if text in ("sqlite:///", "sqlite:///:memory:"):
+        raise ValueError("must name a file: a database in memory is gone with the process")
     try:
         if text:
             make_url(text)
@@ -229,8 +231,8 @@ class Settings:
     trusted_proxies: int = setting(
         0,
         whole(0, 10),
-        "How many reverse proxies stand in front and set X-Forwarded-For and -Proto. 0 takes "
-        "addresses from the socket alone.",
+        "How many reverse proxies stand in front and set X-Forwarded-For, -Proto and -Host. 0 "
+        "takes addresses from the socket alone.",
     )
     project_limit: int = setting(
         10, whole(0, 1_000_000), "How many projects an account may have, unless set for it alone."

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psycopg
 import pytest
 from flask import Flask
@@ -30,6 +31,10 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from tests.process import Service, start_service
 from tests.servers import MailSink, PostgresServer, RedisServer, find_program
+
+# A loaded machine is slow, and that is no finding.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 POSTGRES = "TESTS_POSTGRES_URL"
 REDIS = "TESTS_REDIS_URL"

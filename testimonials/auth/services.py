@@ -186,5 +186,12 @@ def _insert_or_lock(email: str) -> Account:
     }
     is_sqlite = db.engine.dialect.name == "sqlite"
     insert = insert_on_sqlite if is_sqlite else insert_on_postgresql
-    db.session.execute(insert(Account).values(values).on_conflict_do_nothing())
-    return db.session.scalars(select(Account).where(Account.email == email).with_for_update()).one()
+    statement = insert(Account).values(values).on_conflict_do_nothing()
+    while True:
+        db.session.execute(statement)
+        account = db.session.scalars(
+            select(Account).where(Account.email == email).with_for_update()
+        ).one_or_none()
+        # None when somebody removed it between the two statements; then there is room for ours.
+        if account is not None:
+            return account

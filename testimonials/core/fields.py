@@ -4,7 +4,6 @@ JSON types count (decisions: "JSON is strict"): no "5" for 5, no 1 for true, no 
 leaving a field out. Each field also carries the same rule as JSON Schema for the OpenAPI document.
 """
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -143,7 +142,7 @@ _UNSEEN = r"\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe
 _EDGE = rf"[^\u0000-/:-@\[-\^`{{-\u007e{_UNSEEN}]"
 _INNER = rf"[^\u0000-,./:-@\[-\^`{{-\u007e{_UNSEEN}]"
 _LABEL = rf"{_EDGE}(?:{_INNER}{{0,61}}{_EDGE})?"
-_HOST = rf"(?:\[[0-9A-Fa-f:.]+\]|{_LABEL}(?:\.{_LABEL})*\.?)"
+_HOST = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _PORT = r"(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 # Behind the host: no characters that no URL holds unescaped, or that markup could trip over.
 _REST = rf"""(?:[/?#][^\u0000- "<>\\\^`{{|}}\u007f-\u009f{_SPACE}]*)?"""
@@ -158,20 +157,8 @@ _URL = re.compile(_SCHEME + _ADDRESS)
 
 
 def is_web_url(text: str) -> bool:
-    """Tell whether `text` is an http(s) URL with a sound host and port, without credentials."""
-    if not _URL.fullmatch(text):
-        return False
-    address = text.partition("://")[2]
-    # What may stand between brackets is too much for a pattern.
-    return not address.startswith("[") or _is_ipv6(address[1 : address.index("]")])
-
-
-def _is_ipv6(text: str) -> bool:
-    try:
-        ipaddress.IPv6Address(text)
-    except ValueError:
-        return False
-    return True
+    """Tell whether `text` is an http(s) URL with a sound name and port, without credentials."""
+    return _URL.fullmatch(text) is not None
 
 
 class Choice(fields.String):

@@ -22,9 +22,10 @@ LONGEST_DELAY = timedelta(hours=6)
 
 
 class MailState(StrEnum):
-    """Where a mail stands: waiting, sent, printed to the log, or given up."""
+    """Where a mail stands: waiting, being sent, sent, printed to the log, or given up."""
 
     QUEUED = "queued"
+    SENDING = "sending"
     SENT = "sent"
     PRINTED = "printed"
     FAILED = "failed"
@@ -57,8 +58,9 @@ def list_mails(session: Session, limit: int) -> Sequence[OutboxMail]:
 
 
 def is_due(now: datetime) -> ColumnElement[bool]:
-    """Give the condition under which a mail waits to be sent at `now`."""
-    return and_(OutboxMail.state == MailState.QUEUED, OutboxMail.next_attempt_at <= now)
+    """Give the condition under which a mail waits at `now`: queued, or its worker has died."""
+    is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
+    return and_(is_waiting, OutboxMail.next_attempt_at <= now)
 
 
 def has_due_mail(session: Session) -> bool:
@@ -77,6 +79,7 @@ def lease_mail(session: Session) -> OutboxMail | None:
         .with_for_update(skip_locked=True)
     ).one_or_none()
     if mail is not None:
+        mail.state = MailState.SENDING
         mail.attempts += 1
         mail.next_attempt_at = now + LEASE
     session.commit()
@@ -94,12 +97,16 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
     if is_permanent or mail.attempts >= MAX_ATTEMPTS:
         mail.state = MailState.FAILED
     else:
+        mail.state = MailState.QUEUED
         delay: timedelta = FIRST_DELAY * 3 ** (mail.attempts - 1)
         mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:
-    """Queue failed mail again, all of it or one; give how many."""
+    """Queue failed and waiting mail now, all of it or one, but none that is being sent.
+
+    Gives how many.
+    """
     conditions = [or_(OutboxMail.state == MailState.FAILED, OutboxMail.state == MailState.QUEUED)]
     if mail_id is not None:
         conditions.append(OutboxMail.id == mail_id)

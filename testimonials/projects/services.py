@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
-from testimonials.auth.services import is_live
+from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.fields import is_web_url
@@ -54,11 +54,14 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
     website = complete_website(values.get("website", ""))
     slug = _choose_slug(values.get("slug"), business_name)
     account = _lock_account(account_id)
+    # An account whose days have passed is gone for the world, and so is its hold on a slug.
+    delete_expired_accounts()
     if count_projects(account_id) >= project_limit_of(account):
         raise ProjectLimitReached(
             f"This account is at its limit of {project_limit_of(account)} projects. Delete one in "
             "the dashboard, or ask the operator of this service for more."
         )
+    now = clock.now()
     page_config = default_page_config(business_name) | {"website": website}
     page_config |= {name: values[name] for name in ("headline", "description") if name in values}
     project = _insert(
@@ -68,6 +71,8 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
             slug=slug or "",
             page_config=page_config,
             widget_config=dict(WIDGET_CONFIG),
+            created_at=now,
+            updated_at=now,
         )
     )
     is_first = not account.has_created_project

@@ -152,7 +152,6 @@ def test_a_description_may_have_lines_and_tabs(agent: Caller) -> None:
         ("localhost:3000", "https://localhost:3000"),
         ("bücher.example", "https://bücher.example"),
         ("192.0.2.1", "https://192.0.2.1"),
-        ("[2001:db8::1]:8080", "https://[2001:db8::1]:8080"),
         ("example.com/@user", "https://example.com/@user"),
     ],
 )
