@@ -1,5 +1,7 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
+import os
+
 import click
 from flask.cli import ScriptInfo
 
@@ -18,6 +20,8 @@ def main(context: click.Context) -> None:
     Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
     `testimonials config show` prints the ones in force.
     """
+    # What this program writes (database, secret, mail with working links) is its user's alone.
+    os.umask(0o077)
     # The groups are Flask's; this is how they find the application, once one of them needs it.
     context.obj = ScriptInfo(create_app=lambda: create_app(load_settings()))
 

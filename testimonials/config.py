@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from email.errors import MessageError
 from email.headerregistry import Address
 from email.utils import parseaddr
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -129,6 +130,9 @@ def parse_database_url(value: object) -> str:
         raise ValueError(
             "must look like sqlite:////folder/file.db or postgresql://user:password@host:5432/name"
         ) from None
+    if text.startswith("sqlite:///") and not text.startswith("sqlite:////"):
+        # Two parts of the program would start a relative path at two different folders.
+        return f"sqlite:///{Path(text.removeprefix('sqlite:///')).absolute()}"
     return text
 
 
@@ -348,6 +352,8 @@ def _complete(settings: Settings) -> Settings:
         _refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
     if settings.secret_key and len(settings.secret_key) < 32:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
+    _require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
+    _require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
     database = settings.database_url or f"sqlite:///{settings.instance_path / 'testimonials.db'}"
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base
@@ -360,6 +366,11 @@ def _complete(settings: Settings) -> Settings:
         app_url=app,
         mail_from=sender,
     )
+
+
+def _require_extra(name: str, value: str, start: str, module: str, extra: str) -> None:
+    if value and value.startswith(start) and find_spec(module) is None:
+        _refuse(PREFIX + name, f"needs a package more: pip install 'testimonials[{extra}]'")
 
 
 def listening_url(host: str, port: int) -> str:

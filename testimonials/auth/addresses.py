@@ -48,6 +48,19 @@ def normalize_email(text: str) -> str:
     return checked.normalized.lower()
 
 
+def read_email(text: str) -> str:
+    """Give a typed address in the form under which it would be stored, for looking it up.
+
+    What is no address, or is not accepted any more, stays as it is: nobody may have it, but then
+    that is found by looking.
+    """
+    try:
+        return normalize_email(text)
+    except ServiceError:
+        # A database may refuse even to look for this one character.
+        return "" if "\0" in text else text.lower()
+
+
 def require_open_signup(email: str) -> None:
     """Raise `SignupClosed` when the settings keep `email` from starting an account."""
     settings = current_app.config

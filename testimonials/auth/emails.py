@@ -48,6 +48,104 @@ def send_claim_mail(
     return mail
 
 
+def send_signup_mail(account: Account, link: str) -> None:
+    """Put the mail into the outbox that lets a person finish signing up."""
+    _send_notice(
+        account.email,
+        "signup",
+        "Finish signing up",
+        ["Open this link and choose a password. Then you can set up your first project."],
+        link,
+        "Choose a password",
+        f"The link works for {describe_days_left(account)} and only once. Ignore this mail if you "
+        "did not ask for it: without a password the account goes away by itself.",
+    )
+
+
+def send_account_exists_mail(email: str) -> None:
+    """Put the mail into the outbox that tells an owner who signs up again to sign in."""
+    _send_notice(
+        email,
+        "account-exists",
+        "You have an account already",
+        [
+            "Somebody, perhaps you, asked to sign up with this address. It has an account, so "
+            "nothing was changed. Sign in with your password, or choose a new one there."
+        ],
+        f"{current_app.config['APP_URL']}/login",
+        "Sign in",
+        "Ignore this mail if it wasn’t you.",
+    )
+
+
+def send_reset_mail(email: str, link: str) -> None:
+    """Put the mail into the outbox with which an owner chooses a new password."""
+    _send_notice(
+        email,
+        "reset",
+        "Choose a new password",
+        ["Open this link to choose a new password. Every browser is signed out by it."],
+        link,
+        "Choose a new password",
+        "The link works for one hour and only once. Ignore this mail if you did not ask for it: "
+        "your password stays as it is.",
+    )
+
+
+def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
+    """Put the mail into the outbox that confirms a new address, sent to that address."""
+    _send_notice(
+        new_email,
+        "email-change",
+        "Confirm your new address",
+        [f"The account of {old_email} is to use this address from now on."],
+        link,
+        "Use this address",
+        "The link works for one hour and only once. Ignore this mail if you did not ask for it.",
+    )
+
+
+def send_security_mail(email: str, what: str) -> None:
+    """Put the mail into the outbox that tells an owner of a change to the account."""
+    _send_notice(
+        email,
+        "security",
+        "Your account was changed",
+        [what],
+        f"{current_app.config['APP_URL']}/forgot",
+        "It wasn’t me",
+        "If it was you, there is nothing to do.",
+    )
+
+
+def _send_notice(
+    recipient: str,
+    purpose: str,
+    title: str,
+    lines: list[str],
+    link: str,
+    button: str,
+    footnote: str,
+) -> None:
+    values = {
+        "title": title,
+        "lines": lines,
+        "link": link,
+        "button": button,
+        "footnote": footnote,
+        "app_url": current_app.config["APP_URL"],
+    }
+    db.session.add(
+        OutboxMail(
+            purpose=purpose,
+            recipient=recipient,
+            subject=title,
+            text=render_template("email/notice.txt", **values),
+            html=render_template("email/notice.html", **values),
+        )
+    )
+
+
 def describe_days_left(account: Account) -> str:
     """Say how long an unclaimed account still has, in whole units a person would use."""
     seconds = max(0.0, (account.claim_expires_at - clock.now()).total_seconds())

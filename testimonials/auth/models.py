@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Boolean, String, Text, false
+from sqlalchemy import Boolean, ForeignKey, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
@@ -43,6 +43,26 @@ class Account(Base):
         return self.claimed_at is not None
 
     @property
+    def has_key(self) -> bool:
+        """Whether a key was ever issued; a person who signs up alone has none at first."""
+        return bool(self.key_hash)
+
+    @property
     def is_expired(self) -> bool:
         """Whether it was left unclaimed past its days."""
         return not self.is_claimed and self.claim_expires_at <= clock.now()
+
+
+class Session(Base):
+    """One browser that is signed in; deleting the row signs it out."""
+
+    __tablename__ = "session"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    token_hash: Mapped[str] = mapped_column(unique=True)
+    # What the browser calls itself, for the person to recognise it by.
+    label: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)

@@ -3,11 +3,11 @@
 A GET never changes anything, since mail scanners open links; the POST redeems the link.
 """
 
-from flask import Blueprint, make_response, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
-from werkzeug import Response
 
 from testimonials.auth.addresses import normalize_email
+from testimonials.auth.cookies import set_session_cookie
 from testimonials.auth.emails import ProjectSummary, send_claim_mail
 from testimonials.auth.limits import CLAIM_PER_ADDRESS, LINK_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link, make_claim_link
@@ -19,10 +19,12 @@ from testimonials.auth.services import (
     renew_claim_nonce,
     replace_key,
 )
+from testimonials.auth.sessions import start_session
 from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import find_password_problem, hash_password
 from testimonials.core.ratelimit import limit_by_address
+from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.testimonials.summaries import summarize_projects
 
@@ -33,7 +35,7 @@ claim = Blueprint("claim", __name__)
 def show_claim(token: str) -> ResponseReturnValue:
     """Show the form that claims the account; changes nothing."""
     account = find_account_of_link(token)
-    return _private(_claim_form(account, token, {}, "keep"))
+    return answer_privately(_claim_form(account, token, {}, "keep"))
 
 
 @claim.post("/claim/<token>")
@@ -44,7 +46,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     password, key_choice = request.form.get("password", ""), request.form.get("key", "keep")
     errors = _find_problems(password, key_choice, account.email)
     if errors:
-        return _private(_claim_form(account, token, errors, key_choice), 422)
+        return answer_privately(_claim_form(account, token, errors, key_choice), 422)
     password_hash = hash_password(password)
     begin_write()
     # Looked up again under the lock: of two clicks at once, one redeems.
@@ -52,8 +54,11 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     claim_account(account, password_hash)
     new_key = replace_key(account) if key_choice == "replace" else None
     projects = summarize_projects(account.id)
+    cookie = start_session(account, request.user_agent.string)
     db.session.commit()
-    return _private(_claimed_page(account, projects, new_key))
+    response = answer_privately(_claimed_page(account, projects, new_key))
+    set_session_cookie(response, cookie)
+    return response
 
 
 @claim.get("/claim/<token>/decline")
@@ -67,7 +72,7 @@ def show_decline(token: str) -> ResponseReturnValue:
         action=f"/claim/{token}/decline",
         back_url=f"/claim/{token}",
     )
-    return _private(page)
+    return answer_privately(page)
 
 
 @claim.post("/claim/<token>/decline")
@@ -114,8 +119,9 @@ def send_new_link() -> ResponseReturnValue:
 def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
     """Say what is wrong with a link, and offer a new one."""
     if isinstance(error, LinkUsed):
-        return _private(_claimed_page(None, [], None))
-    return _private(_link_problem(error.reason, "", {}), 410 if error.reason == "expired" else 404)
+        return answer_privately(_claimed_page(None, [], None))
+    status = 410 if error.reason == "expired" else 404
+    return answer_privately(_link_problem(error.reason, "", {}), status)
 
 
 def _find_problems(password: str, key_choice: str, email: str) -> dict[str, list[str]]:
@@ -133,7 +139,7 @@ def _claim_form(account: Account, token: str, errors: dict[str, list[str]], key_
         email=account.email,
         account_id=account.id,
         expires_at=account.claim_expires_at,
-        agent_key_since=account.key_created_at,
+        agent_key_since=account.key_created_at if account.has_key else None,
         projects=summarize_projects(account.id),
         errors=errors,
         key_choice=key_choice,
@@ -159,12 +165,3 @@ def _link_problem(reason: str, email: str, errors: object) -> str:
     return render_template(
         "auth/link_problem.html", reason=reason, action="/claim", email=email, errors=errors
     )
-
-
-def _private(page: str, status: int = 200) -> Response:
-    """Answer with a page whose address or content is a secret: not stored, not passed on."""
-    response = make_response(page, status)
-    response.headers["Cache-Control"] = "no-store"
-    # Not no-referrer, which would blank the Origin that the form is sent with.
-    response.headers["Referrer-Policy"] = "same-origin"
-    return response

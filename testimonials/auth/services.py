@@ -85,6 +85,18 @@ def is_known_email(email: str) -> bool:
     return bool(db.session.scalar(query))
 
 
+def start_signup(email: str) -> tuple[Account, str] | None:
+    """Start an account for a person who signs up without an agent, and renew its magic link.
+
+    No key is issued, and a key that an agent holds already stays. Gives the account and the claim
+    nonce, or None when the account is claimed.
+    """
+    account = _open_account(email)
+    if account is None:
+        return None
+    return account, renew_claim_nonce(account)
+
+
 def start_account(email: str) -> NewAccess | None:
     """Start an account for `email`, or start the days of an unclaimed one anew.
 
@@ -92,14 +104,9 @@ def start_account(email: str) -> NewAccess | None:
     None when the account is claimed. An unclaimed account past its days is removed first, with all
     it had (spec, "POST /v1/auth/agent-init").
     """
-    db.session.execute(
-        delete(Account).where(Account.email == email, ~is_live()),
-        execution_options={"synchronize_session": False},
-    )
-    account = _insert_or_lock(email)
-    if account.is_claimed:
+    account = _open_account(email)
+    if account is None:
         return None
-    account.claim_expires_at = claim_deadline()
     return NewAccess(account, replace_key(account), renew_claim_nonce(account))
 
 
@@ -173,6 +180,19 @@ def list_accounts() -> Sequence[Account]:
     return db.session.scalars(
         select(Account).where(is_live()).order_by(Account.created_at.desc(), Account.id.desc())
     ).all()
+
+
+def _open_account(email: str) -> Account | None:
+    """Give the unclaimed account of `email` with its days started anew; None when it is claimed."""
+    db.session.execute(
+        delete(Account).where(Account.email == email, ~is_live()),
+        execution_options={"synchronize_session": False},
+    )
+    account = _insert_or_lock(email)
+    if account.is_claimed:
+        return None
+    account.claim_expires_at = claim_deadline()
+    return account
 
 
 def _insert_or_lock(email: str) -> Account:

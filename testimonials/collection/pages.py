@@ -7,9 +7,11 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.collection import services
 from testimonials.collection.schemas import Errors, read_form, to_values
+from testimonials.core.errors import NotFound, answer_service_error
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
+from testimonials.projects.ownership import find_renamed
 from testimonials.projects.services import find_public_project, lock_project
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
@@ -80,6 +82,18 @@ def get_theme(slug: str) -> Response:
     response = Response(rule, mimetype="text/css")
     response.headers["Cache-Control"] = "public, no-cache"
     return response
+
+
+@collection.errorhandler(NotFound)
+def redirect_renamed(error: NotFound) -> ResponseReturnValue:
+    """Lead an address that a project had before to its present one, a sent form with all it holds.
+
+    Only for now, since the address is free again after a while.
+    """
+    slug = (request.view_args or {}).get("slug", "")
+    if request.endpoint is None or (renamed := find_renamed(slug)) is None:
+        return answer_service_error(error)
+    return redirect(url_for(request.endpoint, slug=renamed), 307)
 
 
 def _paused(project: Project) -> str:

@@ -138,7 +138,7 @@ def error_body(message: str, code: str, errors: FieldErrors | None = None) -> di
 
 def register_error_handlers(app: Flask) -> None:
     """Answer every exception of `app` in the shape that fits the path."""
-    app.register_error_handler(ServiceError, _answer_service_error)
+    app.register_error_handler(ServiceError, answer_service_error)
     app.register_error_handler(HTTPException, _answer_http_error)
     app.register_error_handler(Exception, _answer_fault)
 
@@ -164,7 +164,8 @@ def _answer(
     return response
 
 
-def _answer_service_error(error: ServiceError) -> Response:
+def answer_service_error(error: ServiceError) -> Response:
+    """Answer what a service raised, as JSON or as a page."""
     response = Response(status=error.status, headers=error.headers)
     return _answer(response, error.message, error.code, error.errors)
 

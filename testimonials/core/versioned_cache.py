@@ -5,6 +5,7 @@ whichever process wrote it.
 """
 
 import gzip
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -18,6 +19,14 @@ class Body:
     version: int
     plain: bytes
     gzipped: bytes
+    # Of the plain bytes, so that it changes also when a setting changes what is in them.
+    etag: str
+
+
+def make_body(version: int, plain: bytes, *, level: int) -> Body:
+    """Compress and name the bytes of one answer, once for all who ask for it."""
+    digest = hashlib.sha256(plain).hexdigest()[:20]
+    return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"')
 
 
 class VersionedCache:
@@ -41,7 +50,7 @@ class VersionedCache:
                 self._bodies.move_to_end(key)
                 return body
         plain = make()
-        body = Body(version, plain, gzip.compress(plain, 6, mtime=0))
+        body = make_body(version, plain, level=6)
         with self._lock:
             self._remove(key)
             self._bodies[key] = body

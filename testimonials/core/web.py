@@ -2,7 +2,7 @@
 
 import secrets
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, current_app, g, make_response, request
 
 from testimonials.core.errors import wants_json
 
@@ -18,6 +18,23 @@ def register_web(app: Flask) -> None:
     """Give every request an id and every answer its headers."""
     app.before_request(_assign_request_id)
     app.after_request(_add_headers)
+
+
+def answer_privately(page: str, status: int = 200) -> Response:
+    """Answer with a page whose address or content is a secret: not stored, not passed on."""
+    response = make_response(page, status)
+    response.headers["Cache-Control"] = "no-store"
+    # Not no-referrer, which would blank the Origin that the page's forms are sent with.
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def safe_target(target: str) -> str:
+    """Give the path to go on to after signing in, empty unless it is one of our own."""
+    # Browsers read a backslash as a slash, and take tabs and line breaks out before they look.
+    is_plain = "\\" not in target and target.isprintable()
+    is_ours = target.startswith("/") and not target.startswith("//")
+    return target if is_plain and is_ours else ""
 
 
 def _assign_request_id() -> None:

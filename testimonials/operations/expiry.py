@@ -3,18 +3,24 @@
 import logging
 
 from testimonials.auth.services import delete_expired_accounts
+from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.ownership import delete_trashed_projects
+from testimonials.testimonials.moderation import empty_trash
 
 logger = logging.getLogger("testimonials")
 
 
 def sweep() -> int:
-    """Remove unclaimed accounts past their days, and passed rate-limit windows; commits.
+    """Remove what has had its time: unclaimed accounts, sessions, trash, rate limits; commits.
 
     Gives how many accounts were removed.
     """
     begin_write()
     count = delete_expired_accounts()
+    delete_expired_sessions()
+    delete_trashed_projects()
+    empty_trash()
     db.session.commit()
     limiter.remove_expired()
     if count:

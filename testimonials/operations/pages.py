@@ -13,7 +13,7 @@ from testimonials.core.openapi import build_openapi
 from testimonials.extensions import db
 from testimonials.operations.reference import describe_operations, describe_schemas
 
-site = Blueprint("site", __name__)
+site: Blueprint = Blueprint("site", __name__)
 
 
 @site.get("/")

@@ -32,6 +32,8 @@ class Project(Base):
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # The newest testimonial's time, so that the next one's is later without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Deleted by its owner; gone for good after 7 days, and until then gone for everybody else.
+    deleted_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -49,3 +51,13 @@ class Project(Base):
     def public_page_config(self) -> dict[str, Any]:
         """The collection page's settings as the API shows them."""
         return {"slug": self.slug, **self.page_config}
+
+
+class OldSlug(Base):
+    """An address that a project had: it redirects, and nobody else can take it for 90 days."""
+
+    __tablename__ = "old_slug"
+
+    slug: Mapped[str] = mapped_column(String(60), primary_key=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    renamed_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

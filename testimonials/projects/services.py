@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import ColumnElement, and_, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
@@ -16,10 +17,11 @@ from testimonials.core.fields import is_web_url
 from testimonials.core.identifiers import is_identifier
 from testimonials.extensions import db
 from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
-from testimonials.projects.models import Project
+from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.slugs import is_reserved, make_slug, random_slug
 
 LISTED_PROJECTS = 50
+SLUG_KEPT = timedelta(days=90)
 RANDOM_SLUG_TRIES = 5
 
 
@@ -52,15 +54,13 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
-    slug = _choose_slug(values.get("slug"), business_name)
-    account = _lock_account(account_id)
+    slug = choose_slug(values.get("slug"), business_name)
+    account = lock_account(account_id)
     # An account whose days have passed is gone for the world, and so is its hold on a slug.
     delete_expired_accounts()
-    if count_projects(account_id) >= project_limit_of(account):
-        raise ProjectLimitReached(
-            f"This account is at its limit of {project_limit_of(account)} projects. Delete one in "
-            "the dashboard, or ask the operator of this service for more."
-        )
+    require_room(account)
+    if slug and is_held(slug, None):
+        raise _slug_taken()
     now = clock.now()
     page_config = default_page_config(business_name) | {"website": website}
     page_config |= {name: values[name] for name in ("headline", "description") if name in values}
@@ -81,9 +81,16 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
     return project, is_first
 
 
+def is_shown() -> ColumnElement[bool]:
+    """Give the condition under which the world sees a project, joined with its account."""
+    return and_(Project.deleted_at.is_(None), is_live())
+
+
 def find_project(account_id: str, project_id: str, *, for_update: bool = False) -> Project:
     """Give the account's project with this id, locked if it is to change; raise `NotFound`."""
-    query = select(Project).where(Project.id == project_id, Project.account_id == account_id)
+    query = select(Project).where(
+        Project.id == project_id, Project.account_id == account_id, Project.deleted_at.is_(None)
+    )
     if for_update:
         query = query.with_for_update()
     project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
@@ -93,7 +100,9 @@ def find_project(account_id: str, project_id: str, *, for_update: bool = False) 
 
 
 _FIND_VERSION = select(Project.feed_version).where(
-    Project.id == bindparam("project_id"), Project.account_id == bindparam("account_id")
+    Project.id == bindparam("project_id"),
+    Project.account_id == bindparam("account_id"),
+    Project.deleted_at.is_(None),
 )
 
 
@@ -111,7 +120,7 @@ def find_version(account_id: str, project_id: str) -> int:
 
 def find_public_project(*, slug: str) -> Project:
     """Give the project that the world sees under `slug`; raise `NotFound`."""
-    query = select(Project).join(Account).where(Project.slug == slug, is_live())
+    query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
         raise NotFound("There is no page at this address.")
@@ -121,7 +130,9 @@ def find_public_project(*, slug: str) -> Project:
 def lock_project(project_id: str) -> Project:
     """Give the project locked for a change, whoever asks; raise `NotFound`."""
     project = db.session.scalars(
-        select(Project).where(Project.id == project_id).with_for_update()
+        select(Project)
+        .where(Project.id == project_id, Project.deleted_at.is_(None))
+        .with_for_update()
     ).one_or_none()
     if project is None:
         raise NotFound
@@ -146,7 +157,7 @@ def list_projects(account_id: str) -> Sequence[Project]:
     """Give the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
     return db.session.scalars(
         select(Project)
-        .where(Project.account_id == account_id)
+        .where(Project.account_id == account_id, Project.deleted_at.is_(None))
         .order_by(Project.created_at.desc(), Project.id.desc())
         .limit(LISTED_PROJECTS)
     ).all()
@@ -161,7 +172,9 @@ def list_all_projects() -> Sequence[Project]:
 
 def count_projects(account_id: str) -> int:
     """Give how many projects the account has, inactive ones too."""
-    query = select(func.count(Project.id)).where(Project.account_id == account_id)
+    query = select(func.count(Project.id)).where(
+        Project.account_id == account_id, Project.deleted_at.is_(None)
+    )
     return int(db.session.scalar(query) or 0)
 
 
@@ -169,6 +182,27 @@ def delete_project(project: Project) -> None:
     """Remove the project with its testimonials."""
     db.session.delete(project)
     db.session.flush()
+
+
+def lock_account(account_id: str) -> Account:
+    """Give the account, locked while it gets a project; raise `NotFound`."""
+    # Two creations at once must not both be the first, or both take the last place.
+    account = db.session.scalars(
+        select(Account).where(Account.id == account_id).with_for_update()
+    ).one_or_none()
+    if account is None:
+        raise NotFound("The account has been removed.")
+    return account
+
+
+def require_room(account: Account) -> None:
+    """Raise `ProjectLimitReached` when the locked account has all the projects it may have."""
+    limit = project_limit_of(account)
+    if count_projects(account.id) >= limit:
+        raise ProjectLimitReached(
+            f"This account is at its limit of {limit} projects. Delete one in "
+            "the dashboard, or ask the operator of this service for more."
+        )
 
 
 def project_limit_of(account: Account) -> int:
@@ -201,8 +235,19 @@ def complete_website(text: str) -> str:
     return url
 
 
-def _choose_slug(wanted: str | None, business_name: str) -> str | None:
-    """Give the slug to try, or None for a random one."""
+def is_held(slug: str, project_id: str | None) -> bool:
+    """Tell whether another project had this slug less than 90 days ago."""
+    query = select(OldSlug.project_id).where(
+        OldSlug.slug == slug, OldSlug.renamed_at > clock.now() - SLUG_KEPT
+    )
+    return db.session.scalar(query) not in (None, project_id)
+
+
+def choose_slug(wanted: str | None, business_name: str) -> str | None:
+    """Give the slug to try, or None for a random one.
+
+    Raises `ValidationFailed` and `SlugReserved`.
+    """
     slug = make_slug(wanted if wanted is not None else business_name)
     if wanted is not None and not slug:
         raise ValidationFailed.of(
@@ -212,16 +257,6 @@ def _choose_slug(wanted: str | None, business_name: str) -> str | None:
         message = f"The slug {slug} is reserved for the service itself. Choose a different one."
         raise SlugReserved(message, errors={"slug": [message]})
     return slug or None
-
-
-def _lock_account(account_id: str) -> Account:
-    # Two creations at once must not both be the first, or both take the last place.
-    account = db.session.scalars(
-        select(Account).where(Account.id == account_id).with_for_update()
-    ).one_or_none()
-    if account is None:
-        raise NotFound("The account has been removed.")
-    return account
 
 
 def _insert(project: Project) -> Project:
@@ -236,6 +271,10 @@ def _insert(project: Project) -> Project:
         except IntegrityError:
             if is_random:
                 continue
-            raise SlugTaken(errors={"slug": [SlugTaken.default_message]}) from None
+            raise _slug_taken() from None
         return project
-    raise SlugTaken(errors={"slug": [SlugTaken.default_message]})
+    raise _slug_taken()
+
+
+def _slug_taken() -> SlugTaken:
+    return SlugTaken(errors={"slug": [SlugTaken.default_message]})

@@ -20,6 +20,8 @@ class Testimonial(Base):
 
     __tablename__ = "testimonial"
     __table_args__ = (
+        Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id"),
+        Index("ix_testimonial_by_time", "project_id", "created_at", "id"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
         Index(
             "ix_testimonial_visible_pinned_first",
@@ -52,8 +54,32 @@ class Testimonial(Base):
     consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # One act of sending on the collection page makes one row, however often it arrives.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
+    # The words as they were sent, once somebody has edited them.
+    original_text: Mapped[str | None] = mapped_column(Text)
+    # In the trash since then; gone for good after 30 days.
+    deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     is_visible: Mapped[bool] = mapped_column(
-        Boolean, Computed("status IN ('approved', 'demo')", persisted=True)
+        Boolean, Computed("status IN ('approved', 'demo') AND deleted_at IS NULL", persisted=True)
     )
+
+
+class TestimonialChange(Base):
+    """One change of one testimonial: who made it, when, and what was there before.
+
+    Changes made at once share a batch, which is what can be undone.
+    """
+
+    __tablename__ = "testimonial_change"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    testimonial_id: Mapped[str] = mapped_column(
+        ForeignKey(Testimonial.id, ondelete="CASCADE"), index=True
+    )
+    batch_id: Mapped[str] = mapped_column(index=True)
+    actor: Mapped[str] = mapped_column(String(254))
+    action: Mapped[str]
+    # Column to the value it had; times as milliseconds.
+    before: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

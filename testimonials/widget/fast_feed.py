@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 CACHE_BYTES = 64 * 1024 * 1024
 PREFIX, SUFFIX = "/widget/", "/feed"
 
-# The same condition as `auth.services.is_live`; a test holds the two together.
+# The same condition as `projects.services.is_shown`; a test holds the two together.
 VERSION_QUERY = """
 SELECT project.feed_version FROM project JOIN account ON account.id = project.account_id
-WHERE project.id = ? AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
+WHERE project.id = ? AND project.deleted_at IS NULL
+AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 """
 
 

@@ -1,15 +1,13 @@
 """The widget's public doors: its script and its data, open to every origin."""
 
-import gzip
-import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
 from flask import Blueprint, Response, current_app, request
 
-from testimonials import __version__
 from testimonials.core.envelope import dump_json
-from testimonials.core.versioned_cache import Body, VersionedCache
+from testimonials.core.versioned_cache import Body, VersionedCache, make_body
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
 
 feed = Blueprint("feed", __name__)
@@ -20,6 +18,8 @@ EXTENSION = "testimonials_feed"
 # A changed approval shows at the next load; an unchanged one costs a 304.
 FEED_CACHING = "public, no-cache"
 SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
+
+_GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 Headers = list[tuple[str, str]]
 
@@ -51,9 +51,8 @@ def choose_answer(
 
     `if_none_match` and `accept_encoding` are the request's headers, empty when not sent.
     """
-    etag = f'W/"{__version__}-{body.version:x}"'
     headers = [
-        ("ETag", etag),
+        ("ETag", body.etag),
         ("Cache-Control", caching),
         ("Vary", "Accept-Encoding"),
         ("Access-Control-Allow-Origin", "*"),
@@ -61,11 +60,11 @@ def choose_answer(
         ("X-Content-Type-Options", "nosniff"),
     ]
     # The tag is ours and holds no comma, so looking for it is as good as parsing the list.
-    if etag[2:] in if_none_match or if_none_match.strip() == "*":
+    if body.etag[2:] in if_none_match or if_none_match.strip() == "*":
         return "304 NOT MODIFIED", headers, b""
     headers.append(("Content-Type", content_type))
     content = body.plain
-    if "gzip" in accept_encoding and "gzip;q=0" not in accept_encoding.replace(" ", ""):
+    if "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
         headers.append(("Content-Encoding", "gzip"))
         content = body.gzipped
     headers.append(("Content-Length", str(len(content))))
@@ -89,6 +88,4 @@ def _answer(body: Body, content_type: str, caching: str) -> Response:
 
 @cache
 def _read_script() -> Body:
-    plain = SCRIPT_FILE.read_bytes()
-    version = int.from_bytes(hashlib.sha256(plain).digest()[:8])
-    return Body(version, plain, gzip.compress(plain, 9, mtime=0))
+    return make_body(0, SCRIPT_FILE.read_bytes(), level=9)

@@ -11,13 +11,12 @@ from markupsafe import escape
 from sqlalchemy import func, literal, select, tuple_
 
 from testimonials.auth.models import Account
-from testimonials.auth.services import is_live
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ValidationFailed
 from testimonials.core.identifiers import is_identifier
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.services import mark_changed
+from testimonials.projects.services import is_shown, mark_changed
 from testimonials.testimonials.models import Testimonial
 
 SCRIPT_PATH = "/widget/v1.js"
@@ -54,7 +53,7 @@ def build_snippet(project: Project) -> dict[str, str]:
 
 def find_shown_project(project_id: str) -> Project:
     """Give the project whose widget the world asks for; raise `NotFound`."""
-    query = select(Project).join(Account).where(Project.id == project_id, is_live())
+    query = select(Project).join(Account).where(Project.id == project_id, is_shown())
     project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
     if project is None:
         raise NotFound("There is no widget with this project id.")
@@ -63,7 +62,7 @@ def find_shown_project(project_id: str) -> Project:
 
 def find_feed_version(project_id: str) -> int:
     """Give the version of what the widget of a live project shows; raise `NotFound`."""
-    query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_live())
+    query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_shown())
     version = db.session.scalar(query) if is_identifier(project_id) else None
     if version is None:
         raise NotFound("There is no widget with this project id.")

@@ -41,6 +41,7 @@ MORE_IMPORTS = {
 }
 # Who commits although it is no door, and why.
 COMMITTERS = {
+    "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.delivery": "The background thread has no request; it is its own door.",
     "core.outbox": "A lease counts only once others can see it.",
     "core.ratelimit": "A hit counts also when the request that made it fails.",
@@ -75,7 +76,7 @@ class Module:
     def is_door(self) -> bool:
         """Whether requests or commands come in here."""
         last = self.name.rpartition(".")[2]
-        is_named_so = last in DOORS or last.endswith("_cli")
+        is_named_so = last in DOORS or last.endswith(("_cli", "_pages"))
         return self.feature not in (None, "core") and is_named_so
 
 

@@ -1,0 +1,227 @@
+"""The pages on which a person signs up, signs in and out, and chooses a new password."""
+
+from flask import Blueprint, current_app, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.addresses import normalize_email, read_email, require_open_signup
+from testimonials.auth.cookies import (
+    clear_session_cookie,
+    read_session_cookie,
+    set_session_cookie,
+)
+from testimonials.auth.emails import (
+    send_account_exists_mail,
+    send_reset_mail,
+    send_security_mail,
+    send_signup_mail,
+)
+from testimonials.auth.limits import (
+    LINK_PER_ADDRESS,
+    LINK_PER_EMAIL,
+    SIGN_IN_PER_ADDRESS,
+    SIGN_IN_PER_EMAIL,
+)
+from testimonials.auth.links import make_claim_link
+from testimonials.auth.services import start_signup
+from testimonials.auth.sessions import end_session, find_session, start_session
+from testimonials.auth.sign_in import (
+    ResetLinkInvalid,
+    SignInRefused,
+    change_password,
+    check_password,
+    confirm_email,
+    find_account_to_reset,
+    find_claimed_account,
+    make_reset_link,
+)
+from testimonials.core.errors import ServiceError
+from testimonials.core.identifiers import hash_secret
+from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.ratelimit import limit_by_address
+from testimonials.core.web import answer_privately, safe_target
+from testimonials.extensions import begin_write, db, limiter
+
+session = Blueprint("session", __name__)
+
+HOME = "/dashboard"
+
+
+@session.get("/login")
+def show_login() -> ResponseReturnValue:
+    """Show the form that signs in; who is signed in already goes on."""
+    target = safe_target(request.args.get("next", ""))
+    if find_session(read_session_cookie()) is not None:
+        return redirect(target or HOME, 303)
+    return _login_form({}, "", target)
+
+
+@session.post("/login")
+@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+def sign_in() -> ResponseReturnValue:
+    """Sign a browser in; the answer is the same for an unknown address and a wrong password."""
+    text = request.form.get("email", "").strip()
+    email = read_email(text)
+    target = safe_target(request.form.get("next", ""))
+    limiter.count(SIGN_IN_PER_EMAIL, hash_secret(email))
+    try:
+        account = check_password(email, request.form.get("password", ""))
+    except SignInRefused as error:
+        return _login_form({"form": [error.message]}, text, target), 422
+    begin_write()
+    token = start_session(account, request.user_agent.string)
+    db.session.commit()
+    response = redirect(target or HOME, 303)
+    set_session_cookie(response, token)
+    return response
+
+
+@session.post("/logout")
+def sign_out() -> ResponseReturnValue:
+    """Sign this browser out."""
+    signed_in = find_session(read_session_cookie())
+    if signed_in is not None:
+        begin_write()
+        end_session(signed_in.account_id, signed_in.session_id)
+        db.session.commit()
+    response = redirect("/login?notice=signed-out", 303)
+    clear_session_cookie(response)
+    return response
+
+
+@session.get("/signup")
+def show_signup() -> ResponseReturnValue:
+    """Show the form with which a person starts an account without an agent."""
+    return _signup_form({}, "")
+
+
+@session.post("/signup")
+@limit_by_address(limiter, LINK_PER_ADDRESS)
+def sign_up() -> ResponseReturnValue:
+    """Mail a magic link; the answer is the same for an address that has an account."""
+    text = request.form.get("email", "").strip()
+    try:
+        email = normalize_email(text)
+        # Asked for known addresses too: the answer must not tell which ones have an account.
+        require_open_signup(email)
+    except ServiceError as error:
+        return _signup_form(dict(error.errors or {}), text), 422
+    limiter.count(LINK_PER_EMAIL, hash_secret(email))
+    begin_write()
+    if (started := start_signup(email)) is None:
+        send_account_exists_mail(email)
+    else:
+        account, nonce = started
+        send_signup_mail(account, make_claim_link(account, nonce))
+    db.session.commit()
+    text = "Open the link in it to choose a password. It may take a minute to arrive."
+    return _mail_sent(f"A mail is on its way to {email}", text)
+
+
+@session.get("/forgot")
+def show_forgot() -> ResponseReturnValue:
+    """Show the form that asks for a link to choose a new password."""
+    return _forgot_form({}, "")
+
+
+@session.post("/forgot")
+@limit_by_address(limiter, LINK_PER_ADDRESS)
+def send_reset_link() -> ResponseReturnValue:
+    """Mail a link to choose a new password, if the address has an account; it answers the same."""
+    text = request.form.get("email", "").strip()
+    try:
+        email = normalize_email(text)
+    except ServiceError as error:
+        return _forgot_form(dict(error.errors or {}), text), 422
+    limiter.count(LINK_PER_EMAIL, hash_secret(email))
+    begin_write()
+    if (account := find_claimed_account(email)) is not None:
+        send_reset_mail(email, make_reset_link(account))
+    db.session.commit()
+    text = "If this address has an account, a link to choose a new password is on its way."
+    return _mail_sent("Look into your mail", text)
+
+
+@session.get("/reset/<token>")
+def show_reset(token: str) -> ResponseReturnValue:
+    """Show the form for a new password; changes nothing."""
+    return answer_privately(_reset_form(token, find_account_to_reset(token).email, {}))
+
+
+@session.post("/reset/<token>")
+@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+def reset_password(token: str) -> ResponseReturnValue:
+    """Set the new password, sign every other browser out and this one in."""
+    email = find_account_to_reset(token).email
+    password = request.form.get("password", "")
+    if problem := find_password_problem(password, email):
+        return answer_privately(_reset_form(token, email, {"password": [problem]}), 422)
+    password_hash = hash_password(password)
+    begin_write()
+    account = find_account_to_reset(token)
+    change_password(account, password_hash)
+    send_security_mail(email, "The password of your account was changed.")
+    cookie = start_session(account, request.user_agent.string)
+    db.session.commit()
+    response = redirect(HOME, 303)
+    set_session_cookie(response, cookie)
+    return response
+
+
+@session.get("/email/<token>")
+def show_email_change(token: str) -> ResponseReturnValue:
+    """Show one button that confirms the new address; changes nothing."""
+    page = render_template("auth/confirm_email.html", action=f"/email/{token}", login_url="/login")
+    return answer_privately(page)
+
+
+@session.post("/email/<token>")
+@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+def change_email(token: str) -> ResponseReturnValue:
+    """Give the account its new address."""
+    begin_write()
+    account, old_email = confirm_email(token)
+    send_security_mail(old_email, f"Your account uses the address {account.email} from now on.")
+    db.session.commit()
+    return _mail_sent("Your address is changed", f"Sign in as {account.email} from now on.")
+
+
+@session.errorhandler(ResetLinkInvalid)
+def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
+    """Say that a link doesn't work any more, and offer a new one."""
+    page = render_template("auth/reset_problem.html", forgot_url="/forgot")
+    return answer_privately(page, error.status)
+
+
+def _login_form(errors: dict[str, list[str]], email: str, target: str) -> str:
+    notices = {"signed-out": "You are signed out.", "expired": "Please sign in again."}
+    is_open = current_app.config["SIGNUP"] != "closed"
+    return render_template(
+        "auth/login.html",
+        errors=errors,
+        email=email,
+        action="/login",
+        next=target,
+        forgot_url="/forgot",
+        signup_url="/signup" if is_open else None,
+        notice=notices.get(request.args.get("notice", "")),
+    )
+
+
+def _signup_form(errors: dict[str, list[str]], email: str) -> str:
+    return render_template(
+        "auth/signup.html", errors=errors, email=email, action="/signup", login_url="/login"
+    )
+
+
+def _forgot_form(errors: dict[str, list[str]], email: str) -> str:
+    return render_template(
+        "auth/forgot.html", errors=errors, email=email, action="/forgot", login_url="/login"
+    )
+
+
+def _mail_sent(title: str, text: str) -> str:
+    return render_template("auth/mail_sent.html", title=title, text=text, login_url="/login")
+
+
+def _reset_form(token: str, email: str, errors: dict[str, list[str]]) -> str:
+    return render_template("auth/reset.html", email=email, errors=errors, action=f"/reset/{token}")

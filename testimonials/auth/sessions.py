@@ -1,0 +1,116 @@
+"""Sessions: a browser is signed in for as long as its row is there and not too old."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+
+from testimonials.auth.models import Account, Session
+from testimonials.auth.services import is_live
+from testimonials.core import clock
+from testimonials.core.identifiers import hash_secret, is_identifier
+from testimonials.extensions import begin_write, db
+
+LIFETIME = timedelta(days=30)
+# How old `last_seen_at` may get before it is written again: not with every page.
+SEEN_INTERVAL = timedelta(hours=1)
+
+BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
+SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
+NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """Who is signed in, as plain values."""
+
+    session_id: str
+    account_id: str
+    email: str
+
+
+def start_session(account: Account, user_agent: str) -> str:
+    """Sign a browser in; give the token for its cookie, of which only a hash is kept."""
+    token = secrets.token_urlsafe(32)
+    db.session.add(
+        Session(
+            account_id=account.id,
+            token_hash=hash_secret(token),
+            label=describe_browser(user_agent),
+            expires_at=clock.now() + LIFETIME,
+        )
+    )
+    return token
+
+
+def find_session(token: str) -> SignedIn | None:
+    """Give who is signed in with this token, if anybody is; commits when it was seen long ago."""
+    now = clock.now()
+    row = db.session.execute(
+        select(Session.id, Session.account_id, Session.last_seen_at, Account.email)
+        .join(Account)
+        .where(
+            Session.token_hash == hash_secret(token),
+            Session.expires_at > now,
+            Account.password_hash.is_not(None),
+            is_live(),
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    if row.last_seen_at < now - SEEN_INTERVAL:
+        _note_seen(row.id)
+    return SignedIn(row.id, row.account_id, row.email)
+
+
+def list_sessions(account_id: str) -> Sequence[Session]:
+    """Give the browsers that are signed in, the last seen first."""
+    return db.session.scalars(
+        select(Session)
+        .where(Session.account_id == account_id, Session.expires_at > clock.now())
+        .order_by(Session.last_seen_at.desc(), Session.id.desc())
+    ).all()
+
+
+def end_session(account_id: str, session_id: str) -> None:
+    """Sign one browser of the account out."""
+    if not is_identifier(session_id):
+        return
+    db.session.execute(
+        delete(Session).where(Session.id == session_id, Session.account_id == account_id)
+    )
+
+
+def end_sessions(account_id: str, *, but: str | None = None) -> None:
+    """Sign every browser of the account out, or every one `but` this."""
+    statement = delete(Session).where(Session.account_id == account_id)
+    if but is not None:
+        statement = statement.where(Session.id != but)
+    db.session.execute(statement)
+
+
+def delete_expired_sessions() -> int:
+    """Remove the sessions that are too old; give how many."""
+    removed = db.session.scalars(
+        delete(Session).where(Session.expires_at <= clock.now()).returning(Session.id)
+    ).all()
+    return len(removed)
+
+
+def describe_browser(user_agent: str) -> str:
+    """Say in a person's words which browser this is, such as Firefox on Windows."""
+    browser = next((name for name in BROWSERS if name in user_agent), "A browser")
+    system = next((name for name in SYSTEMS if name in user_agent), "")
+    words = [NAMES.get(browser, browser), NAMES.get(system, system)]
+    return " on ".join(word for word in words if word)
+
+
+def _note_seen(session_id: str) -> None:
+    begin_write()
+    session = db.session.get(Session, session_id)
+    if session is not None:
+        session.last_seen_at = clock.now()
+        session.expires_at = clock.now() + LIFETIME
+    db.session.commit()

@@ -1,0 +1,1 @@
+"""The owner's pages; thin, since they call the features' services."""

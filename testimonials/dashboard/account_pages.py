@@ -1,0 +1,202 @@
+"""The account: address, password, API key, browsers that are signed in, and leaving."""
+
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
+from testimonials.auth.cookies import clear_session_cookie
+from testimonials.auth.emails import send_email_change_mail, send_security_mail
+from testimonials.auth.limits import LINK_PER_EMAIL, SIGN_IN_PER_EMAIL
+from testimonials.auth.services import delete_account, get_account, replace_key
+from testimonials.auth.sessions import SignedIn, end_session, end_sessions, list_sessions
+from testimonials.auth.sign_in import (
+    SignInRefused,
+    change_password,
+    check_password,
+    make_email_link,
+)
+from testimonials.core import clock
+from testimonials.core.errors import ServiceError
+from testimonials.core.identifiers import hash_secret
+from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.web import answer_privately
+from testimonials.dashboard.describe import describe_age
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.services import count_projects, list_projects, project_limit_of
+from testimonials.testimonials.services import count_by_status
+
+account = Blueprint("account", __name__)
+
+Errors = dict[str, list[str]]
+
+HERE = "/dashboard/account"
+
+
+class PasswordWrong(ServiceError):
+    """Who is signed in did not give their password."""
+
+    status = 422
+    code = "PASSWORD_WRONG"
+    default_message = "This is not your password."
+
+
+@account.get("/dashboard/account")
+@require_session
+def show_account(owner: SignedIn) -> ResponseReturnValue:
+    """Show the account."""
+    return answer_privately(_page(owner))
+
+
+@account.post("/dashboard/account/email")
+@require_session
+def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
+    """Mail a link to the new address; the account changes when it is opened."""
+    try:
+        _check(owner, request.form.get("password", ""))
+        email = normalize_email(request.form.get("email", "").strip())
+    except (PasswordWrong, EmailMalformed, EmailDisposable) as error:
+        errors = dict(error.errors or {"password": [error.message]})
+        return answer_privately(_page(owner, email_errors=errors), 422)
+    limiter.count(LINK_PER_EMAIL, hash_secret(email))
+    begin_write()
+    send_email_change_mail(
+        email, owner.email, make_email_link(get_account(owner.account_id), email)
+    )
+    db.session.commit()
+    notice = f"Open the link in the mail to {email} to use it."
+    return answer_privately(_page(owner, notice=notice))
+
+
+@account.post("/dashboard/account/password")
+@require_session
+def set_password(owner: SignedIn) -> ResponseReturnValue:
+    """Change the password and sign every other browser out."""
+    password = request.form.get("password", "")
+    try:
+        _check(owner, request.form.get("current", ""))
+    except PasswordWrong as error:
+        page = _page(owner, password_errors={"current": [error.message]})
+        return answer_privately(page, 422)
+    if problem := find_password_problem(password, owner.email):
+        return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
+    password_hash = hash_password(password)
+    begin_write()
+    change_password(get_account(owner.account_id), password_hash, but=owner.session_id)
+    send_security_mail(owner.email, "The password of your account was changed.")
+    db.session.commit()
+    return answer_privately(_page(owner, notice="Your password is changed."))
+
+
+@account.post("/dashboard/account/key")
+@require_session
+def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
+    """Replace the API key and show the new one, this once."""
+    begin_write()
+    api_key = replace_key(get_account(owner.account_id))
+    send_security_mail(owner.email, "The API key of your account was replaced.")
+    db.session.commit()
+    return answer_privately(_page(owner, new_key=api_key))
+
+
+@account.post("/dashboard/account/sessions/<session_id>/end")
+@require_session
+def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
+    """Sign one browser out."""
+    begin_write()
+    end_session(owner.account_id, session_id)
+    db.session.commit()
+    return redirect(HERE, 303)
+
+
+@account.post("/dashboard/account/sessions/end")
+@require_session
+def end_every_session(owner: SignedIn) -> ResponseReturnValue:
+    """Sign every browser out, this one too."""
+    begin_write()
+    end_sessions(owner.account_id)
+    db.session.commit()
+    response = redirect("/login?notice=signed-out", 303)
+    clear_session_cookie(response)
+    return response
+
+
+@account.post("/dashboard/account/delete")
+@require_session
+def delete_here(owner: SignedIn) -> ResponseReturnValue:
+    """Remove the account with all it has, at once and for good."""
+    try:
+        _check(owner, request.form.get("password", ""))
+    except PasswordWrong as error:
+        page = _page(owner, delete_errors={"password": [error.message]})
+        return answer_privately(page, 422)
+    begin_write()
+    delete_account(get_account(owner.account_id))
+    db.session.commit()
+    response = redirect("/claim/declined", 303)
+    clear_session_cookie(response)
+    return response
+
+
+def _check(owner: SignedIn, password: str) -> None:
+    """Check the password of who is signed in; guesses count as they do when signing in."""
+    limiter.count(SIGN_IN_PER_EMAIL, hash_secret(owner.email))
+    try:
+        check_password(owner.email, password)
+    except SignInRefused:
+        raise PasswordWrong from None
+
+
+def _page(
+    owner: SignedIn,
+    *,
+    notice: str | None = None,
+    new_key: str | None = None,
+    email_errors: Errors | None = None,
+    password_errors: Errors | None = None,
+    delete_errors: Errors | None = None,
+) -> str:
+    found = get_account(owner.account_id)
+    projects = list_projects(found.id)
+    return render_template(
+        "dashboard/account.html",
+        shell=build_shell(owner, "account"),
+        notice=notice and {"text": notice, "undo_url": None, "undo_token": None},
+        email=found.email,
+        email_action=f"{HERE}/email",
+        email_errors=email_errors or {},
+        password_action=f"{HERE}/password",
+        password_errors=password_errors or {},
+        account_id=found.id,
+        key_last_four=found.key_last_four if found.has_key else None,
+        key_since_label=clock.day(found.key_created_at),
+        key_action=f"{HERE}/key",
+        new_key=new_key,
+        limit={
+            "used": count_projects(found.id),
+            "allowed": project_limit_of(found),
+            "more_url": None,
+        },
+        sessions=_describe_sessions(owner),
+        everywhere_action=f"{HERE}/sessions/end",
+        delete_counts={
+            "projects": len(projects),
+            "testimonials": sum(sum(count_by_status(each.id).values()) for each in projects),
+        },
+        delete_action=f"{HERE}/delete",
+        delete_errors=delete_errors or {},
+    )
+
+
+def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": session.label,
+            "last_seen_label": describe_age(session.last_seen_at),
+            "is_current": session.id == owner.session_id,
+            "action": f"{HERE}/sessions/{session.id}/end",
+        }
+        for session in list_sessions(owner.account_id)
+    ]

@@ -1,0 +1,117 @@
+"""How testimonials, times and changes are put before an owner."""
+
+import unicodedata
+from datetime import datetime, timedelta
+from typing import Any
+
+from testimonials.core import clock
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation import ACTIONS
+
+SOURCES = {
+    "public_page": "Collection page",
+    "manual": "Added by hand",
+    "import": "Imported",
+    "demo": "Sample",
+}
+ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
+    "edit": "Edited",
+    "add": "Added by hand",
+    "undo": "Undone",
+}
+FIELD_LABELS = {
+    "author_name": "Name",
+    "author_role": "Role",
+    "author_company": "Company",
+    "author_email": "E-mail",
+    "text": "Words",
+    "rating": "Rating",
+}
+COLOURS = 8
+
+
+def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
+    """Give what the inbox shows of a testimonial; `base_url` is the project's in the dashboard."""
+    twitter = row.twitter or {}
+    return {
+        "id": row.id,
+        "author_name": row.author_name,
+        "author_role": row.author_role,
+        "author_company": row.author_company,
+        "author_email": row.author_email,
+        "avatar_url": row.author_avatar or twitter.get("avatarUrl"),
+        "initials": make_initials(row.author_name),
+        "color": choose_colour(row.author_name),
+        "rating": row.rating,
+        "text": row.text,
+        "source_label": SOURCES.get(row.source, row.source),
+        "status": row.status,
+        "is_sample": row.status == "demo",
+        "is_pinned": row.is_pinned,
+        "is_edited": row.original_text is not None,
+        "edit_url": f"{base_url}/testimonials/{row.id}",
+        "action_url": f"{base_url}/testimonials/{row.id}/action",
+        **{f"can_{name}": action.can(row) for name, action in ACTIONS.items()},
+        # One button pins and unpins.
+        "can_pin": ACTIONS["pin"].can(row) or ACTIONS["unpin"].can(row),
+        **describe_time(row.submitted_at),
+    }
+
+
+def describe_change(change: TestimonialChange) -> dict[str, Any]:
+    """Give what the history shows of one change: who, when, what, and what was there before."""
+    before = "\n".join(
+        f"{FIELD_LABELS[name]}: {value}"
+        for name, value in change.before.items()
+        if name in FIELD_LABELS and value
+    )
+    return {
+        "who": change.actor,
+        "what": ACTIONS_DONE.get(change.action, change.action),
+        "before": before or None,
+        **describe_time(change.created_at),
+    }
+
+
+def describe_time(time: datetime) -> dict[str, str]:
+    """Give a time as a person reads it, relative for a week, and in full."""
+    return {
+        "time_label": describe_age(time),
+        "time_iso": clock.iso(time),
+        "time_title": f"{clock.day(time)}, {time:%H:%M} UTC",
+    }
+
+
+def describe_age(time: datetime) -> str:
+    """Say how long ago a time is, and past seven days its date."""
+    age = clock.now() - time
+    if age < timedelta(minutes=1):
+        return "Just now" if age > -timedelta(days=1) else clock.day(time)
+    if age < timedelta(hours=1):
+        return _ago(age // timedelta(minutes=1), "minute")
+    if age < timedelta(days=1):
+        return _ago(age // timedelta(hours=1), "hour")
+    if age < timedelta(days=2):
+        return "Yesterday"
+    if age < timedelta(days=7):
+        return _ago(age // timedelta(days=1), "day")
+    return clock.day(time)
+
+
+def make_initials(name: str) -> str:
+    """Give the first letters of the first and last word, or a star where there are none."""
+    words = [word for word in name.split() if unicodedata.category(word[0])[0] in "LN"]
+    chosen = words[:1] + words[1:][-1:]
+    return "".join(word[0] for word in chosen).upper() or "★"
+
+
+def choose_colour(name: str) -> int:
+    """Give the number of the colour pair of a name, the same one as in the widget."""
+    value = 0
+    for letter in name:
+        value = (value * 3 + ord(letter)) % COLOURS
+    return value
+
+
+def _ago(count: int, unit: str) -> str:
+    return f"{count} {unit}{'s' if count > 1 else ''} ago"

@@ -1,0 +1,68 @@
+"""Who may see a page of the dashboard, and what every page of it shows around its content."""
+
+import functools
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import make_response, redirect, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.cookies import read_session_cookie
+from testimonials.auth.sessions import SignedIn, find_session
+from testimonials.core.endpoint import View
+from testimonials.projects.models import Project
+from testimonials.projects.services import list_projects
+from testimonials.testimonials.inbox import count_tabs
+
+THEMES = ("system", "light", "dark")
+THEME_COOKIE = "testimonials-theme"
+
+
+def require_session(view: View) -> View:
+    """Hand the view who is signed in as ``owner``; send everybody else to sign in and back."""
+
+    @functools.wraps(view)
+    def wrapper(**arguments: object) -> ResponseReturnValue:
+        owner = find_session(read_session_cookie())
+        if owner is None:
+            # A form can't be sent again by a redirect; its page can be opened again.
+            target = request.full_path.rstrip("?") if request.method == "GET" else "/dashboard"
+            query = urlencode({"next": target, "notice": "expired"})
+            return redirect(f"/login?{query}", 303)
+        response = make_response(view(owner=owner, **arguments))
+        # What an owner sees must not come back with the Back button after signing out.
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return wrapper
+
+
+def build_shell(owner: SignedIn, active: str, project: Project | None = None) -> dict[str, Any]:
+    """Give what the frame of a page shows: account, projects, where one is, the theme."""
+    theme = request.cookies.get(THEME_COOKIE, "system")
+    return {
+        "email": owner.email,
+        "project": project and describe_project(project),
+        "projects": [
+            describe_project(each) | {"is_current": project is not None and each.id == project.id}
+            for each in list_projects(owner.account_id)
+        ],
+        "projects_url": "/dashboard/projects",
+        "account_url": "/dashboard/account",
+        "logout_url": "/logout",
+        "active": active,
+        "pending_count": count_tabs(project.id)["pending"] if project else 0,
+        "theme": theme if theme in THEMES else "system",
+        "theme_url": "/dashboard/theme",
+    }
+
+
+def describe_project(project: Project) -> dict[str, Any]:
+    """Give what a menu shows of a project."""
+    base = f"/dashboard/projects/{project.id}"
+    return {
+        "name": project.name,
+        "initial": project.name[:1].upper(),
+        "url": f"{base}/inbox",
+        "urls": {"inbox": f"{base}/inbox", "settings": f"{base}/settings"},
+    }

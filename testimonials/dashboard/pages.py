@@ -1,0 +1,147 @@
+"""The dashboard's first pages: projects, and the theme."""
+
+from flask import Blueprint, current_app, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from marshmallow import ValidationError
+
+from testimonials.auth.services import get_account
+from testimonials.auth.sessions import SignedIn
+from testimonials.core import clock
+from testimonials.core.errors import ServiceError, ValidationFailed
+from testimonials.core.fields import clean
+from testimonials.dashboard.guards import THEME_COOKIE, THEMES, build_shell, require_session
+from testimonials.extensions import begin_write, db
+from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.models import Project
+from testimonials.projects.ownership import GRACE, list_deleted, take_back
+from testimonials.projects.services import (
+    count_projects,
+    create_project,
+    list_projects,
+    project_limit_of,
+)
+from testimonials.testimonials.inbox import count_tabs
+from testimonials.testimonials.services import seed_demos
+
+dashboard = Blueprint("dashboard", __name__)
+
+
+@dashboard.get("/dashboard")
+@require_session
+def show_start(owner: SignedIn) -> ResponseReturnValue:
+    """Go to the inbox of the only project, or to the projects."""
+    projects = list_projects(owner.account_id)
+    if len(projects) == 1:
+        return redirect(f"/dashboard/projects/{projects[0].id}/inbox", 303)
+    return redirect("/dashboard/projects", 303)
+
+
+@dashboard.get("/dashboard/projects")
+@require_session
+def show_projects(owner: SignedIn) -> ResponseReturnValue:
+    """List the account's projects, with the form that creates one."""
+    return _projects_page(owner, {}, {"business_name": "", "website": ""})
+
+
+@dashboard.post("/dashboard/projects")
+@require_session
+def create_project_here(owner: SignedIn) -> ResponseReturnValue:
+    """Create a project; an account's first starts with samples."""
+    values = {
+        "business_name": request.form.get("business_name", "").strip(),
+        "website": request.form.get("website", "").strip(),
+    }
+    begin_write()
+    try:
+        _require_fitting(values)
+        project, is_first = create_project(
+            owner.account_id,
+            {"businessName": values["business_name"], "website": values["website"]},
+        )
+    except ServiceError as error:
+        db.session.rollback()
+        return _projects_page(owner, _to_form_errors(error), values), 422
+    if is_first:
+        seed_demos(project)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{project.id}/inbox", 303)
+
+
+@dashboard.post("/dashboard/projects/<project_id>/take-back")
+@require_session
+def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Undo the deletion of a project within its days of grace."""
+    begin_write()
+    take_back(owner.account_id, project_id)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{project_id}/inbox", 303)
+
+
+@dashboard.post("/dashboard/theme")
+@require_session
+def choose_theme(owner: SignedIn) -> ResponseReturnValue:
+    """Keep the chosen theme in this browser."""
+    theme = request.form.get("theme", "system")
+    response = redirect("/dashboard/account", 303)
+    if theme in THEMES:
+        response.set_cookie(THEME_COOKIE, theme, max_age=365 * 86400, samesite="Lax")
+    return response
+
+
+def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[str, str]) -> str:
+    account = get_account(owner.account_id)
+    return render_template(
+        "dashboard/projects.html",
+        shell=build_shell(owner, "projects"),
+        projects=[_describe(project) for project in list_projects(owner.account_id)],
+        deleted=[
+            {
+                "name": project.name,
+                "until": clock.day(project.deleted_at + GRACE) if project.deleted_at else "",
+                "action": f"/dashboard/projects/{project.id}/take-back",
+            }
+            for project in list_deleted(owner.account_id)
+        ],
+        errors=errors,
+        values=values,
+        create_action="/dashboard/projects",
+        limit={"used": count_projects(owner.account_id), "allowed": project_limit_of(account)},
+    )
+
+
+def _describe(project: Project) -> dict[str, object]:
+    counts = count_tabs(project.id)
+    return {
+        "name": project.name,
+        "slug": project.slug,
+        "page_url": f"{current_app.config['APP_URL']}/{project.slug}",
+        "inbox_url": f"/dashboard/projects/{project.id}/inbox",
+        "status": project.status,
+        "pending": counts["pending"],
+        "approved": counts["approved"],
+        "total": counts["all"],
+    }
+
+
+def _require_fitting(values: dict[str, str]) -> None:
+    limits = {"business_name": BUSINESS_NAME_LENGTH, "website": WEBSITE_LENGTH}
+    errors = {
+        name: [f"Shorten this to {limit} characters."]
+        for name, limit in limits.items()
+        if len(values[name]) > limit
+    }
+    for name, text in values.items():
+        try:
+            clean(text, one_line=True)
+        except ValidationError:
+            errors[name] = ["Remove the control characters and line breaks from this."]
+    if not values["business_name"]:
+        errors["business_name"] = ["Add the name of the business."]
+    if errors:
+        raise ValidationFailed.of(errors)
+
+
+def _to_form_errors(error: ServiceError) -> dict[str, list[str]]:
+    names = {"slug": "business_name"}
+    found = {names.get(name, name): messages for name, messages in (error.errors or {}).items()}
+    return found or {"form": [error.message]}

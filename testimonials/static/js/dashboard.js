@@ -1,0 +1,79 @@
+// Every page of the dashboard works without this file; it spares reloads and clicks.
+
+// Browsers that know autofocus on any element focus the summary by themselves.
+if (!('autofocus' in HTMLElement.prototype)) document.querySelector('[data-error-summary]')?.focus();
+
+// Menus are details elements. One at a time is open, and Escape leaves it.
+const openMenus = () => document.querySelectorAll('details[data-menu][open]');
+document.addEventListener('click', (event) => {
+  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener('focusin', (event) => {
+  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  for (const menu of openMenus()) {
+    const hadFocus = menu.contains(document.activeElement);
+    menu.open = false;
+    if (hadFocus) menu.querySelector('summary').focus();
+  }
+});
+
+// The theme changes at once; the server only has to remember it.
+const themeForm = document.querySelector('[data-theme-form]');
+themeForm?.addEventListener('submit', async (event) => {
+  const theme = event.submitter?.value;
+  if (!theme) return;
+  event.preventDefault();
+  const root = document.documentElement;
+  if (theme === 'system') delete root.dataset.theme; else root.dataset.theme = theme;
+  for (const button of themeForm.querySelectorAll('[name="theme"]')) {
+    button.setAttribute('aria-pressed', String(button.value === theme));
+  }
+  const dark = theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches);
+  for (const meta of document.querySelectorAll('meta[name="theme-color"]')) meta.content = dark ? '#0B0B0D' : '#FAFAFA';
+  const body = new URLSearchParams(new FormData(themeForm));
+  body.set('theme', theme);
+  try {
+    // A redirect is the server's usual answer, and following it would load a whole page for nothing.
+    const response = await fetch(themeForm.getAttribute('action'), { method: 'POST', body, headers: { Accept: 'application/json' }, redirect: 'manual', keepalive: true });
+    if (response.type !== 'opaqueredirect' && !response.ok) throw new Error(String(response.status));
+  } catch {
+    // Offline the choice holds for this page only; the next page shows what is stored.
+  }
+});
+
+// A message from the last page can be put away.
+for (const button of document.querySelectorAll('[data-toast-close]')) button.hidden = false;
+document.addEventListener('click', (event) => {
+  event.target.closest?.('[data-toast-close]')?.closest('[data-toast]').remove();
+});
+
+// A password that is shown becomes a password again before it is sent.
+for (const button of document.querySelectorAll('[data-reveal]')) {
+  const field = document.getElementById(button.getAttribute('aria-controls'));
+  const label = button.querySelector('[data-reveal-label]');
+  const show = (visible) => {
+    field.type = visible ? 'text' : 'password';
+    button.setAttribute('aria-pressed', String(visible));
+    label.textContent = visible ? 'Hide' : 'Show';
+  };
+  button.hidden = false;
+  button.addEventListener('click', () => show(field.type === 'password'));
+  field.form.addEventListener('submit', () => show(false));
+}
+
+// The button that deletes waits for the typed name; the server checks it all the same.
+for (const field of document.querySelectorAll('[data-match]')) {
+  const button = field.form.querySelector('[data-match-button]');
+  const check = () => { button.disabled = field.value.trim() !== field.dataset.match; };
+  field.addEventListener('input', check);
+  check();
+}
+
+// A portrait that can't be had uncovers the initials beneath it.
+document.addEventListener('error', (event) => {
+  if (event.target.matches?.('.portrait img')) event.target.remove();
+}, true);
+for (const image of document.querySelectorAll('.portrait img')) if (image.complete && !image.naturalWidth && image.currentSrc) image.remove();

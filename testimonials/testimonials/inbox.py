@@ -1,0 +1,108 @@
+"""The inbox: which testimonials stand in which tab, searched, filtered and counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, case, func, or_, select
+
+from testimonials.extensions import db
+from testimonials.testimonials.models import Testimonial
+
+PAGE_SIZE = 50
+TABS = ("pending", "approved", "rejected", "all", "trash")
+SOURCES = ("public_page", "manual", "import", "demo")
+
+
+@dataclass(frozen=True)
+class InboxFilter:
+    """What is asked for: a tab, words to find, stars (1 to 5) and a source; empty is any."""
+
+    tab: str = "pending"
+    q: str = ""
+    rating: int | None = None
+    source: str = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether more than the tab is asked for."""
+        return bool(self.q or self.rating or self.source)
+
+
+def list_inbox(
+    project_id: str, wanted: InboxFilter, page: int
+) -> tuple[Sequence[Testimonial], int, int]:
+    """Give a page (from 1) of what is asked for, newest first; its number; how many there are.
+
+    A page past the end gives the last one: decisions shorten the list under one's hands.
+    """
+    condition = _condition(project_id, wanted)
+    total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    rows = db.session.scalars(
+        select(Testimonial)
+        .where(condition)
+        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+    ).all()
+    return rows, page, total
+
+
+def find_rows(
+    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
+) -> Sequence[Testimonial]:
+    """Give the chosen rows of the project: those named, or all that is asked for."""
+    condition = _condition(project_id, wanted)
+    if not is_all:
+        condition = and_(Testimonial.project_id == project_id, Testimonial.id.in_(ids))
+    return db.session.scalars(select(Testimonial).where(condition)).all()
+
+
+def count_tabs(project_id: str) -> dict[str, int]:
+    """Give how many testimonials each tab holds."""
+    rows = db.session.execute(
+        select(
+            Testimonial.status,
+            func.count(case((Testimonial.deleted_at.is_(None), 1))),
+            func.count(Testimonial.deleted_at),
+        )
+        .where(Testimonial.project_id == project_id)
+        .group_by(Testimonial.status)
+    ).all()
+    counts = dict.fromkeys(TABS, 0)
+    for status, kept, deleted in rows:
+        if status in counts:
+            counts[status] += kept
+        counts["all"] += kept
+        counts["trash"] += deleted
+    return counts
+
+
+def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
+    conditions: list[ColumnElement[bool]] = [Testimonial.project_id == project_id]
+    in_trash = Testimonial.deleted_at.is_not(None)
+    conditions.append(in_trash if wanted.tab == "trash" else ~in_trash)
+    if wanted.tab in ("pending", "approved", "rejected"):
+        conditions.append(Testimonial.status == wanted.tab)
+    for word in wanted.q.split():
+        conditions.append(
+            or_(
+                *(
+                    column.icontains(word, autoescape=True)
+                    for column in (
+                        Testimonial.text,
+                        Testimonial.author_name,
+                        Testimonial.author_role,
+                        Testimonial.author_company,
+                        Testimonial.author_email,
+                    )
+                )
+            )
+        )
+    if wanted.rating is not None:
+        conditions.append(
+            and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)
+        )
+    if wanted.source:
+        conditions.append(Testimonial.source == wanted.source)
+    return and_(*conditions)

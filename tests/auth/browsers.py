@@ -1,0 +1,73 @@
+"""Browsers of people with an account, and the links in the mails to them."""
+
+import re
+
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from testimonials.auth.models import Account, Session
+from testimonials.auth.sessions import start_session
+from testimonials.extensions import begin_write, db
+from tests.auth.links import ORIGIN, mails
+from tests.conftest import PASSWORD, Caller
+
+COOKIE = "__Host-testimonials"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def sign_in(
+    client: FlaskClient,
+    email: str,
+    password: str = PASSWORD,
+    *,
+    next: str = "",
+    ip: str = "10.0.0.1",
+) -> TestResponse:
+    """Send the form that signs in."""
+    return client.post(
+        "/login",
+        data={"email": email, "password": password, "next": next},
+        environ_base={"REMOTE_ADDR": ip},
+    )
+
+
+def open_browser(app: Flask, caller: Caller) -> FlaskClient:
+    """Give a browser that is signed in, without the time that checking a password takes."""
+    with app.app_context():
+        begin_write()
+        account = db.session.get(Account, caller.account_id)
+        assert account is not None
+        token = start_session(account, FIREFOX)
+        db.session.commit()
+    browser = app.test_client()
+    browser.set_cookie(COOKIE, token, path="/")
+    return browser
+
+
+def is_signed_in(browser: FlaskClient) -> bool:
+    """Tell whether the browser sees the account's page."""
+    return browser.get("/dashboard/account").status_code == 200
+
+
+def session_ids(app: Flask, account_id: str | None = None) -> list[str]:
+    """Give the ids of the sessions of one account or of all, oldest first."""
+    query = select(Session.id).order_by(Session.created_at, Session.id)
+    if account_id:
+        query = query.where(Session.account_id == account_id)
+    with app.app_context():
+        return list(db.session.scalars(query))
+
+
+def mailed_path(app: Flask, purpose: str) -> str:
+    """Give the path of the link in the newest mail of a purpose."""
+    mail = [mail for mail in mails(app) if mail.purpose == purpose][-1]
+    found = re.search(rf"{ORIGIN}(/\S+)", mail.text)
+    assert found
+    return found[1]
+
+
+def purposes(app: Flask) -> list[tuple[str, str]]:
+    """Give purpose and recipient of every mail, oldest first."""
+    return [(mail.purpose, mail.recipient) for mail in mails(app)]

@@ -1,0 +1,183 @@
+"""Changing the address: the new one counts once its mail was read (decisions, "Sessions")."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
+from tests.auth.links import init
+from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
+
+NEW = "new-address@example.com"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+def ask(browser: FlaskClient, email: str = NEW, password: str = PASSWORD) -> TestResponse:
+    form = {"email": email, "password": password}
+    return browser.post("/dashboard/account/email", data=form)
+
+
+@pytest.fixture
+def link(app: Flask, browser: FlaskClient) -> str:
+    """The link that was mailed to the new address."""
+    assert ask(browser).status_code == 200
+    return mailed_path(app, "email-change")
+
+
+def email_of(caller: Caller) -> str:
+    return str(caller.get("/v1/me").json["data"]["email"])  # type: ignore[index]
+
+
+def test_the_link_goes_to_the_new_address(
+    app: Flask, owner: Caller, browser: FlaskClient, link: str
+) -> None:
+    assert link.startswith("/email/")
+    assert ("email-change", NEW) in purposes(app)
+    assert email_of(owner) == owner.email
+
+
+def test_the_old_address_works_until_the_new_one_is_confirmed(
+    app: Flask, client: FlaskClient, owner: Caller, link: str
+) -> None:
+    assert sign_in(client, NEW).status_code == 422
+    assert sign_in(client, owner.email).status_code == 303
+    stranger = app.test_client()
+    answer = stranger.post(link)
+    assert answer.status_code == 200
+    assert NEW in answer.text
+    # The link proves the mailbox, not the password.
+    assert not is_signed_in(stranger)
+    assert email_of(owner) == NEW
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+    assert sign_in(app.test_client(), NEW).status_code == 303
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_opening_the_link_changes_nothing(
+    client: FlaskClient, owner: Caller, link: str, method: str
+) -> None:
+    for _ in range(3):
+        answer = client.open(link, method=method)
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert email_of(owner) == owner.email
+
+
+def test_the_present_password_is_needed(app: Flask, owner: Caller, browser: FlaskClient) -> None:
+    for password in ("", "not this one at all"):
+        answer = ask(browser, password=password)
+        assert answer.status_code == 422
+        assert "not your password" in answer.text
+    assert purposes(app) == []
+
+
+@pytest.mark.parametrize("email", ["", "plain", "a@mailinator.com", "a\0@example.com"])
+def test_an_unusable_address_is_refused_in_words(
+    app: Flask, browser: FlaskClient, email: str
+) -> None:
+    assert ask(browser, email).status_code == 422
+    assert purposes(app) == []
+
+
+def test_a_link_works_once(
+    app: Flask, client: FlaskClient, owner: Caller, browser: FlaskClient, link: str
+) -> None:
+    assert client.post(link).status_code == 200
+    assert client.post(link).status_code == 404
+    # Not even after the account has gone back to the address from which the link led away.
+    ask(browser, owner.email)
+    client.post(mailed_path(app, "email-change"))
+    assert email_of(owner) == owner.email
+
+
+def test_a_link_works_for_one_hour(
+    client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(hours=1, seconds=2)
+    assert client.post(link).status_code == 404
+    assert email_of(owner) == owner.email
+
+
+def test_an_address_that_another_account_has_is_taken(
+    app: Flask, client: FlaskClient, owner: Caller, browser: FlaskClient, outsider: Caller
+) -> None:
+    # Asking tells nothing of who has an account.
+    page = ask(browser, outsider.email).text
+    assert page.replace(outsider.email, "X") == ask(browser, "free@example.com").text.replace(
+        "free@example.com", "X"
+    )
+    ask(browser, outsider.email)
+    answer = client.post(mailed_path(app, "email-change"))
+    assert 400 <= answer.status_code < 500
+    assert "Another account has this address" in answer.text
+    assert (email_of(owner), email_of(outsider)) == (owner.email, outsider.email)
+
+
+def test_an_address_that_is_taken_meanwhile_stays_with_who_took_it(
+    client: FlaskClient, owner: Caller, link: str, make_caller: MakeCaller
+) -> None:
+    other = make_caller(NEW, is_claimed=True)
+    assert 400 <= client.post(link).status_code < 500
+    assert (email_of(owner), email_of(other)) == (owner.email, NEW)
+
+
+def test_an_account_whose_days_have_passed_holds_no_address(
+    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    init(client, NEW)
+    moved_clock.move(days=8)
+    ask(open_browser(app, owner))
+    assert client.post(mailed_path(app, "email-change")).status_code == 200
+    assert email_of(owner) == NEW
+
+
+def test_of_two_accounts_at_once_one_gets_the_address(
+    app: Flask, owner: Caller, outsider: Caller, link: str
+) -> None:
+    ask(open_browser(app, outsider))
+    links = [link, mailed_path(app, "email-change")]
+    barrier = Barrier(2)
+
+    def click(path: str) -> int:
+        barrier.wait()
+        return app.test_client().post(path).status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        statuses = sorted(pool.map(click, links))
+    assert statuses[0] == 200
+    assert 400 <= statuses[1] < 500
+    assert [email_of(owner), email_of(outsider)].count(NEW) == 1
+
+
+def test_a_new_password_ends_a_change_that_waits(
+    app: Flask, client: FlaskClient, owner: Caller, browser: FlaskClient, link: str
+) -> None:
+    # Somebody who knew the old password asked for it; the owner has locked them out since.
+    form = {"current": PASSWORD, "password": "seven green lanterns"}
+    assert browser.post("/dashboard/account/password", data=form).status_code == 200
+    assert client.post(link).status_code == 404
+    assert email_of(owner) == owner.email
+
+
+def test_the_old_address_is_told(app: Flask, client: FlaskClient, owner: Caller, link: str) -> None:
+    client.post(link)
+    assert ("security", owner.email) in purposes(app)
+
+
+@pytest.mark.parametrize("token", ["x", "%00", "a.b.c", "é"])
+def test_a_made_up_link_changes_nothing(client: FlaskClient, owner: Caller, token: str) -> None:
+    assert client.post(f"/email/{token}").status_code == 404
+    assert email_of(owner) == owner.email
+
+
+def test_mails_to_one_address_are_limited(browser: FlaskClient) -> None:
+    assert [ask(browser).status_code for _ in range(4)] == [200, 200, 200, 429]

@@ -1,0 +1,172 @@
+"""A person signs up without an agent (decisions, "Accounts, keys, claiming")."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.auth.browsers import COOKIE, is_signed_in, mailed_path, purposes, sign_in
+from tests.auth.links import credentials, init, mails
+from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
+
+EMAIL = "person@example.com"
+
+
+def sign_up(client: FlaskClient, email: str = EMAIL, ip: str = "10.0.0.1") -> TestResponse:
+    return client.post("/signup", data={"email": email}, environ_base={"REMOTE_ADDR": ip})
+
+
+def test_signing_up_mails_a_link(app: Flask, client: FlaskClient) -> None:
+    assert client.get("/signup").status_code == 200
+    answer = sign_up(client, f" {EMAIL.upper()} ")
+    assert answer.status_code == 200
+    assert EMAIL in answer.text
+    assert "/claim/" not in answer.text
+    assert "Set-Cookie" not in answer.headers
+    assert purposes(app) == [("signup", EMAIL)]
+    assert mailed_path(app, "signup").startswith("/claim/")
+    assert mailed_path(app, "signup") in mails(app)[0].html
+
+
+def test_the_answer_is_the_same_for_known_and_unknown_addresses(
+    app: Flask, client: FlaskClient, owner: Caller, agent: Caller
+) -> None:
+    pages = {
+        sign_up(client, email).text.replace(email, "ADDRESS")
+        for email in (EMAIL, owner.email, agent.email)
+    }
+    assert len(pages) == 1
+
+
+def test_who_has_an_account_is_told_by_mail(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    sign_up(client, owner.email)
+    assert purposes(app) == [("account-exists", owner.email)]
+    assert mailed_path(app, "account-exists") == "/login"
+    assert "/claim/" not in mails(app)[0].text
+    # Nothing of the account has changed.
+    assert owner.get("/v1/me").status_code == 200
+    assert sign_in(client, owner.email).status_code == 303
+
+
+def test_an_agents_key_works_on_when_its_owner_signs_up(app: Flask, client: FlaskClient) -> None:
+    key = credentials(init(client, EMAIL))
+    client.post("/v1/projects", json={"businessName": "Fern"}, headers=key)
+    sign_up(client)
+    assert client.get("/v1/me", headers=key).status_code == 200
+    page = client.get(mailed_path(app, "signup")).text
+    assert "An agent has held a key" in page
+    assert "Fern" in page
+    client.post(mailed_path(app, "signup"), data={"password": PASSWORD, "key": "keep"})
+    assert client.get("/v1/me", headers=key).status_code == 200
+
+
+def test_a_newer_link_replaces_the_one_before(app: Flask, client: FlaskClient) -> None:
+    sign_up(client)
+    first = mailed_path(app, "signup")
+    sign_up(client)
+    assert client.get(first).status_code == 404
+    assert client.get(mailed_path(app, "signup")).status_code == 200
+
+
+def test_without_an_agent_there_is_no_choice_about_a_key(app: Flask, client: FlaskClient) -> None:
+    sign_up(client)
+    page = client.get(mailed_path(app, "signup")).text
+    assert 'name="password"' in page
+    assert 'value="replace"' not in page
+    assert "An agent has held a key" not in page
+
+
+def test_no_key_opens_an_account_that_has_none(app: Flask, client: FlaskClient) -> None:
+    sign_up(client)
+    client.post(mailed_path(app, "signup"), data={"password": PASSWORD})
+    page = client.get("/dashboard/account").text
+    assert "There is no key yet" in page
+    account_id = page.partition("<dt>Account id</dt><dd><code>")[2].partition("<")[0]
+    for key in ("", " ", "tst_live_", "tst_live_" + "0" * 38):
+        headers = {"x-service-account-id": account_id, "x-api-key": key}
+        assert client.get("/v1/me", headers=headers).status_code == 401
+
+
+def test_claiming_signs_in(app: Flask, client: FlaskClient) -> None:
+    sign_up(client)
+    link = mailed_path(app, "signup")
+    client.get(link)
+    assert not is_signed_in(client)
+    answer = client.post(link, data={"password": PASSWORD})
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
+    assert "tst_live_" not in answer.text
+    assert is_signed_in(client)
+
+
+def test_a_weak_password_signs_nobody_in(app: Flask, client: FlaskClient) -> None:
+    sign_up(client)
+    answer = client.post(mailed_path(app, "signup"), data={"password": "short"})
+    assert answer.status_code == 422
+    assert "Set-Cookie" not in answer.headers
+    assert not is_signed_in(client)
+
+
+def test_a_link_works_for_the_days_of_an_account(
+    app: Flask, client: FlaskClient, moved_clock: MovableClock
+) -> None:
+    sign_up(client)
+    moved_clock.move(days=7)
+    assert client.get(mailed_path(app, "signup")).status_code == 410
+    sign_up(client)
+    assert client.get(mailed_path(app, "signup")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "email", ["", "plain", "a@mailinator.com", "a\0@example.com", '"><script>@x', "a" * 50_000]
+)
+def test_an_unusable_address_is_refused_in_words(
+    app: Flask, client: FlaskClient, email: str
+) -> None:
+    answer = sign_up(client, email)
+    assert answer.status_code == 422
+    assert 'aria-invalid="true"' in answer.text
+    assert "<script>@x" not in answer.text
+    assert mails(app) == []
+
+
+def test_a_closed_service_starts_no_account(make_app: MakeApp, owner: Caller) -> None:
+    app = make_app(signup="closed")
+    client = app.test_client()
+    assert 'href="/signup"' not in client.get("/login").text
+    answer = sign_up(client)
+    assert answer.status_code == 422
+    assert "Sign-up is closed" in answer.text
+    assert mails(app) == []
+    # Who has an account already is helped.
+    assert sign_in(client, owner.email).status_code == 303
+
+
+def test_a_service_for_some_domains_starts_accounts_there(make_app: MakeApp) -> None:
+    app = make_app(signup="domains", signup_domains=["example.org"])
+    client = app.test_client()
+    for email in (EMAIL, "a@sub.example.org", "a@notexample.org", "a@example.org.evil.com"):
+        answer = sign_up(client, email)
+        assert answer.status_code == 422, email
+        assert "Only addresses at example.org" in answer.text
+    assert sign_up(client, "a@example.org").status_code == 200
+    assert purposes(app) == [("signup", "a@example.org")]
+
+
+def test_signing_up_is_limited_by_address_and_by_email(client: FlaskClient) -> None:
+    by_email = [sign_up(client, EMAIL, f"10.0.1.{n}").status_code for n in range(4)]
+    assert by_email == [200, 200, 200, 429]
+    by_place = [sign_up(client, f"a{n}@example.com").status_code for n in range(11)]
+    assert by_place == [200] * 10 + [429]
+
+
+def test_two_ways_to_ask_for_mail_share_one_limit(client: FlaskClient, owner: Caller) -> None:
+    paths = ["/signup", "/forgot", "/claim", "/signup"]
+    statuses = [
+        client.post(
+            path, data={"email": owner.email}, environ_base={"REMOTE_ADDR": f"10.0.2.{n}"}
+        ).status_code
+        for n, path in enumerate(paths)
+    ]
+    assert statuses == [200, 200, 200, 429]

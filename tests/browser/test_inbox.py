@@ -1,0 +1,133 @@
+"""The owner's way: from the mail to an approved testimonial in the widget."""
+
+import itertools
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+numbers = itertools.count(1)
+
+
+def submit(page: Page, project: Project, name: str) -> None:
+    """Send a testimonial as a visitor does."""
+    page.goto(project.page_url)
+    page.get_by_label("Your words").fill(f"Words of {name}")
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("checkbox", name=re.compile("may show my words")).check()
+    page.get_by_role("button", name="Send my testimonial").click()
+    page.wait_for_url("**/thanks")
+
+
+def claim(page: Page, project: Project) -> None:
+    """Claim the account, which signs in."""
+    page.goto(project.claim_link())
+    page.get_by_label("Password", exact=True).fill("three blue wardrobes")
+    page.get_by_role("button", name="Claim my account").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your account is claimed")
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
+    site: Site, open_page: OpenPage, has_script: bool
+) -> None:
+    project = site.create_project()
+    visitor = open_page(project.page_url)
+    submit(visitor, project, "Hannah Whitlock")
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    claim(page, project)
+    page.get_by_role("link", name="Open your dashboard").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
+    page.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
+    expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
+    visitor.goto(f"{site.url}/widget/{project.id}")
+    visitor.locator('[data-testimonials-state="ready"]').wait_for(state="attached")
+    expect(visitor.get_by_text("Words of Hannah Whitlock").first).to_be_visible()
+
+
+def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    for number in range(20):
+        submit(page, project, f"Person {number}")
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard")
+    expect(page.get_by_role("listitem").filter(has_text="Person 19")).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("a")
+        page.keyboard.press("r")
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    counts = {
+        status: len([row for row in project.stored() if row["status"] == status])
+        for status in ("approved", "rejected")
+    }
+    assert counts == {"approved": 10, "rejected": 10}
+
+
+def test_undo_brings_a_row_back(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    submit(page, project, "Tom Okafor")
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard")
+    page.keyboard.press("a")
+    expect(page.get_by_text("Approved Tom Okafor")).to_be_visible()
+    page.keyboard.press("z")
+    expect(page.get_by_role("listitem").filter(has_text="Words of Tom Okafor")).to_be_visible()
+    assert project.stored()[0]["status"] == "pending"
+
+
+def test_a_session_that_was_ended_elsewhere_is_out_at_once(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    first = open_page(project.page_url)
+    claim(first, project)
+    second = open_page(f"{site.url}/login")
+    second.get_by_label("Email").fill(project.email)
+    second.get_by_label("Password", exact=True).fill("three blue wardrobes")
+    second.get_by_role("button", name="Sign in").click()
+    expect(second.get_by_role("heading", level=1)).to_have_text("Inbox")
+    first.goto(f"{site.url}/dashboard/account")
+    first.get_by_role("button", name=re.compile("^Sign out everywhere")).click()
+    expect(first.get_by_role("heading", level=1)).to_have_text("Sign in")
+    second.reload()
+    expect(second.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_owners_pages(
+    site: Site, open_page: OpenPage, width: int, scheme: str
+) -> None:
+    project = site.create_project(skipDemoTestimonials=False)
+    page = open_page(
+        project.page_url, viewport={"width": width, "height": 800}, color_scheme=scheme
+    )
+    submit(page, project, "ليلى منصور " + "x" * 60)
+    claim(page, project)
+    base = f"{site.url}/dashboard"
+    inbox = f"{base}/projects/{project.id}"
+    for address in (
+        f"{inbox}/inbox",
+        f"{inbox}/inbox?status=all",
+        f"{inbox}/inbox?status=trash",
+        f"{inbox}/testimonials/new",
+        f"{inbox}/testimonials/{project.stored()[0]['_id']}",
+        f"{inbox}/settings",
+        f"{base}/projects",
+        f"{base}/account",
+    ):
+        page.goto(address)
+        found = Axe().run(page).response["violations"]
+        assert [(address, each["id"]) for each in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+
+
+@pytest.mark.parametrize("path", ["/login", "/signup", "/forgot", "/reset/broken"])
+def test_axe_finds_nothing_on_the_ways_in(site: Site, open_page: OpenPage, path: str) -> None:
+    page = open_page(f"{site.url}{path}")
+    assert Axe().run(page).response["violations"] == []

@@ -1,0 +1,92 @@
+"""What the tests of the inbox share: a signed-in owner with a project and what visitors sent."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.collection.services import submit_testimonial
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import lock_project
+from testimonials.testimonials.services import list_all_of_project
+from tests.conftest import PASSWORD, Caller
+
+JSON = {"Accept": "application/json"}
+
+
+@dataclass
+class Inbox:
+    """One owner's inbox, used as a browser uses it."""
+
+    app: Flask
+    owner: Caller
+    client: FlaskClient
+    project: str
+
+    @property
+    def base(self) -> str:
+        """The project's address in the dashboard."""
+        return f"/dashboard/projects/{self.project}"
+
+    def receive(self, *names: str, **values: Any) -> list[str]:
+        """Let visitors of these names submit; give the ids."""
+        with self.app.app_context():
+            begin_write()
+            project = lock_project(self.project)
+            for name in names:
+                columns = {"author_name": name, "text": f"Words of {name}", "author_role": ""}
+                submit_testimonial(project, columns | values, f"{self.project} {name}")
+            db.session.commit()
+            rows = list_all_of_project(self.project, None, 10_000)
+            ids = {row.author_name: row.id for row in rows}
+            return [ids[name] for name in names]
+
+    def find(self, page: str, name: str) -> str:
+        """Give the id of the row with this author on a page."""
+        for row in page.split('<li class="item"')[1:]:
+            if f">{name}</bdi>" in row:
+                return row.partition('id="t-')[2][:24]
+        raise AssertionError(f"{name} is not on the page")
+
+    def get(self, path: str) -> TestResponse:
+        """GET a path below the project."""
+        answer = self.client.get(f"{self.base}/{path}")
+        assert answer.status_code == 200, answer.status
+        return answer
+
+    def act(self, testimonial_id: str, action: str) -> TestResponse:
+        """Do one thing to one testimonial, as the script of the page does."""
+        path = f"{self.base}/testimonials/{testimonial_id}/action"
+        return self.client.post(path, data={"action": action}, headers=JSON)
+
+    def bulk(self, action: str, **values: Any) -> TestResponse:
+        """Do one thing to many."""
+        data = {"action": action} | values
+        return self.client.post(f"{self.base}/bulk", data=data, headers=JSON)
+
+    def undo(self, answer: TestResponse) -> TestResponse:
+        """Undo what an answer offers to undo."""
+        notice = answer.json["notice"]  # type: ignore[index]
+        data = {"undo": notice["undo_token"]}
+        return self.client.post(notice["undo_url"], data=data, headers=JSON)
+
+    def shown(self) -> list[str]:
+        """Give the authors that the widget shows."""
+        items = self.client.get(f"/widget/{self.project}/feed").json["items"]  # type: ignore[index]
+        return [item["authorName"] for item in items]
+
+    def counts(self) -> dict[str, int]:
+        """Give the counts on the tabs."""
+        found = re.findall(r'data-count="(\w+)">(\d+)<', self.get("inbox").text)
+        return {tab: int(count) for tab, count in found}
+
+
+def open_inbox(app: Flask, owner: Caller, **project: Any) -> Inbox:
+    """Sign the owner in and create a project."""
+    client = app.test_client()
+    answer = client.post("/login", data={"email": owner.email, "password": PASSWORD})
+    assert answer.status_code == 303, answer.text
+    return Inbox(app, owner, client, owner.create_project(**project)["_id"])

@@ -1,0 +1,262 @@
+"""The account's page: password, key, browsers, leaving (decisions, "Sessions")."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+
+from testimonials.core.database import Base
+from testimonials.core.outbox import OutboxMail
+from testimonials.core.ratelimit import RateLimitCounter
+from testimonials.extensions import db
+from tests.auth.browsers import (
+    COOKIE,
+    is_signed_in,
+    mailed_path,
+    open_browser,
+    purposes,
+    session_ids,
+    sign_in,
+)
+from tests.auth.links import init, mails
+from tests.conftest import PASSWORD, Caller
+
+HERE = "/dashboard/account"
+NEW = "seven green lanterns"
+WRONG = "not this one at all"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+def test_the_page_is_not_kept_by_the_browser(browser: FlaskClient, owner: Caller) -> None:
+    answer = browser.get(HERE)
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert owner.email in answer.text
+    assert owner.account_id in answer.text
+    assert owner.api_key[-4:] in answer.text
+    assert owner.api_key not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("email", {"email": "next@example.com", "password": WRONG}),
+        ("email", {"email": "next@example.com"}),
+        ("password", {"current": WRONG, "password": NEW}),
+        ("password", {"password": NEW}),
+        ("delete", {"password": WRONG}),
+        ("delete", {}),
+    ],
+)
+def test_a_wrong_password_changes_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, path: str, form: dict[str, str]
+) -> None:
+    answer = browser.post(f"{HERE}/{path}", data=form)
+    assert answer.status_code == 422
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "This is not your password." in answer.text
+    assert WRONG not in answer.text
+    assert purposes(app) == []
+    assert is_signed_in(browser)
+    assert sign_in(app.test_client(), owner.email).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "form"),
+    [
+        ("email", "password", {"email": "next@example.com"}),
+        ("password", "current", {"password": NEW}),
+        ("delete", "password", {}),
+    ],
+)
+def test_guessing_the_password_here_is_limited(
+    browser: FlaskClient,
+    owner: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    name: str,
+    form: dict[str, str],
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.is_password", lambda _stored, _given: False)
+        for _ in range(20):
+            answer = browser.post(f"{HERE}/{path}", data=form | {name: WRONG})
+            assert answer.status_code == 422
+    answer = browser.post(f"{HERE}/{path}", data=form | {name: PASSWORD})
+    assert answer.status_code == 429
+    assert int(answer.headers["Retry-After"]) > 0
+    assert is_signed_in(browser)
+
+
+def test_a_new_password_signs_every_other_browser_out(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    others = [open_browser(app, owner), open_browser(app, owner)]
+    strange = open_browser(app, outsider)
+    answer = browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    assert answer.status_code == 200
+    assert NEW not in answer.text
+    assert is_signed_in(browser)
+    assert is_signed_in(strange)
+    assert not any(map(is_signed_in, others))
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+    assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
+    assert purposes(app) == [("security", owner.email)]
+
+
+@pytest.mark.parametrize("password", ["", "short", "password123", "owner@example.com", "x" * 1025])
+def test_a_weak_password_is_refused(
+    app: Flask, browser: FlaskClient, owner: Caller, password: str
+) -> None:
+    form = {"current": PASSWORD, "password": password}
+    assert browser.post(f"{HERE}/password", data=form).status_code == 422
+    assert purposes(app) == []
+    assert sign_in(app.test_client(), owner.email).status_code == 303
+
+
+def test_a_reset_link_from_before_is_used_up_by_a_new_password(
+    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
+) -> None:
+    client.post("/forgot", data={"email": owner.email})
+    browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    assert client.get(mailed_path(app, "reset")).status_code == 404
+
+
+def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    answer = browser.post(f"{HERE}/key")
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    (new,) = set(re.findall(r"tst_live_\w+", answer.text))
+    assert owner.get("/v1/me").status_code == 401
+    owner.api_key = new
+    assert owner.get("/v1/me").status_code == 200
+    assert outsider.get("/v1/me").status_code == 200
+    page = browser.get(HERE).text
+    assert "tst_live_" not in page
+    assert f"<code>{new[-4:]}</code>" in page
+    assert purposes(app) == [("security", owner.email)]
+    assert new not in "".join(mail.text + mail.html for mail in mails(app))
+
+
+def test_opening_the_keys_address_replaces_nothing(browser: FlaskClient, owner: Caller) -> None:
+    for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE"):
+        assert browser.open(f"{HERE}/key", method=method).status_code == 405
+    assert owner.get("/v1/me").status_code == 200
+
+
+def test_one_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+    other = open_browser(app, owner)
+    page = browser.get(HERE).text
+    assert "Firefox on Linux" in page
+    # Nobody signs this browser out by mistake.
+    (action,) = re.findall(rf'action="({HERE}/sessions/\w+/end)"', page)
+    answer = browser.post(action)
+    assert (answer.status_code, answer.headers["Location"]) == (303, HERE)
+    assert not is_signed_in(other)
+    assert is_signed_in(browser)
+    # Sent again, it does nothing more.
+    assert browser.post(action).status_code == 303
+
+
+@pytest.mark.parametrize("session_id", ["x", "%00", "0" * 24, "%25", "é", "a" * 3000])
+def test_a_made_up_session_ends_nothing(app: Flask, browser: FlaskClient, session_id: str) -> None:
+    assert browser.post(f"{HERE}/sessions/{session_id}/end").status_code < 500
+    assert is_signed_in(browser)
+
+
+def test_nobody_ends_the_sessions_of_another_account(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    strange = open_browser(app, outsider)
+    (theirs,) = session_ids(app, outsider.account_id)
+    browser.post(f"{HERE}/sessions/{theirs}/end")
+    assert is_signed_in(strange)
+    browser.post(f"{HERE}/sessions/end")
+    assert is_signed_in(strange)
+
+
+def test_every_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+    other = open_browser(app, owner)
+    answer = browser.post(f"{HERE}/sessions/end")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/login?notice=signed-out")
+    assert browser.get_cookie(COOKIE) is None
+    assert not is_signed_in(other)
+    assert session_ids(app) == []
+    assert owner.get("/v1/me").status_code == 200
+
+
+def test_a_removed_account_leaves_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    project = owner.create_project(slug="mine")
+    owner.create_testimonial(project["_id"])
+    gone = owner.create_project(slug="gone")
+    owner.create_testimonial(gone["_id"])
+    browser.post(f"/dashboard/projects/{gone['_id']}/delete", data={"confirm": "gone"})
+    browser.post(f"/dashboard/projects/{project['_id']}/slug", data={"slug": "renamed"})
+    theirs = outsider.create_project(slug="theirs")
+    outsider.create_testimonial(theirs["_id"])
+    other = open_browser(app, owner)
+
+    answer = browser.post(f"{HERE}/delete", data={"password": PASSWORD})
+    assert answer.status_code == 303
+    assert browser.get(answer.headers["Location"]).status_code == 200
+    assert browser.get_cookie(COOKIE) is None
+    assert not is_signed_in(other)
+    assert owner.get("/v1/me").status_code == 401
+    for path in ("/mine", "/renamed", "/gone", f"/widget/{project['_id']}/feed"):
+        assert browser.get(path).status_code == 404, path
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+
+    assert outsider.get("/v1/me").status_code == 200
+    kept = {RateLimitCounter.__tablename__, OutboxMail.__tablename__, "secret", "setting"}
+    with app.app_context():
+        counts = {
+            table.name: db.session.scalar(select(func.count()).select_from(table))
+            for table in Base.metadata.sorted_tables
+            if table.name not in kept
+        }
+    # What is left is the outsider's.
+    assert counts["account"] == counts["project"] == counts["testimonial"] == 1
+    assert counts["session"] == counts["old_slug"] == 0
+    # Address and slugs are free again.
+    assert "accountId" in init(app.test_client(), owner.email).json["data"]
+    for slug in ("mine", "gone"):
+        outsider.create_project(slug=slug)
+
+
+def test_a_removed_account_is_removed_for_whoever_is_at_work(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
+    other = open_browser(app, owner)
+    browser.post(f"{HERE}/delete", data={"password": PASSWORD})
+    for path in ("key", "sessions/end", "password", "delete"):
+        answer = other.post(f"{HERE}/{path}", data={"current": PASSWORD, "password": PASSWORD})
+        assert answer.status_code == 303
+        assert answer.headers["Location"].startswith("/login")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "system"])
+def test_a_theme_is_kept(browser: FlaskClient, theme: str) -> None:
+    assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
+    cookie = browser.get_cookie("testimonials-theme")
+    assert cookie is not None
+    assert cookie.value == theme
+
+
+@pytest.mark.parametrize("theme", ['"><script>', "", "x" * 10_000])
+def test_another_theme_is_no_theme(browser: FlaskClient, theme: str) -> None:
+    assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
+    assert browser.get_cookie("testimonials-theme") is None
+    browser.set_cookie("testimonials-theme", "x'onload=alert(1)")
+    assert "onload" not in browser.get(HERE).text

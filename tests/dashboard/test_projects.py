@@ -1,0 +1,172 @@
+"""The projects' page: the list and the form that creates one."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MakeApp
+
+PAGE = "/dashboard/projects"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+def create(browser: FlaskClient, name: str = "Fern & Fable", website: str = "") -> TestResponse:
+    return browser.post(PAGE, data={"business_name": name, "website": website})
+
+
+def projects(caller: Caller) -> dict[str, str]:
+    """Give the ids of the caller's projects by slug."""
+    data = caller.get("/v1/projects").json["data"]  # type: ignore[index]
+    return {each["publicPageConfig"]["slug"]: each["_id"] for each in data}
+
+
+def count_testimonials(caller: Caller, project_id: str) -> int:
+    data = caller.get(f"/v1/projects/{project_id}/testimonials").json["data"]  # type: ignore[index]
+    return len(data["items"])
+
+
+def test_an_account_without_projects_is_asked_to_create_one(browser: FlaskClient) -> None:
+    assert browser.get("/dashboard").headers["Location"] == PAGE
+    assert "Create your first project" in browser.get(PAGE).text
+
+
+def test_only_the_first_project_starts_with_samples(browser: FlaskClient, owner: Caller) -> None:
+    first, second = create(browser), create(browser, "Second")
+    assert (first.status_code, second.status_code) == (303, 303)
+    pages = [browser.get(answer.headers["Location"] + "?status=all") for answer in (first, second)]
+    assert [page.status_code for page in pages] == [200, 200]
+    counts = {
+        slug: count_testimonials(owner, project_id) for slug, project_id in projects(owner).items()
+    }
+    assert counts == {"fern-fable": 6, "second": 0}
+
+
+def test_a_project_made_over_the_api_counts_as_the_first(
+    browser: FlaskClient, owner: Caller
+) -> None:
+    owner.create_project(slug="first")
+    create(browser, "Second")
+    assert count_testimonials(owner, projects(owner)["second"]) == 0
+
+
+def test_the_only_project_opens_at_its_inbox(browser: FlaskClient, owner: Caller) -> None:
+    project = owner.create_project(slug="one")
+    inbox = f"{PAGE}/{project['_id']}/inbox"
+    assert browser.get("/dashboard").headers["Location"] == inbox
+    owner.create_project(slug="two")
+    assert browser.get("/dashboard").headers["Location"] == PAGE
+    browser.post(f"{PAGE}/{project['_id']}/delete", data={"confirm": "one"})
+    assert browser.get("/dashboard").headers["Location"] != PAGE
+
+
+def test_the_list_shows_every_project_of_the_account_only(
+    browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    owner.create_project(businessName="One", slug="one")
+    owner.create_project(businessName="<b>Two</b>", slug="two")
+    outsider.create_project(businessName="Theirs", slug="theirs")
+    page = browser.get(PAGE).text
+    assert "/one" in page
+    assert "&lt;b&gt;Two" in page
+    assert "<b>Two" not in page
+    assert "Theirs" not in page
+
+
+def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
+    browser = open_browser(make_app(project_limit=2), owner)
+    assert create(browser, "One").status_code == 303
+    assert create(browser, "Two").status_code == 303
+    page = browser.get(PAGE).text
+    assert "All of them are in use" in page
+    assert 'name="business_name"' not in page
+    answer = create(browser, "Three")
+    assert answer.status_code == 422
+    assert "at its limit of 2 projects" in answer.text
+    assert len(projects(owner)) == 2
+
+
+def test_a_deleted_project_gives_its_place_back_but_not_twice(
+    make_app: MakeApp, owner: Caller
+) -> None:
+    browser = open_browser(make_app(project_limit=1), owner)
+    first = create(browser, "One").headers["Location"].removesuffix("/inbox")
+    browser.post(f"{first}/delete", data={"confirm": "one"})
+    assert create(browser, "Two").status_code == 303
+    answer = browser.post(f"{first}/take-back")
+    assert answer.status_code >= 400
+    assert "limit of 1 project" in answer.text
+    assert list(projects(owner)) == ["two"]
+
+
+def test_a_taken_address_is_told_with_the_name(
+    browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    outsider.create_project(slug="fern-fable")
+    answer = create(browser, website="fern.example")
+    assert answer.status_code == 422
+    assert "already taken" in answer.text
+    # What was typed is still there.
+    assert 'value="Fern &amp; Fable"' in answer.text
+    assert 'value="fern.example"' in answer.text
+    assert projects(owner) == {}
+    # Nothing was used up by it either.
+    first = create(browser, "Another").headers["Location"]
+    assert "6" in browser.get(first + "?status=all").text
+
+
+@pytest.mark.parametrize("name", ["Dashboard", "Login", "static", "Widget", "V1"])
+def test_an_address_of_the_service_itself_is_refused(
+    browser: FlaskClient, owner: Caller, name: str
+) -> None:
+    answer = create(browser, name)
+    assert answer.status_code == 422
+    assert "reserved" in answer.text
+    assert projects(owner) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "website"),
+    [
+        ("", ""),
+        ("   ", ""),
+        ("a\0b", ""),
+        ("one\ntwo", ""),
+        ("a\x1b[31m", ""),
+        ("x" * 201, ""),
+        ("x" * 100_000, ""),
+        ("Fern", "javascript:alert(1)"),
+        ("Fern", "ftp://fern.example"),
+        ("Fern", "https://"),
+        ("Fern", "a\0b.example"),
+        ("Fern", "fern.example\nx"),
+        ("Fern", "https://fern.example/" + "x" * 3000),
+        ("Fern", "not a url"),
+    ],
+)
+def test_unusable_values_are_refused_in_words(
+    browser: FlaskClient, owner: Caller, name: str, website: str
+) -> None:
+    answer = create(browser, name, website)
+    assert answer.status_code in (413, 422)
+    if answer.status_code == 422:
+        assert 'aria-invalid="true"' in answer.text
+    assert projects(owner) == {}
+
+
+def test_a_website_needs_no_scheme(browser: FlaskClient, owner: Caller) -> None:
+    create(browser, "Fern", "fern.example")
+    (project,) = owner.get("/v1/projects").json["data"]  # type: ignore[index]
+    assert project["publicPageConfig"]["website"] == "https://fern.example"
+
+
+def test_a_name_without_letters_gets_a_random_address(browser: FlaskClient, owner: Caller) -> None:
+    assert create(browser, "★★★").status_code == 303
+    (slug,) = projects(owner)
+    assert slug.startswith("project-")
