@@ -51,7 +51,8 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="testimonials-pg-"))
         self.port = free_port()
         # PostgreSQL refuses to run as root.
-        self.user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        runuser = shutil.which("runuser", path=f"{os.defpath}:/usr/sbin:/sbin") or "runuser"
+        self.user = [runuser, "-u", "postgres", "--"] if os.geteuid() == 0 else []
         if self.user:
             shutil.chown(self.folder, "postgres", "postgres")
         data = self.folder / "data"
