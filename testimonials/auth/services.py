@@ -69,9 +69,10 @@ def check_credentials(account_id: str, api_key: str) -> Identity:
     Raises `CredentialsInvalid` when it doesn't match. An unknown account costs what a known one
     does: the same hash, and a comparison in constant time.
     """
-    row = None
+    row, values = None, {"account_id": account_id}
     if is_identifier(account_id):
-        row = db.session.execute(_FIND_CREDENTIALS, {"account_id": account_id}).one_or_none()
+        # On the connection itself: there is no model to load.
+        row = db.session.connection().execute(_FIND_CREDENTIALS, values).one_or_none()
     stored = row.key_hash if row else UNKNOWN_KEY_HASH
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
     if row is None or not is_match or not is_api_key(api_key):

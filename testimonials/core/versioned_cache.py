@@ -9,7 +9,10 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+# Status, headers, content.
+Answer = tuple[str, list[tuple[str, str]], bytes]
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Body:
     gzipped: bytes
     # Of the plain bytes, so that it changes also when a setting changes what is in them.
     etag: str
+    # Whole answers made of it, by variant, for those who write them only once.
+    answers: dict[str, Answer] = field(default_factory=dict, compare=False)
 
 
 def make_body(version: int, plain: bytes, *, level: int) -> Body:

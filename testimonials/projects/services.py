@@ -112,7 +112,9 @@ def find_version(account_id: str, project_id: str) -> int:
     It reads no more than that: it is asked with each request that is answered from memory.
     """
     values = {"project_id": project_id, "account_id": account_id}
-    version = db.session.scalar(_FIND_VERSION, values) if is_identifier(project_id) else None
+    if not is_identifier(project_id):
+        raise NotFound
+    version = db.session.connection().scalar(_FIND_VERSION, values)
     if version is None:
         raise NotFound
     return int(version)

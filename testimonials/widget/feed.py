@@ -7,7 +7,7 @@ from pathlib import Path
 from flask import Blueprint, Response, current_app, request
 
 from testimonials.core.envelope import dump_json
-from testimonials.core.versioned_cache import Body, VersionedCache, make_body
+from testimonials.core.versioned_cache import Answer, Body, VersionedCache, make_body
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
 
 feed = Blueprint("feed", __name__)
@@ -20,8 +20,6 @@ FEED_CACHING = "public, no-cache"
 SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
 
 _GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
-
-Headers = list[tuple[str, str]]
 
 
 @feed.get("/widget/v1.js")
@@ -46,11 +44,26 @@ def get_feed(project_id: str) -> Response:
 
 def choose_answer(
     body: Body, content_type: str, caching: str, if_none_match: str, accept_encoding: str
-) -> tuple[str, Headers, bytes]:
+) -> Answer:
     """Give status, headers and bytes: compressed where the client can, 304 where it has them.
 
     `if_none_match` and `accept_encoding` are the request's headers, empty when not sent.
     """
+    # The tag is ours and holds no comma, so looking for it is as good as parsing the list.
+    if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
+        variant = "304"
+    elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
+        variant = "gzip"
+    else:
+        variant = "plain"
+    # Written once for each variant: the same few answers go out many thousand times.
+    answer = body.answers.get(variant)
+    if answer is None:
+        answer = body.answers[variant] = _write_answer(body, variant, content_type, caching)
+    return answer
+
+
+def _write_answer(body: Body, variant: str, content_type: str, caching: str) -> Answer:
     headers = [
         ("ETag", body.etag),
         ("Cache-Control", caching),
@@ -59,15 +72,12 @@ def choose_answer(
         ("Cross-Origin-Resource-Policy", "cross-origin"),
         ("X-Content-Type-Options", "nosniff"),
     ]
-    # The tag is ours and holds no comma, so looking for it is as good as parsing the list.
-    if body.etag[2:] in if_none_match or if_none_match.strip() == "*":
+    if variant == "304":
         return "304 NOT MODIFIED", headers, b""
-    headers.append(("Content-Type", content_type))
-    content = body.plain
-    if "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
+    content = body.gzipped if variant == "gzip" else body.plain
+    headers += [("Content-Type", content_type), ("Content-Length", str(len(content)))]
+    if variant == "gzip":
         headers.append(("Content-Encoding", "gzip"))
-        content = body.gzipped
-    headers.append(("Content-Length", str(len(content))))
     return "200 OK", headers, content
 
 
