@@ -1,5 +1,7 @@
 """The extensions, and how a connection to the database is set up."""
 
+import sqlite3
+import time
 from typing import Any
 
 from flask import Flask
@@ -50,11 +52,28 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     # First of all: the other PRAGMAs may have to wait for a lock too.
     cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _switch_to_wal(cursor)
     # An acknowledged testimonial survives a power cut.
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
+    """Turn the write-ahead log on; it stays on, so only the first connection ever changes it.
+
+    SQLite does not wait here as it does elsewhere: of several first starts all but one would fail.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:
