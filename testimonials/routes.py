@@ -13,6 +13,7 @@ from testimonials.dashboard.settings_pages import settings
 from testimonials.dashboard.testimonial_pages import editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
+from testimonials.projects.media_pages import media
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
@@ -28,6 +29,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     session,
     feed,
     wall,
+    media,
     dashboard,
     inbox,
     editor,

@@ -31,6 +31,11 @@ class Account(Base):
     password_hash: Mapped[str | None] = mapped_column(Text)
     # None: the limit of the settings.
     project_limit: Mapped[int | None]
+    # The plan that was paid for, by its name in the settings, and who pays at the provider.
+    plan: Mapped[str | None]
+    billing_customer: Mapped[str | None] = mapped_column(index=True)
+    # When the provider last said what the plan is; an older message that comes late says nothing.
+    plan_changed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     has_created_project: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false()
     )

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.collection import services
 from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.core.errors import NotFound, answer_service_error
+from testimonials.core.images import image_url
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
@@ -130,7 +131,7 @@ def _describe(project: Project) -> dict[str, Any]:
         "description": config["description"],
         "website": website,
         "website_label": website.partition("://")[2].rstrip("/"),
-        "logo_url": config["logo"],
+        "logo_url": image_url(project.logo_id),
         "theme": config["theme"],
         "canonical": f"{current_app.config['APP_URL']}/{project.slug}",
     }

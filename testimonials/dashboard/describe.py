@@ -39,7 +39,7 @@ def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
         "author_role": row.author_role,
         "author_company": row.author_company,
         "author_email": row.author_email,
-        "avatar_url": row.author_avatar or twitter.get("avatarUrl"),
+        "avatar_url": row.avatar_url or twitter.get("avatarUrl"),
         "initials": make_initials(row.author_name),
         "color": choose_colour(row.author_name),
         "rating": row.rating,

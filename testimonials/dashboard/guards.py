@@ -10,8 +10,9 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.sessions import SignedIn, find_session
 from testimonials.core.endpoint import View
+from testimonials.core.images import image_url
+from testimonials.projects.access import Role, list_shared_projects, role_in
 from testimonials.projects.models import Project
-from testimonials.projects.services import list_projects
 from testimonials.testimonials.inbox import count_tabs
 
 THEMES = ("system", "light", "dark")
@@ -40,12 +41,16 @@ def require_session(view: View) -> View:
 def build_shell(owner: SignedIn, active: str, project: Project | None = None) -> dict[str, Any]:
     """Give what the frame of a page shows: account, projects, where one is, the theme."""
     theme = request.cookies.get(THEME_COOKIE, "system")
+    role = role_in(owner.account_id, project) if project else None
     return {
         "email": owner.email,
         "project": project and describe_project(project),
+        # Colleagues who only moderate see the inbox alone.
+        "is_admin": role is not None and role >= Role.ADMIN,
+        "is_owner": role == Role.OWNER,
         "projects": [
             describe_project(each) | {"is_current": project is not None and each.id == project.id}
-            for each in list_projects(owner.account_id)
+            for each in list_shared_projects(owner.account_id)
         ],
         "projects_url": "/dashboard/projects",
         "account_url": "/dashboard/account",
@@ -64,5 +69,8 @@ def describe_project(project: Project) -> dict[str, Any]:
         "name": project.name,
         "initial": project.name[:1].upper(),
         "url": f"{base}/inbox",
-        "urls": {"inbox": f"{base}/inbox", "settings": f"{base}/settings"},
+        "logo_url": image_url(project.logo_id),
+        "urls": {
+            name: f"{base}/{name}" for name in ("inbox", "widget", "page", "share", "settings")
+        },
     }

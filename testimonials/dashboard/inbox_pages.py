@@ -15,8 +15,8 @@ from testimonials.core.web import safe_target
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
-from testimonials.projects.services import find_project
 from testimonials.testimonials.inbox import (
     PAGE_SIZE,
     SOURCES,
@@ -54,7 +54,7 @@ EMPTY = {
 @require_session
 def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show one tab of the inbox, searched and filtered as the address says."""
-    project = find_project(owner.account_id, project_id)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
     wanted = read_filter(request.args)
     page = _read_page(request.args.get("page", "1"))
     rows, page, total = list_inbox(project.id, wanted, page)
@@ -86,7 +86,7 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def decide(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseReturnValue:
     """Do one thing to one testimonial."""
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     row = find_testimonial(project, testimonial_id)
     name = _read_action()
     batch, count = apply_action(project, [row], name, owner.email)
@@ -103,7 +103,7 @@ def decide(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRet
 def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Do one thing to all chosen testimonials, or to all that the filter finds."""
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     is_all = request.form.get("all") == "1"
     ids = request.form.getlist("ids")
     rows = find_rows(project.id, read_filter(request.form), ids, is_all=is_all)
@@ -122,7 +122,7 @@ def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def undo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Put back what one decision changed."""
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     undo_batch(project, request.form.get("undo", ""), owner.email)
     db.session.commit()
     return _answer(project, "Undone", None)

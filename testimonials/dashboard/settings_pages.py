@@ -7,10 +7,10 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
-from testimonials.projects.services import find_project
 from testimonials.testimonials.services import count_by_status
 
 settings = Blueprint("settings", __name__)
@@ -22,7 +22,7 @@ Errors = dict[str, list[str]]
 @require_session
 def show_settings(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show the project's settings."""
-    return _page(owner, find_project(owner.account_id, project_id), {}, {})
+    return _page(owner, find_shared_project(owner.account_id, project_id, Role.ADMIN), {}, {})
 
 
 @settings.post("/dashboard/projects/<project_id>/slug")
@@ -31,14 +31,14 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Give the collection page a new address."""
     text = request.form.get("slug", "")
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     try:
         if len(text.strip()) > SLUG_LENGTH:
             raise ServiceError(f"Shorten this to {SLUG_LENGTH} characters.")
         rename_slug(project, text.strip())
     except ServiceError as error:
         db.session.rollback()
-        project = find_project(owner.account_id, project_id)
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
         messages = (error.errors or {}).get("slug", [error.message])
         return _page(owner, project, {"slug": messages}, {}), 422
     db.session.commit()
@@ -50,7 +50,7 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Pause or resume the project."""
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     set_active(project, is_active=request.form.get("status") == "active")
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
@@ -61,10 +61,10 @@ def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Delete the project, once its slug was typed; it can be taken back for 7 days."""
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.OWNER, for_update=True)
     if request.form.get("confirm", "").strip() != project.slug:
         db.session.rollback()
-        project = find_project(owner.account_id, project_id)
+        project = find_shared_project(owner.account_id, project_id, Role.OWNER)
         errors = {"confirm": [f"Type {project.slug} to delete this project."]}
         return _page(owner, project, {}, errors), 422
     move_to_trash(project)

@@ -15,8 +15,8 @@ from testimonials.core.fields import clean
 from testimonials.dashboard.describe import describe_change, describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
-from testimonials.projects.services import find_project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
     add_testimonial,
@@ -39,7 +39,7 @@ REQUIRED = {"author_name": "Add the author’s name.", "text": "Add what they sa
 @require_session
 def show_new(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show the form that adds a testimonial."""
-    project = find_project(owner.account_id, project_id)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
     values = dict.fromkeys(FIELDS, "") | {"submitted_on": clock.now().date().isoformat()}
     return _form(owner, project, None, values, {})
 
@@ -50,10 +50,10 @@ def add_by_hand(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Add an approved testimonial."""
     values, columns, errors = read_form()
     if errors:
-        project = find_project(owner.account_id, project_id)
+        project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
         return _form(owner, project, None, values, errors), 422
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     add_testimonial(project, columns, owner.email)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/inbox?status=approved", 303)
@@ -63,7 +63,7 @@ def add_by_hand(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def show_testimonial(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseReturnValue:
     """Show one testimonial with the form that edits it, and its history."""
-    project = find_project(owner.account_id, project_id)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
     row = find_testimonial(project, testimonial_id)
     return _form(owner, project, row, _read_values(row), {})
 
@@ -74,7 +74,7 @@ def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRetur
     """Change a testimonial; the words as they were sent are kept."""
     values, columns, errors = read_form()
     begin_write()
-    project = find_project(owner.account_id, project_id, for_update=True)
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     row = find_testimonial(project, testimonial_id)
     if not errors:
         try:

@@ -4,6 +4,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 # Imported for their tables.
+import testimonials.core.images
 import testimonials.core.outbox
 import testimonials.core.ratelimit
 import testimonials.testimonials.models  # noqa: F401

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.auth.models import Account
 from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.images import image_url
 
 
 class Project(Base):
@@ -28,6 +29,12 @@ class Project(Base):
     slug: Mapped[str] = mapped_column(String(60), unique=True)
     page_config: Mapped[dict[str, Any]] = mapped_column(JSON)
     widget_config: Mapped[dict[str, Any]] = mapped_column(JSON)
+    # What the dashboard keeps beside the two: the message to customers, which steps are done.
+    dashboard_config: Mapped[dict[str, Any]] = mapped_column(
+        JSON, default=dict, server_default="{}"
+    )
+    # An image's id. No foreign key: a picture is removed only when nothing names it any more.
+    logo_id: Mapped[str | None] = mapped_column(index=True)
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # The newest testimonial's time, so that the next one's is later without a query.
@@ -50,7 +57,7 @@ class Project(Base):
     @property
     def public_page_config(self) -> dict[str, Any]:
         """The collection page's settings as the API shows them."""
-        return {"slug": self.slug, **self.page_config}
+        return {"slug": self.slug, **self.page_config, "logo": image_url(self.logo_id)}
 
 
 class OldSlug(Base):
@@ -61,3 +68,64 @@ class OldSlug(Base):
     slug: Mapped[str] = mapped_column(String(60), primary_key=True)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
     renamed_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class ProjectMember(Base):
+    """A colleague of the owner in one project, as `admin` or `moderator`."""
+
+    __tablename__ = "project_member"
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class MemberInvitation(Base):
+    """An address that was asked to join a project and has not answered yet."""
+
+    __tablename__ = "member_invitation"
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    email: Mapped[str] = mapped_column(String(254), primary_key=True)
+    role: Mapped[str]
+    # The one link that works: a hash of the random part in it.
+    nonce_hash: Mapped[str]
+    invited_by: Mapped[str] = mapped_column(String(254))
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class NotificationChoice(Base):
+    """How one person wants to hear of new testimonials of one project: at once, daily, never."""
+
+    __tablename__ = "notification_choice"
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    mode: Mapped[str] = mapped_column(default="at_once")
+    # What arrived before has been told.
+    told_until: Mapped[datetime | None] = mapped_column(Timestamp)
+    last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class WidgetSighting(Base):
+    """A website on which the widget was seen, and when last."""
+
+    __tablename__ = "widget_sighting"
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    origin: Mapped[str] = mapped_column(String(300), primary_key=True)
+    seen_at: Mapped[datetime] = mapped_column(Timestamp)

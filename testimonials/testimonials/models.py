@@ -8,6 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.images import image_url
 from testimonials.projects.models import Project
 
 
@@ -41,7 +42,10 @@ class Testimonial(Base):
     author_email: Mapped[str | None] = mapped_column(String(254))
     author_role: Mapped[str] = mapped_column(String(120), default="")
     author_company: Mapped[str | None] = mapped_column(String(120))
+    # A picture elsewhere, by its address, or one that was uploaded here.
     author_avatar: Mapped[str | None] = mapped_column(String(500))
+    # An image's id. No foreign key: a picture is removed only when nothing names it any more.
+    avatar_id: Mapped[str | None] = mapped_column(index=True)
     twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     text: Mapped[str] = mapped_column(Text)
     rating: Mapped[float | None] = mapped_column(Double)
@@ -63,6 +67,24 @@ class Testimonial(Base):
     is_visible: Mapped[bool] = mapped_column(
         Boolean, Computed("status IN ('approved', 'demo') AND deleted_at IS NULL", persisted=True)
     )
+
+    @property
+    def avatar_url(self) -> str | None:
+        """The author's picture: the one uploaded here, or one elsewhere."""
+        return image_url(self.avatar_id) or self.author_avatar
+
+
+class TestimonialTag(Base):
+    """A word that an owner put on a testimonial, to find it and to show a selection."""
+
+    __tablename__ = "testimonial_tag"
+    __table_args__ = (Index("ix_testimonial_tag_project_id_name", "project_id", "name"),)
+
+    testimonial_id: Mapped[str] = mapped_column(
+        ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
+    )
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
 
 
 class TestimonialChange(Base):

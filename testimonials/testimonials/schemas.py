@@ -62,7 +62,7 @@ class TestimonialSchema(Schema):
     authorEmail = fields.String(attribute="author_email")  # noqa: N815
     authorRole = fields.String(attribute="author_role", required=True)  # noqa: N815
     authorCompany = fields.String(attribute="author_company")  # noqa: N815
-    authorAvatar = fields.String(attribute="author_avatar")  # noqa: N815
+    authorAvatar = fields.String(attribute="avatar_url")  # noqa: N815
     twitter = fields.Nested(TwitterSchema)
     text = fields.String(required=True)
     rating = Amount(*RATING_RANGE)

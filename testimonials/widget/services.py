@@ -129,7 +129,7 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
         "authorCompany": testimonial.author_company,
-        "authorAvatar": testimonial.author_avatar,
+        "authorAvatar": testimonial.avatar_url,
         "twitter": testimonial.twitter,
         "rating": int(rating) if rating is not None and rating.is_integer() else rating,
         "pinned": testimonial.is_pinned or None,

@@ -1,0 +1,86 @@
+"""Who may do what with a project: its owner, and the colleagues invited to it."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from sqlalchemy import and_, or_, select
+
+from testimonials.core.errors import NotFound, ServiceError
+from testimonials.core.identifiers import is_identifier
+from testimonials.extensions import db
+from testimonials.projects.models import Project, ProjectMember
+
+
+class Role(IntEnum):
+    """What somebody is in a project; each may do all that those before may."""
+
+    MODERATOR = 1
+    ADMIN = 2
+    OWNER = 3
+
+
+ROLES = {"moderator": Role.MODERATOR, "admin": Role.ADMIN}
+
+
+class RoleTooLow(ServiceError):
+    """A colleague may not do this in the project."""
+
+    status = 403
+    code = "ROLE_TOO_LOW"
+    default_message = "Your role in this project doesn’t include this. Ask its owner."
+
+
+def find_shared_project(
+    account_id: str, project_id: str, needed: Role, *, for_update: bool = False
+) -> Project:
+    """Give the project in which the account has at least the role `needed`, locked if to change.
+
+    Raises `NotFound` for a project that isn't shared with the account, and `RoleTooLow`.
+    """
+    found = _find(account_id, project_id, for_update=for_update)
+    if found is None:
+        raise NotFound
+    project, role = found
+    if role < needed:
+        raise RoleTooLow
+    return project
+
+
+def role_in(account_id: str, project: Project) -> Role:
+    """Give the role of the account in a project that it was given; raise `NotFound` for none."""
+    found = _find(account_id, project.id, for_update=False)
+    if found is None:
+        raise NotFound
+    return found[1]
+
+
+def list_shared_projects(account_id: str) -> Sequence[Project]:
+    """Give the projects that the account owns or was invited to, most recent first."""
+    shared = select(ProjectMember.project_id).where(ProjectMember.account_id == account_id)
+    return db.session.scalars(
+        select(Project)
+        .where(
+            or_(Project.account_id == account_id, Project.id.in_(shared)),
+            Project.deleted_at.is_(None),
+        )
+        .order_by(Project.created_at.desc(), Project.id.desc())
+    ).all()
+
+
+def _find(account_id: str, project_id: str, *, for_update: bool) -> tuple[Project, Role] | None:
+    if not is_identifier(project_id):
+        return None
+    is_member = and_(ProjectMember.project_id == Project.id, ProjectMember.account_id == account_id)
+    query = (
+        select(Project, ProjectMember.role)
+        .outerjoin(ProjectMember, is_member)
+        .where(Project.id == project_id, Project.deleted_at.is_(None))
+        .where(or_(Project.account_id == account_id, ProjectMember.role.is_not(None)))
+    )
+    if for_update:
+        query = query.with_for_update(of=Project)
+    row = db.session.execute(query).one_or_none()
+    if row is None:
+        return None
+    project, role = row
+    return project, Role.OWNER if project.account_id == account_id else ROLES[role]

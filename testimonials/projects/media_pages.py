@@ -1,0 +1,26 @@
+"""The public address of stored pictures."""
+
+from flask import Blueprint, Response, request
+
+from testimonials.core.errors import NotFound
+from testimonials.core.identifiers import is_identifier
+from testimonials.core.images import CONTENT_TYPE, Image
+from testimonials.extensions import db
+
+media = Blueprint("media", __name__)
+
+
+@media.get("/media/<image_id>.webp")
+def get_image(image_id: str) -> Response:
+    """Serve a picture; it never changes, so it may be kept for ever."""
+    image = db.session.get(Image, image_id) if is_identifier(image_id) else None
+    if image is None:
+        raise NotFound("There is no picture at this address.")
+    response = Response(image.content, content_type=CONTENT_TYPE)
+    response.set_etag(image.id)
+    response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    # Opened by itself it is a picture and nothing else, whatever a browser makes of its bytes.
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.make_conditional(request)
+    return response
