@@ -8,6 +8,7 @@ from testimonials.auth.session_pages import session
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.inbox_pages import inbox
+from testimonials.dashboard.page_editor_pages import page_editor
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
 from testimonials.dashboard.testimonial_pages import editor
@@ -32,6 +33,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     media,
     dashboard,
     inbox,
+    page_editor,
     editor,
     settings,
     account,

@@ -1,20 +1,17 @@
 """The public page on which visitors write, at ``{app_url}/<slug>``."""
 
-from typing import Any
-
-from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.collection import services
+from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.core.errors import NotFound, answer_service_error
-from testimonials.core.images import image_url
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed
 from testimonials.projects.services import find_public_project, lock_project
-from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
 collection = Blueprint("collection", __name__)
 
@@ -63,14 +60,7 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
 def show_thanks(slug: str) -> ResponseReturnValue:
     """Thank the visitor; safe to reload."""
     project = find_public_project(slug=slug)
-    return render_template(
-        "collection/thanks.html",
-        project=_describe(project),
-        theme_css_url=url_for("collection.get_theme", slug=slug),
-        message=project.page_config["thankYouMessage"],
-        website=project.page_config["website"],
-        show_confetti=project.page_config["showConfetti"],
-    )
+    return render_template("collection/thanks.html", **describe_thanks(project))
 
 
 @collection.get("/<slug>/theme.css")
@@ -98,40 +88,8 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
 
 
 def _paused(project: Project) -> str:
-    return render_template(
-        "collection/paused.html",
-        project=_describe(project),
-        theme_css_url=url_for("collection.get_theme", slug=project.slug),
-    )
+    return render_template("collection/paused.html", **describe_page(project))
 
 
 def _form(project: Project, typed: dict[str, str], errors: Errors, token: str) -> str:
-    config = project.page_config
-    return render_template(
-        "collection/page.html",
-        project=_describe(project),
-        theme_css_url=url_for("collection.get_theme", slug=project.slug),
-        collect=config["collectFields"],
-        values=typed,
-        errors=errors,
-        form_token=token,
-        action=url_for("collection.submit_testimonial", slug=project.slug),
-        limits={"text": TEXT_LENGTH, "name": LINE_LENGTH},
-        consent=services.consent_sentence(project),
-    )
-
-
-def _describe(project: Project) -> dict[str, Any]:
-    config = project.page_config
-    website: str = config["website"]
-    return {
-        "name": project.name,
-        "slug": project.slug,
-        "headline": config["headline"],
-        "description": config["description"],
-        "website": website,
-        "website_label": website.partition("://")[2].rstrip("/"),
-        "logo_url": image_url(project.logo_id),
-        "theme": config["theme"],
-        "canonical": f"{current_app.config['APP_URL']}/{project.slug}",
-    }
+    return render_template("collection/page.html", **describe_form(project, typed, errors, token))

@@ -179,6 +179,20 @@ class Choice(fields.String):
         return value
 
 
+class Colour(fields.String):
+    """A colour as `#RRGGBB`; it comes out in capitals."""
+
+    rule = "Must be a colour such as #4F46E5."
+
+    def __init__(self) -> None:
+        super().__init__(error_messages={"invalid": self.rule, "null": f"{NULL} {self.rule}"})
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):
+            raise self.make_error("invalid")
+        return value.strip().upper()
+
+
 class Switch(fields.Boolean):
     """true or false, nothing else."""
 

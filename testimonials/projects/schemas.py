@@ -7,6 +7,7 @@ from marshmallow import Schema, fields
 from testimonials.core.fields import (
     WEBSITE_PATTERN,
     Choice,
+    Colour,
     Count,
     StrictSchema,
     Switch,
@@ -78,6 +79,31 @@ class WidgetConfigSchema(WidgetConfigUpdateSchema):
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Note that none is ever left out."""
         field_obj.required = True
+
+
+class CollectFieldsUpdateSchema(StrictSchema):
+    """Which inputs the collection page is to ask for; the name and the words it always does."""
+
+    email = Switch()
+    role = Switch()
+    company = Switch()
+    avatar = Switch()
+    rating = Switch()
+
+
+class PageConfigUpdateSchema(StrictSchema):
+    """What the dashboard changes of a collection page; only what is sent changes."""
+
+    businessName = Text(defaults.BUSINESS_NAME_LENGTH, one_line=True)  # noqa: N815
+    website = Text(defaults.WEBSITE_LENGTH, one_line=True)
+    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    description = Text(defaults.DESCRIPTION_LENGTH)
+    thankYouMessage = Text(defaults.THANK_YOU_LENGTH)  # noqa: N815
+    theme = Choice(*defaults.THEMES)
+    buttonColor = Colour()  # noqa: N815
+    buttonTextColor = Colour()  # noqa: N815
+    showConfetti = Switch()  # noqa: N815
+    collectFields = fields.Nested(CollectFieldsUpdateSchema)  # noqa: N815
 
 
 class CollectFieldsSchema(Schema):

@@ -1,0 +1,134 @@
+// What the editors share: saving by itself, the width of the preview, and one pane on phones.
+
+const isEmpty = (object) => !Object.keys(object).length;
+
+// Gives "#RRGGBB" for three or six digits, with or without the sign; null for anything else.
+export function readColour(text) {
+  const found = /^#?([\da-f]{3}|[\da-f]{6})$/i.exec(text.trim());
+  if (!found) return null;
+  const digits = found[1].length === 3 ? found[1].replace(/./g, '$&$&') : found[1];
+  return `#${digits.toUpperCase()}`;
+}
+
+// Posts `body` and resolves to the answer's JSON, or throws an Error whose message can be read.
+export async function post(url, body, options = {}) {
+  let response;
+  try {
+    response = await fetch(url, { method: 'POST', body, headers: { Accept: 'application/json' }, ...options });
+  } catch {
+    throw new Error('Not saved: the server can’t be reached.');
+  }
+  const isJson = response.headers.get('Content-Type')?.includes('json');
+  const data = isJson ? await response.json().catch(() => ({})) : {};
+  if (response.ok && data.ok) return data;
+  if (response.redirected) throw new Error('Not saved: you are signed out. Sign in in another tab, then come back here.');
+  throw new Error(`Not saved: ${data.message || 'something went wrong on our side.'}`);
+}
+
+// Sends what is queued to `action`, one request at a time, each with what changed meanwhile and
+// nothing else, so that a colleague's other settings stay as they are. `onStored(data, waiting)`
+// gets each answer and the names that changed again since. Gives `queue(changes, delay)`.
+export function startSaving(action, onStored) {
+  const state = document.querySelector('[data-save-state]');
+  const retry = state.querySelector('[data-save-retry]');
+  // The names in `dirty` wait to be sent, those in `sending` are on their way.
+  let dirty = {};
+  let sending = null;
+  let controller = null;
+  let timer = 0;
+
+  function say(kind, text) {
+    state.dataset.saveState = kind;
+    retry.hidden = kind !== 'failed';
+    const place = state.querySelector('[data-save-text]');
+    place.textContent = text;
+    if (kind === 'saved') place.prepend(state.querySelector('[data-tick]').content.cloneNode(true));
+  }
+
+  function send(changes) {
+    controller = new AbortController();
+    const late = setTimeout(() => controller.abort(), 15000);
+    const options = { signal: controller.signal, keepalive: true };
+    return post(action, new URLSearchParams(changes), options).finally(() => clearTimeout(late));
+  }
+
+  async function save() {
+    clearTimeout(timer);
+    if (sending) return;
+    while (!isEmpty(dirty)) {
+      sending = dirty;
+      dirty = {};
+      say('saving', 'Saving…');
+      try {
+        const data = await send(sending);
+        sending = null;
+        onStored(data, dirty);
+      } catch (error) {
+        dirty = { ...sending, ...dirty };
+        sending = null;
+        say('failed', error.message);
+        return;
+      }
+    }
+    say('saved', 'Saved');
+  }
+
+  retry.addEventListener('click', () => {
+    // The button is about to go, and focus must not go with it.
+    document.querySelector('h1').focus({ preventScroll: true });
+    save();
+  });
+  addEventListener('online', save);
+  addEventListener('pagehide', () => {
+    const rest = { ...sending, ...dirty };
+    if (isEmpty(rest)) return;
+    // The request under way might arrive after this one, so it is taken back.
+    controller?.abort();
+    post(action, new URLSearchParams(rest), { keepalive: true }).catch(() => {});
+  });
+  addEventListener('pageshow', (event) => { if (event.persisted) save(); });
+  addEventListener('beforeunload', (event) => {
+    // Only what could not be saved is worth a question.
+    if (state.dataset.saveState === 'failed') event.preventDefault();
+  });
+  say('saved', 'Saved');
+
+  return {
+    save,
+    queue(changes, delay = 0) {
+      Object.assign(dirty, changes);
+      clearTimeout(timer);
+      if (delay) timer = setTimeout(save, delay);
+      else save();
+    },
+    drop(name) { delete dirty[name]; },
+  };
+}
+
+// The frame is as wide as the chosen device, and drawn smaller where there is less room.
+export function startWidths(stage) {
+  function fit() {
+    const chosen = Number(stage.dataset.width);
+    const room = stage.clientWidth - 26;
+    const scale = chosen && room > 0 ? Math.min(1, room / chosen) : 1;
+    stage.querySelector('[data-box]').style.setProperty('--scale', scale);
+  }
+  for (const button of document.querySelectorAll('[data-width][type="radio"]')) {
+    button.addEventListener('change', () => {
+      stage.dataset.width = button.value;
+      fit();
+    });
+  }
+  new ResizeObserver(fit).observe(stage);
+}
+
+export function startPanes(split) {
+  const buttons = document.querySelectorAll('[data-pane-button]');
+  for (const button of buttons) {
+    button.addEventListener('click', () => {
+      split.dataset.pane = button.dataset.paneButton;
+      for (const each of buttons) each.setAttribute('aria-pressed', String(each === button));
+      scrollTo(0, 0);
+    });
+  }
+}
