@@ -4,6 +4,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 # Imported for their tables.
+import testimonials.collection.models
 import testimonials.core.images
 import testimonials.core.outbox
 import testimonials.core.ratelimit

@@ -58,6 +58,12 @@ class Testimonial(Base):
     consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # One act of sending on the collection page makes one row, however often it arrives.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
+    # Why it lies in the spam folder (status `spam`) instead of the queue.
+    held_for: Mapped[str | None]
+    # When the author opened a link that was mailed to their address.
+    email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # When the author took their consent back (status `withdrawn`).
+    consent_withdrawn_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The words as they were sent, once somebody has edited them.
     original_text: Mapped[str | None] = mapped_column(Text)
     # In the trash since then; gone for good after 30 days.

@@ -1,0 +1,85 @@
+"""Invitations to write a testimonial, addresses that want none, and pictures for shared links."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.auth.models import Account
+from testimonials.core.database import Base, Timestamp, present
+from testimonials.core.identifiers import new_identifier
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+
+
+class InvitationBatch(Base):
+    """What was sent to several people at once: the owner's own words, and when to remind."""
+
+    __tablename__ = "invitation_batch"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    # The e-mail address of who sent it.
+    actor: Mapped[str] = mapped_column(String(254))
+    subject: Mapped[str] = mapped_column(String(160))
+    message: Mapped[str] = mapped_column(Text)
+    language: Mapped[str] = mapped_column(String(35))
+    # None: no reminder.
+    remind_after_days: Mapped[int | None]
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class Invitation(Base):
+    """One person who was asked for a testimonial, and how far that got."""
+
+    __tablename__ = "invitation"
+    __table_args__ = (
+        Index("uq_invitation_project_id_email", "project_id", "email", unique=True),
+        Index("ix_invitation_project_id_created_at", "project_id", "created_at", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    batch_id: Mapped[str] = mapped_column(
+        ForeignKey(InvitationBatch.id, ondelete="CASCADE"), index=True
+    )
+    email: Mapped[str] = mapped_column(String(254))
+    name: Mapped[str] = mapped_column(String(120), default="")
+    company: Mapped[str | None] = mapped_column(String(120))
+    # When its first mail or its reminder is due; None when no more is to be sent.
+    next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    reminded_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    answered_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    declined_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    testimonial_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Testimonial.id, ondelete="SET NULL"), index=True
+    )
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class UnsubscribedAddress(Base):
+    """An address that wants no more requests of one account; only a hash of it is kept."""
+
+    __tablename__ = "unsubscribed_address"
+
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    )
+    email_hash: Mapped[str] = mapped_column(primary_key=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class SharePicture(Base):
+    """The picture that a shared link to a collection page shows; made anew when it changes."""
+
+    __tablename__ = "share_picture"
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    # A hash of all that is drawn in it.
+    fingerprint: Mapped[str]
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
