@@ -11,6 +11,7 @@ from testimonials.dashboard.inbox_pages import inbox
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
 from testimonials.dashboard.testimonial_pages import editor
+from testimonials.dashboard.widget_pages import widget_editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
 from testimonials.projects.media_pages import media
@@ -34,6 +35,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     inbox,
     editor,
     settings,
+    widget_editor,
     account,
     site,
     collection,

@@ -9,7 +9,7 @@ from testimonials.core.errors import wants_json
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'; "
     "img-src 'self' data: https: http:; connect-src 'self' {service}; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors {ancestors}"
+    "form-action 'self'; base-uri 'none'; frame-src {frames}; frame-ancestors {ancestors}"
 )
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
@@ -47,8 +47,11 @@ def _add_headers(response: Response) -> Response:
     headers.setdefault("X-Content-Type-Options", "nosniff")
     headers.setdefault("Referrer-Policy", "strict-origin-when-cross-origin")
     is_page = response.mimetype == "text/html"
-    ancestors = "*" if getattr(g, "is_frameable", False) else "'none'"
-    page_policy = PAGE_POLICY.format(ancestors=ancestors, service=current_app.config["BASE_URL"])
+    page_policy = PAGE_POLICY.format(
+        service=current_app.config["BASE_URL"],
+        frames="'self'" if getattr(g, "has_preview", False) else "'none'",
+        ancestors=_choose_ancestors(),
+    )
     policy = page_policy if is_page else DATA_POLICY
     headers.setdefault("Content-Security-Policy", policy)
     if wants_json(request.path) and response.status_code >= 400:
@@ -56,3 +59,10 @@ def _add_headers(response: Response) -> Response:
     if request.is_secure:
         headers.setdefault("Strict-Transport-Security", "max-age=31536000")
     return response
+
+
+def _choose_ancestors() -> str:
+    """Give who may frame the page: anybody, an editor with a preview of ours, or nobody."""
+    if getattr(g, "is_frameable", False):
+        return "*"
+    return "'self'" if getattr(g, "is_preview", False) else "'none'"
