@@ -12,6 +12,7 @@ from testimonials.dashboard.page_editor_pages import page_editor
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
 from testimonials.dashboard.testimonial_pages import editor
+from testimonials.dashboard.widget_pages import widget_editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
 from testimonials.projects.media_pages import media
@@ -36,6 +37,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     page_editor,
     editor,
     settings,
+    widget_editor,
     account,
     site,
     collection,

@@ -103,13 +103,14 @@ def count_shown(project: Project) -> int:
     return int(db.session.scalar(query) or 0) if project.is_active else 0
 
 
-def describe_feed(project: Project, after: str | None) -> dict[str, Any]:
+def describe_feed(project: Project, after: str | None, limit: int | None = None) -> dict[str, Any]:
     """Give all that the widget needs for a page: settings, items, and where the next page begins.
 
-    No e-mail address and nothing that is not approved or a sample.
+    A page has `limit` items, and without one as many as the settings say. No e-mail address and
+    nothing that is not approved or a sample.
     """
     config = project.widget_config
-    rows, cursor = list_shown(project, after, config["initialCount"])
+    rows, cursor = list_shown(project, after, limit or config["initialCount"])
     return {
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
         "config": config,

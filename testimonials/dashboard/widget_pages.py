@@ -1,0 +1,211 @@
+"""The widget editor: its settings, its preview, and going back to the defaults.
+
+A change answers a form with a redirect back to the editor, and a script with JSON.
+"""
+
+import json
+import re
+from typing import Any
+
+from flask import Blueprint, g, jsonify, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from marshmallow import ValidationError
+from werkzeug.datastructures import MultiDict
+
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.errors import FieldErrors
+from testimonials.core.fields import Count, Switch
+from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.extensions import begin_write, db
+from testimonials.projects import defaults
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.models import Project
+from testimonials.projects.schemas import WidgetConfigUpdateSchema
+from testimonials.widget.services import SCRIPT_PATH, describe_feed, update_widget_config
+
+widget_editor = Blueprint("widget_editor", __name__)
+
+UNDO_SECONDS = 3600
+NOTICES = {"saved": "Saved", "undone": "Your settings are back"}
+
+reset_purpose = TokenPurpose("widget-reset")
+
+# The API's own rules, so that a setting has one.
+_SCHEMA = WidgetConfigUpdateSchema()
+_WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,9}\s*")
+
+
+@widget_editor.get("/dashboard/projects/<project_id>/widget")
+@require_session
+def show_editor(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the widget's settings beside its preview."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, project.widget_config, {})
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget")
+@require_session
+def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Change the settings that were sent; a form names in ``before`` what it showed."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    sent = read_settings(request.form)
+    try:
+        wanted = _SCHEMA.check(sent)
+    except ValidationError as error:
+        db.session.rollback()
+        return _refuse(owner, project_id, sent, error.messages_dict)
+    before = _read_before(request.form.get("before", ""))
+    _change(project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)})
+    db.session.commit()
+    if _wants_json():
+        return jsonify({"ok": True, "config": project.widget_config})
+    return redirect(f"{_base(project)}?done=saved", 303)
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
+@require_session
+def reset_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Go back to the settings of a new project; the answer offers to undo that."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    before = project.widget_config
+    _change(project, defaults.WIDGET_CONFIG)
+    token = reset_purpose.sign([project.id, before])
+    db.session.commit()
+    return redirect(f"{_base(project)}?undo={token}", 303)
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
+@require_session
+def undo_reset(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Put back what a reset changed, but for what was changed since."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    before = _read_reset(project, request.form.get("undo", ""))
+    if before is None:
+        db.session.rollback()
+        return redirect(f"/dashboard/projects/{project_id}/widget", 303)
+    config = project.widget_config
+    is_reset = {name: config[name] == value for name, value in defaults.WIDGET_CONFIG.items()}
+    _change(project, {name: before[name] for name in before if is_reset.get(name)})
+    db.session.commit()
+    return redirect(f"{_base(project)}?done=undone", 303)
+
+
+@widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
+@require_session
+def show_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the real widget by itself, for the frame in the editor."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    g.is_preview = True
+    return render_template(
+        "dashboard/widget_preview.html",
+        project_id=project.id,
+        script_url=SCRIPT_PATH,
+        # As many as the widget may show at first, so that no setting waits for the network.
+        feed=describe_feed(project, None, limit=defaults.INITIAL_COUNT_RANGE[1]),
+    )
+
+
+def read_settings(form: MultiDict[str, str]) -> dict[str, Any]:
+    """Give the settings in a form as the JSON values that the API's schema takes.
+
+    What is no JSON value of its kind stays text, for the schema to refuse.
+    """
+    # A switch is sent twice when it is on, because browsers send nothing for one that is off.
+    return {
+        name: _to_json(field, form.getlist(name)[-1])
+        for name, field in _SCHEMA.fields.items()
+        if name in form
+    }
+
+
+def _to_json(field: object, text: str) -> Any:
+    if isinstance(field, Switch):
+        return {"true": True, "false": False}.get(text, text)
+    if isinstance(field, Count) and _WHOLE_NUMBER.fullmatch(text):
+        return int(text)
+    return text
+
+
+def _read_before(text: str) -> dict[str, Any]:
+    try:
+        before = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return before if isinstance(before, dict) else {}
+
+
+def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
+    try:
+        (project_id, before), _ = reset_purpose.read(token, UNDO_SECONDS)
+    except (TokenInvalid, TokenExpired):
+        return None
+    return before if project_id == project.id else None
+
+
+def _change(project: Project, wanted: dict[str, Any]) -> None:
+    """Change what differs, so that saving the same again is no change of the widget."""
+    config = project.widget_config
+    changes = {name: wanted[name] for name in wanted if config.get(name) != wanted[name]}
+    update_widget_config(project, changes)
+
+
+def _refuse(
+    owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
+) -> ResponseReturnValue:
+    if _wants_json():
+        messages = " ".join(message for each in errors.values() for message in each)
+        return jsonify({"message": messages, "errors": errors}), 422
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, project.widget_config | sent, errors), 422
+
+
+def _page(owner: SignedIn, project: Project, values: dict[str, Any], errors: FieldErrors) -> str:
+    g.has_preview = True
+    base = _base(project)
+    return render_template(
+        "dashboard/widget.html",
+        shell=build_shell(owner, "widget", project),
+        notice=_read_notice(project),
+        values=values,
+        errors=errors,
+        before=project.widget_config,
+        defaults=defaults.WIDGET_CONFIG,
+        choices={
+            "layout": defaults.LAYOUTS,
+            "animation": defaults.ANIMATIONS,
+            "theme": defaults.THEMES,
+            "palette": defaults.PALETTES,
+            "cardStyle": defaults.CARD_STYLES,
+        },
+        count_range=defaults.INITIAL_COUNT_RANGE,
+        save_action=base,
+        reset_action=f"{base}/reset",
+        preview_url=f"{base}/preview",
+        wall_url=f"/widget/{project.id}",
+        is_active=project.is_active,
+    )
+
+
+def _read_notice(project: Project) -> dict[str, str | None] | None:
+    if text := NOTICES.get(request.args.get("done", "")):
+        return {"text": text, "undo_url": None, "undo_token": None}
+    token = request.args.get("undo", "")
+    if _read_reset(project, token) is None:
+        return None
+    return {
+        "text": "Back to the defaults",
+        "undo_url": f"{_base(project)}/undo",
+        "undo_token": token,
+    }
+
+
+def _base(project: Project) -> str:
+    return f"/dashboard/projects/{project.id}/widget"
+
+
+def _wants_json() -> bool:
+    return bool(request.accept_mimetypes.best == "application/json")

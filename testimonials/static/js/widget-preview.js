@@ -1,0 +1,130 @@
+// Stands between the real widget and the network, inside the editor's preview.
+// The widget's own file runs unchanged after this one: it asks for its data, and
+// here it gets the settings that are being edited with the chosen testimonials.
+
+const root = document.documentElement;
+const main = document.querySelector('main');
+const project = root.dataset.project;
+const real = JSON.parse(document.getElementById('feed').textContent);
+const state = { config: real.config, data: 'real', colour: '' };
+
+/* ------------------------------------------------------------ what it shows */
+
+const made = (items) => ({ items: items.map((item, index) => ({ id: `preview-${index}`, rating: 5, authorRole: '', submittedAt: `2026-0${6 - (index % 6)}-1${index % 10}T10:00:00.000Z`, ...item })), next: null });
+
+const WORDS = 'We had put this off for a long time, because nobody likes to change what somehow works. It took one quiet afternoon, and since then it has simply been part of the day. ';
+const NAME = 'Wolfeschlegelsteinhausenbergerdorff-Papadimitriou Featherstonehaugh the Elder of Llanfairpwllgwyngyll';
+
+// Each is asked for once. What visitors can't see yet is never among them.
+const SETS = {
+  real: () => ({ items: real.items, next: real.next }),
+  none: () => made([]),
+  one: () => made([{ authorName: 'Maya Kowalski', authorRole: 'Owner', authorCompany: 'Kiln & Clay Studio', twitter: { handle: 'mayakowalski' }, text: 'It took one quiet afternoon, and since then it has simply been part of how we work.' }]),
+  long: () => made([
+    { authorName: NAME, authorRole: 'Deputy assistant to the vice-chair of the committee for long titles', authorCompany: 'The Worshipful Company of Makers of Remarkably Long Company Names, Ltd.', text: WORDS.repeat(20).slice(0, 2000) },
+    { authorName: 'N'.repeat(120), authorRole: 'R'.repeat(120), rating: 4.5, text: 'W'.repeat(2000) },
+    { authorName: 'Al', text: 'Good.', rating: 4 },
+    { authorName: 'Tom Okafor', authorRole: 'Operations lead', twitter: { handle: 'tom_okafor_4567' }, text: WORDS.repeat(3).trim() },
+    { authorName: 'Aiko Tanaka', authorRole: 'Event planner', text: 'My clients notice the details.\n\nSo do I.' },
+    { authorName: 'Lucía Fernández', authorRole: 'Teacher', text: WORDS.repeat(7).trim(), rating: 3 },
+  ]),
+  rtl: () => made([
+    { authorName: 'ليلى منصور', authorRole: 'مصممة داخلية', text: 'صالون هادئ ونظيف، والموعد يبدأ في وقته دائمًا. طلبت خصلات خفيفة تناسب لون شعري الطبيعي، وكانت النتيجة أجمل مما تخيلت.' },
+    { authorName: 'נועה ברק', authorRole: 'מורה', authorCompany: 'בית ספר הנמל', rating: 4.5, text: 'הקשיבו לשאלה שלי עד הסוף, ענו בדיוק עליה, וחזרו אליי אחרי שבוע לשאול אם זה עזר. זה עזר.' },
+    { authorName: 'يوسف العلي', authorRole: 'مهندس', text: 'خدمة سريعة وواضحة.' },
+    { authorName: 'דניאל לוי', authorRole: 'צלם', text: 'קצר ולעניין: עושים מה שאומרים, ובזמן.' },
+    { authorName: 'مريم حداد', authorCompany: 'Studio 54', rating: 4, text: 'أول مرة أخرج من دون أن أشرح كل شيء مرتين. سأعود مع Tom في مارس.' },
+    { authorName: 'רות כהן', authorRole: 'גינון', text: 'האנשים הם הסיבה שנשארתי.' },
+  ]),
+};
+const pools = {};
+const pool = () => (pools[state.data] ??= SETS[state.data]());
+
+/* ------------------------------------------------- in place of the network */
+
+const goOut = window.fetch.bind(window);
+const path = `/widget/${project}/feed`;
+
+async function answer(after) {
+  const here = pool();
+  const from = Number(after) || 0;
+  const until = from + state.config.initialCount;
+  // Only the real ones are more than stand in this page; the rest comes from the public feed.
+  while (here.next && here.items.length < until) {
+    const response = await goOut(`${path}?after=${encodeURIComponent(here.next)}`);
+    if (!response.ok) return response;
+    const { items, next } = await response.json();
+    here.items.push(...items);
+    here.next = next;
+  }
+  const isReal = state.data === 'real';
+  return Response.json({
+    ...real,
+    project: isReal ? real.project : { ...real.project, active: true },
+    config: state.config,
+    total: isReal ? real.total : here.items.length,
+    items: here.items.slice(from, until),
+    next: here.next || here.items.length > until ? String(until) : null,
+  });
+}
+
+window.fetch = (input, options) => {
+  const url = new URL(input, location);
+  return url.pathname === path ? answer(url.searchParams.get('after')) : goOut(input, options);
+};
+
+/* ---------------------------------------------------------------- drawing */
+
+let shown = null;
+let next = null;
+
+// A setting can't be changed in a widget that stands, so another one takes its place.
+function draw() {
+  const isRtl = state.data === 'rtl';
+  root.dir = isRtl ? 'rtl' : 'ltr';
+  root.lang = isRtl ? 'ar' : 'en';
+  root.style.setProperty('background', state.colour);
+  next?.remove();
+  next = document.createElement('div');
+  next.className = 'stage is-next';
+  const place = document.createElement('div');
+  place.dataset.testimonialsProject = project;
+  next.append(place);
+  main.append(next);
+}
+
+function tell(message) {
+  if (parent !== window) parent.postMessage(message, location.origin);
+}
+
+for (const name of ['ready', 'error']) {
+  document.addEventListener(`testimonials:${name}`, (event) => {
+    if (!next?.contains(event.target)) return;
+    shown?.remove();
+    next.classList.remove('is-next');
+    shown = next;
+    next = null;
+    tell({ type: 'shown', total: event.detail.total, data: state.data });
+  });
+}
+
+addEventListener('message', (event) => {
+  if (parent === window || event.source !== parent || event.origin !== location.origin) return;
+  const { config, data, colour } = event.data;
+  if (!config || !(data in SETS)) return;
+  const isNew = data !== state.data || !shown || Object.keys(config).some((name) => config[name] !== state.config[name]);
+  Object.assign(state, { config, data, colour });
+  if (isNew) draw();
+  // Another colour of the page is nothing that the widget knows of.
+  else root.style.setProperty('background', colour);
+});
+
+// Nothing here may lead away: links are to be looked at.
+for (const type of ['click', 'auxclick']) {
+  addEventListener(type, (event) => {
+    if (event.composedPath().some((node) => node.localName === 'a')) event.preventDefault();
+  }, true);
+}
+
+if (parent === window) draw();
+else tell({ type: 'hello' });
