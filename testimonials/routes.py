@@ -3,17 +3,20 @@
 from flask import Blueprint, Flask
 
 from testimonials.auth.api import auth
+from testimonials.auth.billing_pages import billing
 from testimonials.auth.pages import claim
 from testimonials.auth.session_pages import session
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.inbox_pages import inbox
+from testimonials.dashboard.notification_pages import notifications
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
 from testimonials.dashboard.testimonial_pages import editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
 from testimonials.projects.media_pages import media
+from testimonials.projects.notification_pages import unsubscribe
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
@@ -27,13 +30,16 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     testimonials,
     claim,
     session,
+    billing,
     feed,
     wall,
     media,
+    unsubscribe,
     dashboard,
     inbox,
     editor,
     settings,
+    notifications,
     account,
     site,
     collection,
