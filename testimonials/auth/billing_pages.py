@@ -43,9 +43,10 @@ def _check_signature(raw: bytes, header: str, secret: str) -> None:
     # Loaded with the first event: most services take no payments.
     from stripe import SignatureVerificationError, Webhook
 
+    # The other errors are what it stumbles over in a signed body that is no event.
     try:
         Webhook.construct_event(raw, header, secret)
-    except (SignatureVerificationError, ValueError) as error:
+    except (SignatureVerificationError, ValueError, AttributeError, KeyError, TypeError) as error:
         logger.warning("billing: an event was refused: %s", type(error).__name__)
         raise EventRefused(
             "The signature does not fit: check STRIPE_WEBHOOK_SECRET and the clock."

@@ -32,6 +32,7 @@ FORM = {
     "author_name": "Changed",
     "submitted_on": "2024-01-01",
     "theme": "dark",
+    "mode": "never",
 }
 
 
