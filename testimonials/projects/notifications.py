@@ -9,7 +9,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from flask import current_app
-from sqlalchemy import ColumnElement, and_, literal, select, union
+from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, select, union
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -38,35 +38,47 @@ class Reader:
     last_sent_at: datetime | None
 
 
-def list_readers(project: Project, account_id: str | None = None) -> list[Reader]:
-    """Give the owner and the colleagues who can read mail, all of them or one.
+def _make_readers_query() -> Executable:
+    owner = select(bindparam("owner_id", type_=String).label("id"))
+    members = select(ProjectMember.account_id).where(
+        ProjectMember.project_id == bindparam("project_id")
+    )
+    people = union(owner, members).subquery()
+    choice = NotificationChoice
+    columns = (
+        Account.id,
+        Account.email,
+        ProjectMember.created_at,
+        choice.mode,
+        choice.told_until,
+        choice.last_sent_at,
+    )
+    return (
+        select(*columns)
+        .join(people, people.c.id == Account.id)
+        .outerjoin(ProjectMember, _is_of(ProjectMember))
+        .outerjoin(choice, _is_of(choice))
+        .where(Account.claimed_at.is_not(None))
+    )
+
+
+def _is_of(model: type[ProjectMember] | type[NotificationChoice]) -> ColumnElement[bool]:
+    return and_(model.project_id == bindparam("project_id"), model.account_id == Account.id)
+
+
+# Built once: it is asked with each submission.
+_FIND_READERS = _make_readers_query()
+
+
+def list_readers(project: Project) -> list[Reader]:
+    """Give the owner and the colleagues who can read mail.
 
     Nobody reads mail for an account that isn't claimed.
     """
-    people = union(
-        select(literal(project.account_id).label("id")),
-        select(ProjectMember.account_id).where(ProjectMember.project_id == project.id),
-    ).subquery()
-    choice = NotificationChoice
-    query = (
-        select(
-            Account.id,
-            Account.email,
-            ProjectMember.created_at,
-            choice.mode,
-            choice.told_until,
-            choice.last_sent_at,
-        )
-        .join(people, people.c.id == Account.id)
-        .outerjoin(ProjectMember, _is_of(ProjectMember, project))
-        .outerjoin(choice, _is_of(choice, project))
-        .where(Account.claimed_at.is_not(None))
-    )
-    if account_id is not None:
-        query = query.where(Account.id == account_id)
+    values = {"project_id": project.id, "owner_id": project.account_id}
     return [
         Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5])
-        for row in db.session.execute(query)
+        for row in db.session.connection().execute(_FIND_READERS, values)
     ]
 
 
@@ -136,9 +148,3 @@ def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Pro
     if project is None or project.deleted_at or db.session.get(Account, account_id) is None:
         raise NotFound(LINK_BROKEN)
     return project, account_id
-
-
-def _is_of(
-    model: type[ProjectMember] | type[NotificationChoice], project: Project
-) -> ColumnElement[bool]:
-    return and_(model.project_id == project.id, model.account_id == Account.id)

@@ -81,7 +81,9 @@ def tell_waiting(project: Project, account_id: str) -> bool:
     Gives whether there was a mail; another process may have written it meanwhile.
     """
     now = clock.now()
-    for reader in list_readers(project, account_id):
+    for reader in list_readers(project):
+        if reader.account_id != account_id:
+            continue
         rows, total = _find_untold(project, reader)
         if rows and _is_due(reader, rows[0], now):
             _tell(project, reader, rows, total, now)
