@@ -2,6 +2,7 @@
 
 import dataclasses
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -229,6 +230,17 @@ def test_payments_need_a_plan_with_a_price(instance: Path) -> None:
     shown = describe_settings(settings)
     assert shown[PREFIX + "STRIPE_WEBHOOK_SECRET"] == "(hidden)"
     assert shown[PREFIX + "PLANS"] == ["starter=5:price_a"]
+
+
+def test_payments_need_their_package(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What an import finds where a package is not installed.
+    monkeypatch.setitem(sys.modules, "stripe", None)
+    with pytest.raises(SettingError) as caught:
+        load(instance, stripe_webhook_secret="whsec_abcdefghijkl", plans="starter=5:price_a")
+    assert caught.value.message == (
+        "TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs a package more: pip install "
+        "'testimonials[stripe]'"
+    )
 
 
 def test_a_file_may_hold_the_plans_as_a_list(instance: Path) -> None:
