@@ -7,176 +7,38 @@ The table in ``docs/settings.md`` is made from this file, and a test keeps the t
 """
 
 import dataclasses
-import math
 import os
-import re
-import secrets
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from email.errors import MessageError
-from email.headerregistry import Address
-from email.utils import parseaddr
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-import click
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
+from testimonials.config_parsers import (
+    MOST_PROJECTS,
+    Parser,
+    one_of,
+    parse_database_url,
+    parse_days,
+    parse_domains,
+    parse_mail_from,
+    parse_more_url,
+    parse_origin,
+    parse_path,
+    parse_plans,
+    parse_ratelimit_url,
+    parse_smtp_url,
+    parse_text,
+    parse_webhook_secret,
+    whole,
+)
+from testimonials.config_secret import SettingError, read_secret_key
+from testimonials.core.plans import Plan
 
 PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
-
-Parser = Callable[[object], Any]
-
-
-class SettingError(click.ClickException):
-    """A setting is missing, of the wrong type or out of range; the message names it."""
-
-
-def parse_text(value: object) -> str:
-    """Take a string as it is."""
-    if not isinstance(value, str):
-        raise ValueError("must be a string")
-    return value.strip()
-
-
-def parse_path(value: object) -> Path:
-    """Take a folder; a relative one starts at the working directory."""
-    text = parse_text(value)
-    if not text:
-        raise ValueError("must name a folder")
-    return Path(text).expanduser().resolve()
-
-
-def parse_origin(value: object) -> str:
-    """Take an http(s) origin such as https://testimonials.example.com, or nothing."""
-    text = parse_text(value).rstrip("/")
-    if not text:
-        return ""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"must be an http:// or https:// address, not {text!r}")
-    try:
-        _ = parts.port
-    except ValueError:
-        raise ValueError(f"has a port that is no number from 0 to 65535: {text!r}") from None
-    if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError(f"must be scheme, host and port alone, without a path: not {text!r}")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
-def whole(low: int, high: int) -> Parser:
-    """Make a parser of whole numbers from `low` to `high`."""
-
-    def parse(value: object) -> int:
-        text = str(value).strip()
-        if isinstance(value, bool | float) or not re.fullmatch(r"[0-9]{1,9}", text):
-            raise ValueError(f"must be a whole number from {low} to {high}, not {text!r}")
-        number = int(text)
-        if not low <= number <= high:
-            raise ValueError(f"must be from {low} to {high}, not {number}")
-        return number
-
-    return parse
-
-
-def parse_days(value: object) -> float:
-    """Take a number of days above 0 and up to 3650; fractions are allowed."""
-    try:
-        number = math.nan if isinstance(value, bool) else float(str(value))
-    except ValueError:
-        number = math.nan
-    if not 0 < number <= 3650:
-        raise ValueError(f"must be a number of days above 0 and up to 3650, not {value!r}")
-    return number
-
-
-def one_of(*choices: str) -> Parser:
-    """Make a parser of one word out of `choices`."""
-
-    def parse(value: object) -> str:
-        text = parse_text(value).lower()
-        if text not in choices:
-            raise ValueError(f"must be one of {', '.join(choices)}, not {text!r}")
-        return text
-
-    return parse
-
-
-def parse_domains(value: object) -> tuple[str, ...]:
-    """Take domain names: separated by commas or spaces, or as a TOML list."""
-    if isinstance(value, list):
-        words = [parse_text(word) for word in value]
-    else:
-        words = re.split(r"[,\s]+", parse_text(value))
-    return tuple(word.lower().lstrip("@") for word in words if word)
-
-
-def parse_database_url(value: object) -> str:
-    """Take an sqlite:/// or postgresql:// address, or nothing for the instance's own file."""
-    text = parse_text(value)
-    if text and not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
-        raise ValueError("must start with sqlite:/// or postgresql://")
-    if text in ("sqlite:///", "sqlite:///:memory:"):
-        raise ValueError("must name a file: a database in memory is gone with the process")
-    try:
-        if text:
-            make_url(text)
-    except (ArgumentError, ValueError):
-        # The library's own words would repeat the address, password and all.
-        raise ValueError(
-            "must look like sqlite:////folder/file.db or postgresql://user:password@host:5432/name"
-        ) from None
-    if text.startswith("sqlite:///") and not text.startswith("sqlite:////"):
-        # Two parts of the program would start a relative path at two different folders.
-        return f"sqlite:///{Path(text.removeprefix('sqlite:///')).absolute()}"
-    return text
-
-
-def parse_smtp_url(value: object) -> str:
-    """Take smtp://[user:password@]host[:port][?starttls=1] or smtps://..., or nothing."""
-    text = parse_text(value)
-    if not text:
-        return ""
-    parts = urlsplit(text)
-    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
-        raise ValueError("must look like smtp://user:password@host:587?starttls=1 or smtps://...")
-    if parts.query not in ("", "starttls=1", "starttls=0"):
-        raise ValueError("takes no option but ?starttls=1")
-    if parts.scheme == "smtps" and parts.query == "starttls=1":
-        raise ValueError("is either smtps:// or smtp:// with ?starttls=1, not both")
-    try:
-        _ = parts.port
-    except ValueError:
-        raise ValueError("has a port that is no number from 0 to 65535") from None
-    return text
-
-
-def parse_ratelimit_url(value: object) -> str:
-    """Take a redis:// or rediss:// address, or nothing to count in the database."""
-    text = parse_text(value)
-    if text and not text.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError("must start with redis://, rediss:// or unix://, or be empty")
-    return text
-
-
-def parse_mail_from(value: object) -> str:
-    """Take an address, with or without a display name; no line breaks."""
-    text = parse_text(value)
-    name, address = parseaddr(text)
-    try:
-        if re.search(r"[\r\n]", text):
-            raise ValueError(text)
-        if text and not (address.isascii() and Address(name, addr_spec=address).domain):
-            raise ValueError(text)
-    except (ValueError, IndexError, MessageError):
-        raise ValueError(
-            "must be an e-mail address such as Testimonials <mail@example.com>"
-        ) from None
-    return text
 
 
 def setting(default: object, parse: Parser, doc: str, *, secret: bool = False) -> Any:
@@ -239,7 +101,29 @@ class Settings:
         "takes addresses from the socket alone.",
     )
     project_limit: int = setting(
-        10, whole(0, 1_000_000), "How many projects an account may have, unless set for it alone."
+        10,
+        whole(0, MOST_PROJECTS),
+        "How many projects an account may have, unless its plan says otherwise, or an operator for "
+        "it alone.",
+    )
+    plans: tuple[Plan, ...] = setting(
+        (),
+        parse_plans,
+        "The plans that accounts can have, each with its number of projects and, after a colon, "
+        "the ids of its Stripe prices: `starter=5:price_a, pro=50:price_b|price_c`.",
+    )
+    more_projects_url: str = setting(
+        "",
+        parse_more_url,
+        "Where an owner gets more projects: an `https://` or `mailto:` address. `{account}` in it "
+        "becomes the account's id. Empty: no link.",
+    )
+    stripe_webhook_secret: str = setting(
+        "",
+        parse_webhook_secret,
+        "The signing secret (`whsec_...`) of the Stripe webhook endpoint `/webhooks/stripe`, which "
+        "sets plans. Empty: there is no such endpoint.",
+        secret=True,
     )
     claim_days: float = setting(
         7.0, parse_days, "Days in which an account must be claimed; fractions are allowed."
@@ -353,6 +237,9 @@ def _complete(settings: Settings) -> Settings:
     if settings.secret_key and len(settings.secret_key) < 32:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     _require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
+    if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
+        _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
+    _require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
     _require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
     database = settings.database_url or f"sqlite:///{settings.instance_path / 'testimonials.db'}"
     base = settings.base_url or listening_url(settings.host, settings.port)
@@ -361,7 +248,7 @@ def _complete(settings: Settings) -> Settings:
     return dataclasses.replace(
         settings,
         database_url=database.replace("postgresql+psycopg://", "postgresql://", 1),
-        secret_key=settings.secret_key or _secret_key(settings.instance_path / "secret_key"),
+        secret_key=settings.secret_key or read_secret_key(settings.instance_path / "secret_key"),
         base_url=base,
         app_url=app,
         mail_from=sender,
@@ -378,31 +265,3 @@ def listening_url(host: str, port: int) -> str:
     bare = host.strip("[]")
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
-
-
-def _secret_key(path: Path) -> str:
-    """Read the instance's secret, or make it: whole or not at all, readable by the owner alone."""
-    draft = path.with_name(f".secret_key.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        if not path.exists():
-            with os.fdopen(
-                os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w"
-            ) as file:
-                file.write(secrets.token_urlsafe(48) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                # A link, unlike a rename, never replaces what another start has just made.
-                os.link(draft, path)
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
-        key = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(f"{PREFIX}SECRET_KEY is not set and {path} fails: {error}") from None
-    if len(key) < 32:
-        raise SettingError(
-            f"{path} holds no secret of at least 32 characters; restore or remove it"
-        )
-    return key

@@ -3,11 +3,13 @@
 from flask import Blueprint, Flask
 
 from testimonials.auth.api import auth
+from testimonials.auth.billing_pages import billing
 from testimonials.auth.pages import claim
 from testimonials.auth.session_pages import session
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.inbox_pages import inbox
+from testimonials.dashboard.notification_pages import notifications
 from testimonials.dashboard.page_editor_pages import page_editor
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
@@ -16,6 +18,7 @@ from testimonials.dashboard.widget_pages import widget_editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
 from testimonials.projects.media_pages import media
+from testimonials.projects.notification_pages import unsubscribe
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
@@ -29,15 +32,18 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     testimonials,
     claim,
     session,
+    billing,
     feed,
     wall,
     media,
+    unsubscribe,
     dashboard,
     inbox,
     page_editor,
     editor,
     settings,
     widget_editor,
+    notifications,
     account,
     site,
     collection,

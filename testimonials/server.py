@@ -21,7 +21,7 @@ from testimonials.core.errors import ServiceError, error_body
 from testimonials.core.logs import set_up_logs
 from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.expiry import sweep
+from testimonials.operations.jobs import run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
 
 logger = logging.getLogger("testimonials.server")
@@ -102,7 +102,7 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
             logger.info("database upgraded from %s to %s", before or "empty", after)
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
-    worker = BackgroundWorker(app, sweep)
+    worker = BackgroundWorker(app, run_jobs)
     signal.signal(signal.SIGTERM, _stop)
     server = create_server(app, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS)
     _use_json_errors(server)

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.extensions import begin_write, db
-from testimonials.projects.models import Project
+from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
@@ -35,6 +35,14 @@ def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
         db.session.add(row)
         db.session.commit()
         return row.id
+
+
+def add_member(app: Flask, project_id: str, account_id: str, role: str = "moderator") -> None:
+    """Let an account be a colleague in a project."""
+    with app.app_context():
+        begin_write()
+        db.session.add(ProjectMember(project_id=project_id, account_id=account_id, role=role))
+        db.session.commit()
 
 
 def change_testimonial(app: Flask, testimonial_id: str, **values: Any) -> None:
@@ -93,3 +101,9 @@ def read_project(app: Flask, project_id: str) -> Project:
         db.session.expunge_all()
         db.session.rollback()
         return project
+
+
+def read_account(app: Flask, account_id: str) -> Account:
+    """Give an account's row."""
+    with app.app_context():
+        return db.session.get_one(Account, account_id)

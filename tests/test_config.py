@@ -2,6 +2,7 @@
 
 import dataclasses
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -16,6 +17,7 @@ from testimonials.config import (
     load_settings,
     unknown_variables,
 )
+from testimonials.operations.config_cli import describe_settings
 from tests.process import clean_environment, run_command
 
 
@@ -146,6 +148,24 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("mail_from", "a@example.com\nBcc: b@example.com", "e-mail address"),
         ("mail_from", "Foo, Bar <a@example.com>", "e-mail address"),
         ("secret_key", "short", "at least 32"),
+        ("plans", "starter", "must hold plans such as starter=5:price_a"),
+        ("plans", "starter=five", "must hold plans such as"),
+        ("plans", "starter=5:", "must hold plans such as"),
+        ("plans", "starter=5:price_a|", "must hold plans such as"),
+        ("plans", "starter=5:price_a price_b", "must hold plans such as"),
+        ("plans", "=5:price_a", "must hold plans such as"),
+        ("plans", "a=1,A=2", "names the plan a twice"),
+        ("plans", "a=1:price_a,b=2:price_a", "names the price price_a twice"),
+        ("plans", "none=1", "stands for no plan"),
+        ("plans", "a=1000001", "more than 1000000 projects"),
+        ("more_projects_url", "example.com/more", "must start with https://"),
+        ("more_projects_url", "javascript:alert(1)", "must start with https://"),
+        ("more_projects_url", "https://{account}.example.com", "must start with https://"),
+        ("more_projects_url", "mailto:", "must start with https://"),
+        ("more_projects_url", "https://example.com/{email}", "{account}"),
+        ("more_projects_url", "https://example.com/a b", "without spaces"),
+        ("more_projects_url", "https://[::1", "is no address"),
+        ("stripe_webhook_secret", "sk_live_abcdefghijkl", "starts with whsec_"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
@@ -173,6 +193,21 @@ def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
         ("mail_from", "mail@example.com", "mail@example.com"),
         ("mail_from", '"Foo, Bar" <a@example.com>', '"Foo, Bar" <a@example.com>'),
         ("smtp_url", "smtp://u:p%40@h:587?starttls=1", "smtp://u:p%40@h:587?starttls=1"),
+        (
+            "plans",
+            "starter=5:price_a, Pro plan = 50 : price_b | price_c,free=1,",
+            (
+                ("starter", 5, ("price_a",)),
+                ("Pro plan", 50, ("price_b", "price_c")),
+                ("free", 1, ()),
+            ),
+        ),
+        (
+            "more_projects_url",
+            "https://example.com/?id={account}",
+            "https://example.com/?id={account}",
+        ),
+        ("more_projects_url", "mailto:me@example.com", "mailto:me@example.com"),
     ],
 )
 def test_a_value_is_taken_in_its_plain_form(
@@ -184,6 +219,33 @@ def test_a_value_is_taken_in_its_plain_form(
 def test_sign_up_for_domains_needs_domains(instance: Path) -> None:
     with pytest.raises(SettingError, match="SIGNUP_DOMAINS must name at least one domain"):
         load(instance, signup="domains")
+
+
+def test_payments_need_a_plan_with_a_price(instance: Path) -> None:
+    secret = "whsec_abcdefghijkl"
+    with pytest.raises(SettingError, match="PLANS must name a plan with its price"):
+        load(instance, stripe_webhook_secret=secret, plans="starter=5")
+    settings = load(instance, stripe_webhook_secret=secret, plans="starter=5:price_a")
+    assert settings.stripe_webhook_secret == secret
+    shown = describe_settings(settings)
+    assert shown[PREFIX + "STRIPE_WEBHOOK_SECRET"] == "(hidden)"
+    assert shown[PREFIX + "PLANS"] == ["starter=5:price_a"]
+
+
+def test_payments_need_their_package(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What an import finds where a package is not installed.
+    monkeypatch.setitem(sys.modules, "stripe", None)
+    with pytest.raises(SettingError) as caught:
+        load(instance, stripe_webhook_secret="whsec_abcdefghijkl", plans="starter=5:price_a")
+    assert caught.value.message == (
+        "TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs a package more: pip install "
+        "'testimonials[stripe]'"
+    )
+
+
+def test_a_file_may_hold_the_plans_as_a_list(instance: Path) -> None:
+    write(instance, 'plans = ["starter=5:price_a", "pro=50"]\n')
+    assert [str(plan) for plan in load(instance).plans] == ["starter=5:price_a", "pro=50"]
 
 
 def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from testimonials.auth.addresses import normalize_email
+from testimonials.auth.billing import set_plan
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import Account
@@ -98,6 +99,23 @@ def set_limit_command(account: str, limit: str, as_json: bool) -> None:
     print_record(_describe(found), as_json=as_json)
 
 
+@accounts.command("set-plan")
+@ACCOUNT
+@click.argument("plan", metavar="NAME")
+@json_option
+@database_command
+def set_plan_command(account: str, plan: str, as_json: bool) -> None:
+    """Put an account on a plan of the settings, or on `none`.
+
+    What the payment provider says next of a subscription of this account replaces it.
+    """
+    begin_write()
+    found = get_account(account)
+    set_plan(found, None if plan.lower() == "none" else plan)
+    db.session.commit()
+    print_record(_describe(found), as_json=as_json)
+
+
 @accounts.command("rotate-key")
 @ACCOUNT
 @json_option
@@ -142,6 +160,7 @@ def _describe(account: Account) -> dict[str, Any]:
         "keyLastFour": account.key_last_four,
         "keyCreatedAt": iso(account.key_created_at),
         "projects": count_projects(account.id),
+        "plan": account.plan,
         "projectLimit": project_limit_of(account),
         "createdAt": iso(account.created_at),
     }

@@ -71,3 +71,24 @@ class Session(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
+
+class BillingSubscription(Base):
+    """The last that the payment provider said of one subscription.
+
+    It may speak of one before it says whose that is, and in any order; so each is remembered here,
+    and an account's plan follows from those of its own that run.
+    """
+
+    __tablename__ = "billing_subscription"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    customer: Mapped[str] = mapped_column(index=True)
+    account_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), index=True
+    )
+    # The plan's name in the settings.
+    plan: Mapped[str]
+    is_running: Mapped[bool] = mapped_column(Boolean)
+    # What was said before this is no news.
+    told_at: Mapped[datetime] = mapped_column(Timestamp)

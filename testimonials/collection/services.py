@@ -11,6 +11,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
+from testimonials.testimonials.submission_mail import tell_of_submission
 
 TOKEN_SECONDS = 24 * 60 * 60
 CONSENT_LANGUAGE = "en"
@@ -49,7 +50,7 @@ def consent_sentence(project: Project) -> str:
 
 
 def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:
-    """Store a visitor's testimonial, pending, once for each act of sending.
+    """Store a visitor's testimonial, pending, once for each act of sending; tell who wants to know.
 
     `project` is locked, `values` are columns (spec, "States and transitions").
     """
@@ -73,3 +74,4 @@ def submit_testimonial(project: Project, values: dict[str, Any], submission_key:
     except IntegrityError:
         # The same form arrived before: a double click, a reload, a retry after a time-out.
         return
+    tell_of_submission(project, testimonial)

@@ -1,7 +1,7 @@
 """Errors: what a service may raise, and the one handler that answers them.
 
-Under ``/v1`` and for the widget's data every error is JSON of one shape (spec, "Errors");
-elsewhere it is a page. Routing errors, wrong methods and unhandled faults pass here too.
+Under ``/v1``, for the widget's data and for webhooks every error is JSON of one shape (spec,
+"Errors"); elsewhere it is a page. Routing errors, wrong methods and unhandled faults pass here too.
 """
 
 import json
@@ -127,7 +127,7 @@ TITLES = {
 
 def wants_json(path: str) -> bool:
     """Tell whether an error at `path` is answered as JSON instead of a page."""
-    return path.startswith(("/v1/", "/widget/")) or path == "/v1"
+    return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path == "/v1"
 
 
 def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:

@@ -4,9 +4,9 @@ import logging
 import smtplib
 import ssl
 from email.errors import MessageError, NonASCIILocalPartDefect
-from email.headerregistry import Address
+from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP, SMTPUTF8
+from email.policy import SMTP, SMTPUTF8, EmailPolicy
 from email.utils import format_datetime, parseaddr
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -34,13 +34,27 @@ class Transport(Protocol):
         ...
 
 
+class _WholeHeader(UnstructuredHeader):
+    """A header that stays on one line: the library would write a long address in code words."""
+
+    def fold(self, *, policy: EmailPolicy) -> str:
+        return f"{self.name}: {self}{policy.linesep}"  # type: ignore[attr-defined]
+
+
+_HEADERS = HeaderRegistry()
+# The registry makes the header from it and its own base class.
+_HEADERS.map_to_type("list-unsubscribe", _WholeHeader)  # type: ignore[arg-type]
+_POLICY = SMTP.clone(header_factory=_HEADERS)
+_POLICY_UTF8 = SMTPUTF8.clone(header_factory=_HEADERS)
+
+
 def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
     """Make the message of a mail: text first, HTML as its alternative.
 
     Raises `ValueError` for an address or a subject that no header can hold.
     """
     name, address = parseaddr(sender)
-    message = EmailMessage(policy=SMTP)
+    message = EmailMessage(policy=_POLICY)
     message["From"] = make_address(address, name)
     message["To"] = make_address(mail.recipient)
     message["Subject"] = mail.subject
@@ -48,6 +62,9 @@ def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
     # The same on each attempt, so that a receiver can tell a repetition.
     message["Message-ID"] = f"<{mail.id}@{address.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
+    if mail.list_unsubscribe:
+        message["List-Unsubscribe"] = f"<{mail.list_unsubscribe}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(mail.text)
     message.add_alternative(mail.html, subtype="html")
     return message
@@ -135,7 +152,7 @@ class SmtpTransport:
         server.sendmail(
             parseaddr(self.sender)[1],
             [address],
-            message.as_bytes(policy=SMTPUTF8),
+            message.as_bytes(policy=_POLICY_UTF8),
             mail_options=["SMTPUTF8", "BODY=8BITMIME"],
         )
 

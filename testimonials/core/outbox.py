@@ -42,6 +42,8 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
+    # The address that ends mails of this kind in one click, where that can be asked for.
+    list_unsubscribe: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)
     attempts: Mapped[int] = mapped_column(default=0)
     next_attempt_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)

@@ -22,10 +22,12 @@ from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import find_password_problem, hash_password
 from testimonials.core.web import answer_privately
-from testimonials.dashboard.describe import describe_age
+from testimonials.dashboard.describe import MODES, describe_age, describe_plan
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db, limiter
-from testimonials.projects.services import count_projects, list_projects, project_limit_of
+from testimonials.projects.access import list_shared_projects
+from testimonials.projects.notifications import find_modes
+from testimonials.projects.services import list_projects
 from testimonials.testimonials.services import count_by_status
 
 account = Blueprint("account", __name__)
@@ -174,11 +176,8 @@ def _page(
         key_since_label=clock.day(found.key_created_at),
         key_action=f"{HERE}/key",
         new_key=new_key,
-        limit={
-            "used": count_projects(found.id),
-            "allowed": project_limit_of(found),
-            "more_url": None,
-        },
+        limit=describe_plan(found),
+        mails=_describe_mails(owner),
         sessions=_describe_sessions(owner),
         everywhere_action=f"{HERE}/sessions/end",
         delete_counts={
@@ -188,6 +187,19 @@ def _page(
         delete_action=f"{HERE}/delete",
         delete_errors=delete_errors or {},
     )
+
+
+def _describe_mails(owner: SignedIn) -> list[dict[str, Any]]:
+    projects = list_shared_projects(owner.account_id)
+    modes = find_modes(owner.account_id, projects)
+    return [
+        {
+            "name": project.name,
+            "label": MODES[modes[project.id]][0],
+            "url": f"/dashboard/projects/{project.id}/notifications",
+        }
+        for project in projects
+    ]
 
 
 def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:

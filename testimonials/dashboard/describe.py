@@ -4,7 +4,10 @@ import unicodedata
 from datetime import datetime, timedelta
 from typing import Any
 
+from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.projects.models import Project
+from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation import ACTIONS
 
@@ -28,6 +31,11 @@ FIELD_LABELS = {
     "rating": "Rating",
 }
 COLOURS = 8
+MODES = {
+    "at_once": ("At once", "Within minutes. Many at a time come in one mail."),
+    "daily": ("Once a day", "One mail in the morning, at 8:00 UTC, when there is something new."),
+    "never": ("Never", "They wait in the inbox all the same."),
+}
 
 
 def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
@@ -70,6 +78,29 @@ def describe_change(change: TestimonialChange) -> dict[str, Any]:
         "what": ACTIONS_DONE.get(change.action, change.action),
         "before": before or None,
         **describe_time(change.created_at),
+    }
+
+
+def describe_notifications(project: Project, mode: str, email: str) -> dict[str, Any]:
+    """Give what the form shows in which a person chooses how to hear of new testimonials."""
+    return {
+        "mode": mode,
+        "label": MODES[mode][0],
+        "email": email,
+        "choices": [
+            {"value": value, "label": label, "text": text} for value, (label, text) in MODES.items()
+        ],
+        "action": f"/dashboard/projects/{project.id}/notifications",
+    }
+
+
+def describe_plan(account: Account) -> dict[str, Any]:
+    """Give what an owner is shown of their plan: its name, what is in use, where to get more."""
+    return {
+        "plan": account.plan,
+        "used": count_projects(account.id),
+        "allowed": project_limit_of(account),
+        "more_url": more_projects_url(account.id),
     }
 
 

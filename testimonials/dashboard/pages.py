@@ -9,17 +9,13 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError, ValidationFailed
 from testimonials.core.fields import clean
+from testimonials.dashboard.describe import describe_plan
 from testimonials.dashboard.guards import THEME_COOKIE, THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import GRACE, list_deleted, take_back
-from testimonials.projects.services import (
-    count_projects,
-    create_project,
-    list_projects,
-    project_limit_of,
-)
+from testimonials.projects.services import create_project, list_projects
 from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
@@ -105,7 +101,7 @@ def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[s
         errors=errors,
         values=values,
         create_action="/dashboard/projects",
-        limit={"used": count_projects(owner.account_id), "allowed": project_limit_of(account)},
+        limit=describe_plan(account),
     )
 
 

@@ -3,17 +3,24 @@
 from flask import Blueprint, current_app, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
+from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
+from testimonials.projects.notifications import find_mode
 from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
 from testimonials.testimonials.services import count_by_status
 
 settings = Blueprint("settings", __name__)
+
+_NOTICES = {
+    "notifications": {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
+}
 
 Errors = dict[str, list[str]]
 
@@ -75,13 +82,19 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors: Errors) -> str:
     base = f"/dashboard/projects/{project.id}"
     counts = count_by_status(project.id)
+    is_owner = project.account_id == owner.account_id
     return render_template(
         "dashboard/settings.html",
         shell=build_shell(owner, "settings", project),
-        notice=None,
+        notice=_NOTICES.get(request.args.get("saved", "")),
         page={"url": f"{current_app.config['APP_URL']}/{project.slug}", "slug": project.slug},
         slug_action=f"{base}/slug",
         slug_errors=slug_errors,
+        notifications=describe_notifications(
+            project, find_mode(owner.account_id, project.id), owner.email
+        ),
+        # The plan is the owner's own affair, not their colleagues'.
+        limit=describe_plan(get_account(owner.account_id)) if is_owner else None,
         status_action=f"{base}/status",
         is_active=project.is_active,
         counts={

@@ -35,7 +35,7 @@ def describe_settings(settings: Settings) -> dict[str, Any]:
         if field.metadata["secret"] and value:
             value = _hide(str(value))
         elif isinstance(value, tuple):
-            value = list(value)
+            value = [str(each) for each in value]
         elif not isinstance(value, str | int | float):
             value = str(value)
         described[PREFIX + field.name.upper()] = value

@@ -9,6 +9,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, and_, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
+from testimonials.auth.billing import find_plan
 from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
@@ -201,16 +202,30 @@ def require_room(account: Account) -> None:
     """Raise `ProjectLimitReached` when the locked account has all the projects it may have."""
     limit = project_limit_of(account)
     if count_projects(account.id) >= limit:
+        url = more_projects_url(account.id)
+        more = f"get more here: {url}" if url else "ask the operator of this service for more."
         raise ProjectLimitReached(
-            f"This account is at its limit of {limit} projects. Delete one in "
-            "the dashboard, or ask the operator of this service for more."
+            f"This account is at its limit of {limit} projects. Delete one in the dashboard, or "
+            f"{more}"
         )
 
 
 def project_limit_of(account: Account) -> int:
-    """Give how many projects the account may have."""
+    """Give how many projects the account may have.
+
+    An operator's word for the account alone comes first, then its plan, then the setting.
+    """
+    if account.project_limit is not None:
+        return account.project_limit
+    plan = find_plan(account.plan)
     default: int = current_app.config["PROJECT_LIMIT"]
-    return default if account.project_limit is None else account.project_limit
+    return default if plan is None else plan.projects
+
+
+def more_projects_url(account_id: str) -> str | None:
+    """Give the operator's address at which the account gets more projects, if there is one."""
+    url: str = current_app.config["MORE_PROJECTS_URL"]
+    return url.replace("{account}", account_id) or None
 
 
 def mark_changed(project: Project) -> None:

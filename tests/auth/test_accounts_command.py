@@ -146,3 +146,23 @@ def test_an_unknown_account_is_one_sentence(app: Flask, command: list[str]) -> N
     assert result.exit_code == 1
     expected = "There is no account with the id or e-mail address nobody@example.com."
     assert result.stderr == f"Error: {expected}\n"
+
+
+def test_set_plan_gives_the_plans_projects_and_none_takes_them_back(
+    make_app: MakeApp, owner: Caller
+) -> None:
+    app = make_app(plans="starter=2, pro=50", project_limit=1)
+    assert run_json(app, "show", owner.email)["plan"] is None
+    record = run_json(app, "set-plan", owner.email, "PRO")
+    assert (record["plan"], record["projectLimit"]) == ("pro", 50)
+    record = run_json(app, "set-plan", owner.email, "none")
+    assert (record["plan"], record["projectLimit"]) == (None, 1)
+
+
+def test_set_plan_refuses_what_is_not_in_the_settings(make_app: MakeApp, owner: Caller) -> None:
+    app = make_app(plans="starter=2, pro=50")
+    result = run(app, "set-plan", owner.email, "gold")
+    assert result.exit_code == 1
+    assert "There is no plan gold in TESTIMONIALS_PLANS; there are: starter, pro." in result.output
+    assert run(app, "set-plan", "nobody@example.com", "pro").exit_code == 1
+    assert run_json(app, "show", owner.email)["plan"] is None

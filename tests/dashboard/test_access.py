@@ -35,6 +35,7 @@ FORM = {
     "palette": "rose",
     "initialCount": "12",
     "undo": "nothing",
+    "mode": "never",
 }
 
 

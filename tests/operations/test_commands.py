@@ -59,6 +59,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "accounts list": _read(app, "accounts", "list"),
         "accounts show": _read(app, "accounts", "show", owner.email),
         "accounts set-limit": _read(app, "accounts", "set-limit", owner.email, "3"),
+        "accounts set-plan": _read(app, "accounts", "set-plan", owner.email, "none"),
         "accounts rotate-key": _read(app, "accounts", "rotate-key", agent.email),
         "projects list": _read(app, "projects", "list"),
         "projects show": _read(app, "projects", "show", "kiln"),

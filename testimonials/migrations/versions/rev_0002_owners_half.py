@@ -24,6 +24,7 @@ def upgrade() -> None:
     )
     _add_columns()
     _create_people()
+    _create_subscriptions()
     _create_of_project(
         "widget_sighting",
         sa.Column("origin", sa.String(length=300), nullable=False),
@@ -47,6 +48,7 @@ def _add_columns() -> None:
     op.add_column("account", sa.Column("billing_customer", sa.String(), nullable=True))
     op.add_column("account", sa.Column("plan_changed_at", sa.BigInteger(), nullable=True))
     op.create_index("ix_account_billing_customer", "account", ["billing_customer"])
+    op.add_column("outbox_mail", sa.Column("list_unsubscribe", sa.Text(), nullable=True))
     op.add_column(
         "project",
         sa.Column("dashboard_config", sa.JSON(), server_default="{}", nullable=False),
@@ -87,6 +89,22 @@ def _create_people() -> None:
         key="account_id",
     )
     op.create_index("ix_notification_choice_account_id", "notification_choice", ["account_id"])
+
+
+def _create_subscriptions() -> None:
+    op.create_table(
+        "billing_subscription",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("customer", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=True),
+        sa.Column("plan", sa.String(), nullable=False),
+        sa.Column("is_running", sa.Boolean(), nullable=False),
+        sa.Column("told_at", sa.BigInteger(), nullable=False),
+        _foreign_key("billing_subscription", "account"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_billing_subscription")),
+    )
+    for column in ("customer", "account_id"):
+        op.create_index(f"ix_billing_subscription_{column}", "billing_subscription", [column])
 
 
 def _create_of_project(name: str, *parts: sa.schema.SchemaItem, key: str) -> None:

@@ -1,0 +1,44 @@
+"""The secret that an instance makes for itself at its first start."""
+
+import os
+import secrets
+from pathlib import Path
+
+import click
+
+
+class SettingError(click.ClickException):
+    """A setting is missing, of the wrong type or out of range; the message names it."""
+
+
+def read_secret_key(path: Path) -> str:
+    """Read the instance's secret, or make it: whole or not at all, readable by the owner alone.
+
+    Raises `SettingError`.
+    """
+    draft = path.with_name(f".secret_key.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        if not path.exists():
+            with os.fdopen(
+                os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w"
+            ) as file:
+                file.write(secrets.token_urlsafe(48) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                # A link, unlike a rename, never replaces what another start has just made.
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        key = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(
+            f"TESTIMONIALS_SECRET_KEY is not set and {path} fails: {error}"
+        ) from None
+    if len(key) < 32:
+        raise SettingError(
+            f"{path} holds no secret of at least 32 characters; restore or remove it"
+        )
+    return key

@@ -1,0 +1,73 @@
+"""The mail about new testimonials."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import current_app, render_template
+
+from testimonials.core.outbox import OutboxMail
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.notifications import Reader, make_unsubscribe_url
+from testimonials.testimonials.models import Testimonial
+
+NAME_LENGTH = 60
+# One testimonial is told nearly whole; of many, enough to know each by.
+ONE_LENGTH = 600
+MANY_LENGTH = 200
+
+
+def send_submissions_mail(
+    reader: Reader, project: Project, rows: Sequence[Testimonial], total: int
+) -> None:
+    """Put the mail into the outbox that tells one person of new testimonials, oldest first.
+
+    `rows` are those that are shown, of `total` in all.
+    """
+    base = f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}"
+    name = cut(project.name, NAME_LENGTH)
+    length = ONE_LENGTH if total == 1 else MANY_LENGTH
+    title = f"{total} new testimonials for {name}"
+    if total == 1:
+        title = f"{cut(rows[0].author_name, NAME_LENGTH)} wrote a testimonial for {name}"
+    values = {
+        "title": title,
+        "project_name": name,
+        "items": [_describe(row, base, length) for row in rows],
+        "more": total - len(rows),
+        "is_daily": reader.mode == "daily",
+        "inbox_url": f"{base}/inbox",
+        "choose_url": f"{base}/notifications",
+        "unsubscribe_url": make_unsubscribe_url(project.id, reader.account_id),
+        "app_url": current_app.config["APP_URL"],
+    }
+    db.session.add(
+        OutboxMail(
+            purpose="submissions",
+            recipient=reader.email,
+            subject=title,
+            text=render_template("email/submissions.txt", **values),
+            html=render_template("email/submissions.html", **values),
+            list_unsubscribe=values["unsubscribe_url"],
+        )
+    )
+
+
+def cut(text: str, length: int) -> str:
+    """Give the text, or its beginning with an ellipsis where it is longer than `length`."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _describe(row: Testimonial, base: str, length: int) -> dict[str, Any]:
+    details = [row.author_role, row.author_company or ""]
+    stars = None
+    if row.rating is not None:
+        whole = int(row.rating)
+        stars = f"{'★' * whole}{'☆' * (5 - whole)} {row.rating:g} of 5"
+    return {
+        "author_name": cut(row.author_name, NAME_LENGTH),
+        "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
+        "stars": stars,
+        "words": cut(row.text, length),
+        "url": f"{base}/testimonials/{row.id}",
+    }

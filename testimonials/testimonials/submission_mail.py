@@ -1,0 +1,147 @@
+"""Telling people by mail of what visitors sent: at once, gathered after a while, or once a day.
+
+A mail goes into the outbox in the transaction that notes whom it told of what, under the project's
+lock; so each is told of a testimonial once, however many processes run.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.notifications import Reader, list_readers, note_told
+from testimonials.testimonials.emails import send_submissions_mail
+from testimonials.testimonials.models import Testimonial
+
+# A flood of submissions becomes one mail in this time.
+PAUSE = timedelta(minutes=5)
+DIGEST_HOUR = 8
+LISTED = 20
+LARGEST_BATCH = 200
+
+
+def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
+    """Tell who wants to know at once of what has just been sent to the locked project.
+
+    Who had a mail within the last minutes is told later, by `tell_waiting`.
+    """
+    now = clock.now()
+    for reader in list_readers(project):
+        if reader.mode != "at_once" or not _is_rested(reader, now):
+            continue
+        if reader.told_until is None:
+            # Nobody was told before; what has been waiting since then is no news.
+            _tell(project, reader, [testimonial], 1, now)
+        else:
+            _tell(project, reader, *_find_untold(project, reader), now)
+
+
+def find_waiting() -> list[tuple[str, str]]:
+    """Give project and account of whoever is due to be told of something; changes nothing."""
+    now = clock.now()
+    digest = latest_digest_time(now)
+    choice = NotificationChoice
+    is_reader = or_(
+        Project.account_id == choice.account_id,
+        exists().where(
+            ProjectMember.project_id == choice.project_id,
+            ProjectMember.account_id == choice.account_id,
+        ),
+    )
+    is_due = or_(
+        and_(
+            choice.mode == "at_once",
+            or_(choice.last_sent_at.is_(None), choice.last_sent_at <= now - PAUSE),
+            _has_untold(None),
+        ),
+        and_(
+            choice.mode == "daily",
+            or_(choice.last_sent_at.is_(None), choice.last_sent_at < digest),
+            _has_untold(digest),
+        ),
+    )
+    rows = db.session.execute(
+        select(choice.project_id, choice.account_id)
+        .join(Project, Project.id == choice.project_id)
+        .join(Account, Account.id == choice.account_id)
+        .where(Project.deleted_at.is_(None), Account.claimed_at.is_not(None), is_reader, is_due)
+        .order_by(choice.told_until)
+        .limit(LARGEST_BATCH)
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def tell_waiting(project: Project, account_id: str) -> bool:
+    """Tell one person in one mail of all that is new in the locked project, if that is still due.
+
+    Gives whether there was a mail; another process may have written it meanwhile.
+    """
+    now = clock.now()
+    for reader in list_readers(project):
+        if reader.account_id != account_id:
+            continue
+        rows, total = _find_untold(project, reader)
+        if rows and _is_due(reader, rows[0], now):
+            _tell(project, reader, rows, total, now)
+            return True
+    return False
+
+
+def latest_digest_time(now: datetime) -> datetime:
+    """Give the last time at which the daily mails were due."""
+    today = now.replace(hour=DIGEST_HOUR, minute=0, second=0, microsecond=0)
+    return today if today <= now else today - timedelta(days=1)
+
+
+def _tell(
+    project: Project, reader: Reader, rows: Sequence[Testimonial], total: int, now: datetime
+) -> None:
+    send_submissions_mail(reader, project, rows, total)
+    note_told(project, reader.account_id, now)
+
+
+def _is_rested(reader: Reader, now: datetime) -> bool:
+    return reader.last_sent_at is None or reader.last_sent_at <= now - PAUSE
+
+
+def _is_due(reader: Reader, oldest: Testimonial, now: datetime) -> bool:
+    if reader.mode == "at_once":
+        return _is_rested(reader, now)
+    digest = latest_digest_time(now)
+    is_told = reader.last_sent_at is not None and reader.last_sent_at >= digest
+    return reader.mode == "daily" and not is_told and oldest.created_at < digest
+
+
+def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
+    """Give the first of what still waits and the person wasn't told of; and how many there are."""
+    condition = and_(Testimonial.project_id == project.id, _is_waiting())
+    for time in (reader.told_until, reader.since):
+        if time is not None:
+            condition = and_(condition, Testimonial.created_at > time)
+    total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+    rows = db.session.scalars(
+        select(Testimonial).where(condition).order_by(Testimonial.created_at).limit(LISTED)
+    ).all()
+    return rows, total
+
+
+def _has_untold(until: datetime | None) -> ColumnElement[bool]:
+    """Give the condition under which a choice's person wasn't told of something yet."""
+    found = exists().where(
+        Testimonial.project_id == NotificationChoice.project_id,
+        _is_waiting(),
+        Testimonial.created_at > NotificationChoice.told_until,
+    )
+    return found if until is None else found.where(Testimonial.created_at < until)
+
+
+def _is_waiting() -> ColumnElement[bool]:
+    return and_(
+        Testimonial.status == "pending",
+        Testimonial.source == "public_page",
+        Testimonial.deleted_at.is_(None),
+    )

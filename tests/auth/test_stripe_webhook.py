@@ -1,0 +1,348 @@
+"""Stripe's events, signed as Stripe documents it, and the plans that they make."""
+
+import hashlib
+import hmac
+import json
+import logging
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count, permutations
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.extensions import db
+from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.rows import read_account
+
+SECRET = "whsec_aVeryLongSecretOfStripe"
+PLANS = "starter=2:price_starter, pro=50:price_pro|price_pro_yearly"
+NOW = int(time.time())
+CUSTOMER = "cus_Nora"
+
+_numbers = count(1)
+
+
+@pytest.fixture
+def paid(make_app: MakeApp) -> Flask:
+    """An application that takes payments; one project is free."""
+    return make_app(project_limit=1, plans=PLANS, stripe_webhook_secret=SECRET)
+
+
+@pytest.fixture
+def buyer(paid: Flask, make_caller: MakeCaller) -> Caller:
+    return make_caller("buyer@example.com", is_claimed=True, on=paid)
+
+
+def sign(body: bytes, secret: str = SECRET, at: float | None = None) -> str:
+    """Sign a body: HMAC with SHA-256 over time, dot and body."""
+    moment = int(time.time() if at is None else at)
+    digest = hmac.new(secret.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={moment},v1={digest},v0=0000"
+
+
+def send(app: Flask, event: dict[str, Any]) -> TestResponse:
+    """Send an event as Stripe does."""
+    body = json.dumps(event).encode()
+    headers = {"Stripe-Signature": sign(body), "Content-Type": "application/json; charset=utf-8"}
+    answer = app.test_client().post("/webhooks/stripe", data=body, headers=headers)
+    assert (answer.status_code, answer.json) == (200, {"received": True}), answer.text
+    return answer
+
+
+def make_event(kind: str, subject: dict[str, Any], at: int) -> dict[str, Any]:
+    return {
+        "id": f"evt_{next(_numbers)}", "object": "event", "type": kind, "created": NOW + at,
+        "api_version": "2025-03-31.basil", "livemode": True, "data": {"object": subject},
+    }  # fmt: skip
+
+
+@dataclass
+class Subscription:
+    """One subscription at Stripe."""
+
+    customer: str = CUSTOMER
+    metadata: dict[str, str] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: f"sub_{next(_numbers)}")
+
+    def event(
+        self, what: str, at: int, price: str = "price_starter", status: str = "active"
+    ) -> dict[str, Any]:
+        """Give an event that tells of it."""
+        subject = {
+            "id": self.id, "object": "subscription", "customer": self.customer, "status": status,
+            "metadata": self.metadata,
+            "items": {"object": "list", "data": [{"id": "si_1", "price": {"id": price}}]},
+        }  # fmt: skip
+        return make_event(f"customer.subscription.{what}", subject, at)
+
+
+def checkout(reference: str | None, at: int = 0, customer: str = CUSTOMER) -> dict[str, Any]:
+    subject = {
+        "id": f"cs_{next(_numbers)}", "object": "checkout.session", "mode": "subscription",
+        "customer": customer, "client_reference_id": reference,
+    }  # fmt: skip
+    return make_event("checkout.session.completed", subject, at)
+
+
+def plan_of(app: Flask, caller: Caller) -> str | None:
+    return read_account(app, caller.account_id).plan
+
+
+def room(caller: Caller) -> int:
+    """Create projects until there is no room; give how many there are then."""
+    while caller.post("/v1/projects", {"skipDemoTestimonials": True}).status_code == 200:
+        pass
+    return len(caller.get("/v1/projects").json["data"])
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What is logged of payments."""
+    with caplog.at_level(logging.INFO, "testimonials.billing"):
+        yield caplog
+
+
+def test_without_its_secret_there_is_no_such_address(client: FlaskClient) -> None:
+    answer = client.post("/webhooks/stripe", data=b"{}")
+    assert (answer.status_code, answer.json["code"]) == (404, "NOT_FOUND")
+
+
+def test_who_pays_gets_the_plan(paid: Flask, buyer: Caller) -> None:
+    assert room(buyer) == 1
+    send(paid, checkout(buyer.account_id))
+    assert plan_of(paid, buyer) is None
+    send(paid, Subscription().event("created", 1))
+    assert plan_of(paid, buyer) == "starter"
+    assert read_account(paid, buyer.account_id).billing_customer == CUSTOMER
+    assert room(buyer) == 2
+
+
+def test_nothing_is_taken_in_without_the_right_signature(paid: Flask, buyer: Caller) -> None:
+    event = Subscription(metadata={"account": buyer.account_id}).event("created", 0)
+    body = json.dumps(event).encode()
+    tampered = sign(body.replace(b"price_starter", b"price_pro"))
+    for header in (
+        None, "", "garbage", "t=,v1=", f"t={NOW}", tampered, sign(body, "whsec_anotherSecret"),
+        sign(body, at=time.time() - 301), sign(body).replace("v1=", "v0="),
+    ):  # fmt: skip
+        headers = {"Stripe-Signature": header} if header is not None else {}
+        answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)
+        assert (answer.status_code, answer.json["code"]) == (400, "EVENT_REFUSED"), header
+    assert plan_of(paid, buyer) is None
+    # One that was on its way for a while still counts.
+    headers = {"Stripe-Signature": sign(body, at=time.time() - 200)}
+    assert (
+        paid.test_client().post("/webhooks/stripe", data=body, headers=headers).status_code == 200
+    )
+    assert plan_of(paid, buyer) == "starter"
+
+
+NO_EVENT = '{"object": "event", "type": "%s", "created": %s, "data": {"object": %s}}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"[]", b"\xff", b"{", b'{"type": 1}', b'{"type": "customer.subscription.created"}',
+        (NO_EVENT % ("customer.subscription.created", "1", "{}")).encode(),
+        (NO_EVENT % ("checkout.session.completed", '"x"', "5")).encode(),
+        (NO_EVENT % ("checkout.session.completed", "1e99", "{}")).encode(),
+    ],
+)  # fmt: skip
+def test_a_signed_body_that_is_no_event_is_refused(paid: Flask, body: bytes) -> None:
+    moment = int(time.time())
+    digest = hmac.new(SECRET.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+    headers = {"Stripe-Signature": f"t={moment},v1={digest}"}
+    answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)
+    assert (answer.status_code, answer.json["code"]) == (400, "EVENT_REFUSED")
+
+
+def test_a_large_body_is_refused(paid: Flask) -> None:
+    body = b" " * (256 * 1024 + 1)
+    headers = {"Stripe-Signature": sign(body)}
+    answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)
+    assert answer.status_code == 413
+
+
+def test_events_of_other_kinds_are_taken_and_change_nothing(paid: Flask, buyer: Caller) -> None:
+    send(paid, make_event("invoice.paid", {"id": "in_1", "customer": CUSTOMER}, 0))
+    one_time = checkout(buyer.account_id)
+    one_time["data"]["object"]["mode"] = "payment"
+    send(paid, one_time)
+    send(paid, Subscription().event("created", 1))
+    assert plan_of(paid, buyer) is None
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_whatever_the_order_and_however_often_the_plan_is_the_same(
+    paid: Flask, buyer: Caller, order: tuple[int, ...]
+) -> None:
+    bought = Subscription()
+    events = [
+        bought.event("created", 0, status="incomplete"),
+        checkout(buyer.account_id, 1),
+        bought.event("updated", 1),
+    ]
+    for number in (*order, *order):
+        send(paid, events[number])
+    assert plan_of(paid, buyer) == "starter"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_the_last_word_on_a_subscription_counts_in_any_order(
+    paid: Flask, buyer: Caller, order: tuple[int, ...]
+) -> None:
+    bought = Subscription()
+    events = [
+        checkout(buyer.account_id),
+        bought.event("created", 0),
+        bought.event("updated", 10, "price_pro_yearly"),
+        bought.event("updated", 20, "price_pro_yearly", "past_due"),
+    ]
+    for number in order:
+        send(paid, events[number])
+    assert plan_of(paid, buyer) == "pro"
+
+
+@pytest.mark.parametrize(
+    ("what", "status", "plan"),
+    [
+        ("updated", "active", "starter"), ("updated", "trialing", "starter"),
+        ("updated", "past_due", "starter"), ("updated", "incomplete", "starter"),
+        ("updated", "canceled", None), ("updated", "unpaid", None),
+        ("updated", "incomplete_expired", None), ("deleted", "canceled", None),
+        ("deleted", "active", None),
+    ],
+)  # fmt: skip
+def test_a_plan_ends_with_its_subscription(
+    paid: Flask, buyer: Caller, what: str, status: str, plan: str | None
+) -> None:
+    bought = Subscription(metadata={"account": buyer.account_id})
+    send(paid, bought.event("created", 0))
+    # In the same second, as happens: the end is the last.
+    send(paid, bought.event(what, 0, status=status))
+    assert plan_of(paid, buyer) == plan
+    send(paid, bought.event("created", 0))
+    assert plan_of(paid, buyer) == plan
+
+
+def test_a_smaller_plan_deletes_nothing(paid: Flask, buyer: Caller) -> None:
+    bought = Subscription(metadata={"account": buyer.account_id})
+    send(paid, bought.event("created", 0))
+    assert room(buyer) == 2
+    send(paid, bought.event("deleted", 1, status="canceled"))
+    assert room(buyer) == 2
+    project = buyer.get("/v1/projects").json["data"][0]["_id"]
+    assert buyer.get(f"/v1/projects/{project}").status_code == 200
+
+
+def test_of_two_subscriptions_the_larger_counts_and_the_other_stays(
+    paid: Flask, buyer: Caller
+) -> None:
+    # A payment link makes a customer of its own with each purchase.
+    first, second = Subscription("cus_first"), Subscription("cus_second")
+    send(paid, checkout(buyer.account_id, 0, "cus_first"))
+    send(paid, first.event("created", 0))
+    send(paid, second.event("created", 10, "price_pro"))
+    send(paid, checkout(buyer.account_id, 10, "cus_second"))
+    assert plan_of(paid, buyer) == "pro"
+    send(paid, first.event("updated", 15, "price_starter"))
+    assert plan_of(paid, buyer) == "pro"
+    send(paid, second.event("deleted", 20, "price_pro", "canceled"))
+    assert plan_of(paid, buyer) == "starter"
+    send(paid, first.event("deleted", 30, status="canceled"))
+    assert plan_of(paid, buyer) is None
+
+
+def test_an_unknown_price_changes_nothing_and_is_logged_for_the_operator(
+    paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture
+) -> None:
+    bought = Subscription(metadata={"account": buyer.account_id})
+    send(paid, bought.event("created", 0))
+    send(paid, bought.event("updated", 1, "price_of_something_else"))
+    assert plan_of(paid, buyer) == "starter"
+    (line,) = [each.getMessage() for each in log.records if each.levelno == logging.WARNING]
+    assert "price_of_something_else" in line
+    assert "TESTIMONIALS_PLANS" in line
+    # It ends all the same.
+    send(paid, bought.event("deleted", 2, "price_of_something_else", "canceled"))
+    assert plan_of(paid, buyer) is None
+
+
+@pytest.mark.parametrize("reference", [None, "", "0" * 24, "nora@example.com", "x'; --", 5])
+def test_an_unknown_account_is_logged_without_an_address(
+    paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture, reference: Any
+) -> None:
+    send(paid, checkout(reference))
+    send(paid, Subscription().event("created", 1))
+    assert plan_of(paid, buyer) is None
+    assert "names no account" in log.text
+    assert "belongs to no account yet" in log.text
+    assert "set-plan" in log.text
+    assert "nora@example.com" not in log.text
+    assert SECRET not in log.text
+
+
+def test_an_account_that_is_gone_takes_nothing_with_it(
+    paid: Flask, buyer: Caller, make_caller: MakeCaller
+) -> None:
+    bought = Subscription()
+    send(paid, checkout(buyer.account_id))
+    send(paid, bought.event("created", 0))
+    result = paid.test_cli_runner().invoke(args=["accounts", "delete", buyer.email, "--yes"])
+    assert result.exit_code == 0, result.output
+    send(paid, bought.event("updated", 5))
+    again = make_caller(buyer.email, is_claimed=True, on=paid)
+    assert plan_of(paid, again) is None
+
+
+def test_two_events_at_once_that_complete_each_other_make_the_plan(
+    make_app: MakeApp, make_caller: MakeCaller
+) -> None:
+    settings = {"project_limit": 1, "plans": PLANS, "stripe_webhook_secret": SECRET}
+    processes = [make_app(**settings) for _ in range(2)]
+    for number in range(8):
+        buyer = make_caller(f"buyer{number}@example.com", is_claimed=True, on=processes[0])
+        customer = f"cus_{number}"
+        events = [
+            checkout(buyer.account_id, 0, customer),
+            Subscription(customer).event("created", 0),
+        ]
+
+        def deliver(pair: tuple[Flask, dict[str, Any]]) -> None:
+            send(*pair)
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(deliver, zip(processes * 2, events * 2, strict=True)))
+        assert plan_of(processes[0], buyer) == "starter"
+
+
+def test_an_operators_own_limit_comes_before_the_plan(paid: Flask, buyer: Caller) -> None:
+    runner = paid.test_cli_runner()
+    runner.invoke(args=["accounts", "set-limit", buyer.email, "3"])
+    send(paid, Subscription(metadata={"account": buyer.account_id}).event("created", 0))
+    assert room(buyer) == 3
+
+
+def test_the_account_shows_its_plan_to_its_owner(paid: Flask, buyer: Caller) -> None:
+    send(paid, Subscription(metadata={"account": buyer.account_id}).event("created", 0))
+    result = paid.test_cli_runner().invoke(args=["accounts", "show", buyer.email, "--json"])
+    record = json.loads(result.stdout)
+    assert (record["plan"], record["projectLimit"]) == ("starter", 2)
+
+
+def test_a_table_of_plans_that_lost_one_falls_back_to_the_setting(
+    make_app: MakeApp, paid: Flask, buyer: Caller
+) -> None:
+    send(paid, Subscription(metadata={"account": buyer.account_id}).event("created", 0))
+    other = make_app(project_limit=1, plans="pro=50:price_pro", stripe_webhook_secret=SECRET)
+    with other.app_context():
+        buyer.client = other.test_client()
+        assert room(buyer) == 1
+        db.session.remove()

@@ -1,0 +1,359 @@
+"""The mail about what visitors send: at once, gathered, once a day, and how it is ended."""
+
+import html
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core.delivery import deliver_due_mail
+from testimonials.core.mail import make_transport
+from testimonials.core.outbox import OutboxMail
+from testimonials.extensions import db
+from testimonials.operations.jobs import run_jobs
+from testimonials.operations.notices import send_gathered_mail
+from tests.auth.browsers import open_browser, sign_in
+from tests.auth.links import ORIGIN, mails
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.rows import add_member, add_testimonial, change_project, change_testimonial
+from tests.servers import MailSink
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return owner.create_project(businessName="Kiln & Clay", slug="kiln")
+
+
+@pytest.fixture
+def site(client: FlaskClient, moved_clock: MovableClock, project: dict[str, Any]) -> "Site":
+    """The collection page, at nine in the morning of a day."""
+    moved_clock.time = datetime(2031, 5, 5, 9, tzinfo=UTC)
+    return Site(client, project["_id"], moved_clock)
+
+
+class Site:
+    """What happens to one project, and when."""
+
+    def __init__(self, client: FlaskClient, project_id: str, moved_clock: MovableClock) -> None:
+        self.client, self.project, self.clock = client, project_id, moved_clock
+        self.app = client.application
+
+    def send(self, *names: str, status: int = 303, **values: str) -> None:
+        """Let visitors of these names write."""
+        for name in names:
+            page = self.client.get("/kiln").text
+            token = html.unescape(re.search(r'name="token" value="([^"]+)"', page)[1])  # type: ignore[index]
+            form = {"text": f"Words of {name}", "name": name, "consent": "yes", "rating": "4"}
+            answer = self.client.post("/kiln", data=form | {"token": token} | values)
+            assert answer.status_code == status
+
+    def work(self, **later: float) -> None:
+        """Let time pass, then let the background work be done."""
+        self.clock.move(**later)
+        with self.app.app_context():
+            run_jobs()
+
+    def choose(self, caller: Caller, mode: str, status: int = 303) -> None:
+        """Choose how to hear of new testimonials."""
+        path = f"/dashboard/projects/{self.project}/notifications"
+        answer = open_browser(self.app, caller).post(path, data={"mode": mode})
+        assert answer.status_code == status
+
+    def told(self) -> list[tuple[str, str]]:
+        """Give recipient and subject of each mail, oldest first."""
+        return [(mail.recipient, mail.subject) for mail in self.mails()]
+
+    def mails(self) -> list[OutboxMail]:
+        """Give the mails about submissions, oldest first."""
+        return [mail for mail in mails(self.app) if mail.purpose == "submissions"]
+
+
+def link_in(mail: OutboxMail, words: str) -> str:
+    """Give the path of the link after these words in a mail's text."""
+    found = re.search(rf"{words}\s+{ORIGIN}(/\S+)", mail.text)
+    assert found, mail.text
+    return found[1]
+
+
+def test_the_owner_is_told_at_once_with_a_link_that_leads_there(
+    app: Flask, site: Site, owner: Caller, client: FlaskClient
+) -> None:
+    site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
+    (mail,) = site.mails()
+    assert mail.recipient == owner.email
+    assert mail.subject == "Noor <b>Haddad</b> wrote a testimonial for Kiln & Clay"
+    for form in (mail.text, html.unescape(mail.html)):
+        assert "They listened.\nTwice." in form
+        assert "★★★★☆ 4 of 5" in form
+        assert "Noor <b>Haddad</b>" in form
+        assert "Guide" in form
+    assert "<script>" not in mail.html
+    assert "<b>" not in mail.html
+    path = link_in(mail, "Guide")
+    assert f'href="{ORIGIN}{path}"' in mail.html
+    # Signing in first comes back there.
+    answer = client.get(path)
+    assert answer.headers["Location"].startswith(f"/login?next={quote(path, safe='')}")
+    assert sign_in(client, owner.email, next=path).headers["Location"] == path
+    assert "They listened." in client.get(path).text
+
+
+def test_long_words_and_names_are_cut(app: Flask, site: Site) -> None:
+    site.send("N" * 120, text="w" * 2000)
+    (mail,) = site.mails()
+    assert "w" * 599 + "…" in mail.html
+    assert "w" * 600 not in mail.html
+    assert mail.subject.startswith("N" * 59 + "… wrote")
+
+
+def test_nobody_is_told_of_what_was_refused_or_sent_again(app: Flask, site: Site) -> None:
+    site.send("Robot", status=422, subject="Buy now")
+    site.send("Nameless", status=422, consent="")
+    assert site.told() == []
+    page = site.client.get("/kiln").text
+    token = html.unescape(re.search(r'name="token" value="([^"]+)"', page)[1])  # type: ignore[index]
+    for _ in range(3):
+        site.send("Noor", token=token)
+        site.clock.move(minutes=6)
+    site.work()
+    assert len(site.told()) == 1
+
+
+def test_nobody_reads_mail_for_an_account_that_is_not_claimed(
+    app: Flask, agent: Caller, moved_clock: MovableClock
+) -> None:
+    project = agent.create_project(slug="kiln")
+    site = Site(app.test_client(), project["_id"], moved_clock)
+    site.send("Noor")
+    site.work(minutes=6)
+    assert site.told() == []
+
+
+def test_colleagues_are_told_and_others_are_not(
+    app: Flask, site: Site, owner: Caller, outsider: Caller, make_caller: MakeCaller
+) -> None:
+    colleague = make_caller("colleague@example.com", is_claimed=True)
+    unclaimed = make_caller("unclaimed@example.com")
+    for account_id in (colleague.account_id, unclaimed.account_id):
+        add_member(app, site.project, account_id)
+    site.choose(outsider, "daily", status=404)
+    site.choose(colleague, "never")
+    site.send("Ada")
+    assert [each for each, _ in site.told()] == [owner.email]
+    site.choose(colleague, "at_once")
+    site.send("Ben")
+    # What came while the colleague wanted none is not told later; the owner's next is gathered.
+    assert [each for each, _ in site.told()] == [owner.email, colleague.email]
+    assert site.told()[1][1] == "Ben wrote a testimonial for Kiln & Clay"
+
+
+def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(app: Flask, site: Site) -> None:
+    site.send("Ada", "Ben", "Cy", "Di", "Eve")
+    site.work(minutes=4, seconds=59)
+    assert len(site.told()) == 1
+    site.work(seconds=1)
+    site.work(minutes=60)
+    assert [subject for _, subject in site.told()] == [
+        "Ada wrote a testimonial for Kiln & Clay",
+        "4 new testimonials for Kiln & Clay",
+    ]
+    listed = site.mails()[1].text
+    assert [name for name in ("Ada", "Ben", "Cy", "Di", "Eve") if f"Words of {name}" in listed] == [
+        "Ben", "Cy", "Di", "Eve"
+    ]  # fmt: skip
+
+
+def test_the_next_visitor_after_the_pause_brings_what_waited_along(app: Flask, site: Site) -> None:
+    site.send("Ada", "Ben")
+    site.clock.move(minutes=5)
+    site.send("Cy")
+    site.work(minutes=10)
+    assert [subject for _, subject in site.told()][1:] == ["2 new testimonials for Kiln & Clay"]
+
+
+def test_what_was_decided_or_deleted_meanwhile_is_not_told(
+    app: Flask, site: Site, owner: Caller
+) -> None:
+    site.send("Ada", "Ben", "Cy", "Di")
+    inbox = open_browser(app, owner)
+    page = inbox.get(f"/dashboard/projects/{site.project}/inbox").text
+    for name, action in (("Ben", "approve"), ("Cy", "delete")):
+        (row,) = [row for row in page.split('<li class="item"')[1:] if f">{name}</bdi>" in row]
+        testimonial = row.partition('id="t-')[2][:24]
+        path = f"/dashboard/projects/{site.project}/testimonials/{testimonial}"
+        assert inbox.post(f"{path}/action", data={"action": action}).status_code == 303
+    site.work(minutes=5)
+    assert [subject for _, subject in site.told()][1:] == ["Di wrote a testimonial for Kiln & Clay"]
+
+
+def test_nothing_is_told_of_what_the_owner_adds_or_a_deleted_project(
+    app: Flask, site: Site, owner: Caller
+) -> None:
+    owner.create_testimonial(site.project)
+    add_testimonial(app, site.project, status="pending", source="import")
+    site.send("Ada", "Ben")
+    browser = open_browser(app, owner)
+    browser.post(f"/dashboard/projects/{site.project}/delete", data={"confirm": "kiln"})
+    site.work(minutes=6)
+    assert len(site.told()) == 1
+
+
+def test_the_daily_mail_comes_once_in_the_morning_with_twenty_and_the_rest_counted(
+    app: Flask, site: Site, owner: Caller
+) -> None:
+    site.choose(owner, "daily")
+    site.send(*(f"Visitor {number:02}" for number in range(23)))
+    site.work(hours=22, minutes=59)
+    assert site.told() == []
+    site.work(minutes=1)
+    ((recipient, subject),) = site.told()
+    assert (recipient, subject) == (owner.email, "23 new testimonials for Kiln & Clay")
+    (mail,) = site.mails()
+    assert "Words of Visitor 19" in mail.text
+    assert "Words of Visitor 20" not in mail.text
+    assert "And 3 more in the inbox." in mail.text
+    assert mail.html.count("/testimonials/") == 20
+    site.send("Late")
+    site.work(hours=3)
+    assert len(site.told()) == 1
+    site.work(hours=21)
+    assert site.told()[1:] == [(owner.email, "Late wrote a testimonial for Kiln & Clay")]
+    for _ in range(3):
+        site.work(days=1)
+    assert len(site.told()) == 2
+
+
+def test_a_morning_that_the_service_slept_through_is_made_up_for(
+    app: Flask, site: Site, owner: Caller
+) -> None:
+    site.choose(owner, "daily")
+    site.send("Ada")
+    site.work(hours=30)
+    assert len(site.told()) == 1
+    site.send("Ben")
+    site.work(hours=16)
+    assert len(site.told()) == 1
+    site.work(hours=1)
+    assert len(site.told()) == 2
+
+
+def test_a_change_from_daily_to_at_once_loses_nothing(
+    app: Flask, site: Site, owner: Caller
+) -> None:
+    site.choose(owner, "daily")
+    site.send("Ada", "Ben")
+    site.choose(owner, "at_once")
+    site.work()
+    assert [subject for _, subject in site.told()] == ["2 new testimonials for Kiln & Clay"]
+
+
+def test_several_processes_tell_of_each_once(make_app: MakeApp, site: Site) -> None:
+    site.send("Ada", "Ben", "Cy")
+    site.clock.move(minutes=6)
+    processes = [make_app() for _ in range(4)]
+
+    def work(app: Flask) -> int:
+        with app.app_context():
+            count = send_gathered_mail()
+            db.session.remove()
+            return count
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(work, processes)) == 1
+    assert len(site.told()) == 2
+
+
+def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        sites = [Site(app.test_client(), site.project, site.clock) for _ in range(8)]
+        list(pool.map(lambda each: each[1].send(f"Visitor {each[0]}"), enumerate(sites)))
+    assert len(site.told()) == 1
+    site.work(minutes=5)
+    assert [subject for _, subject in site.told()][1:] == ["7 new testimonials for Kiln & Clay"]
+
+
+def test_a_failing_job_keeps_no_other_up(
+    app: Flask, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.send("Ada", "Ben")
+    site.clock.move(minutes=6)
+    monkeypatch.setattr("testimonials.operations.jobs.JOBS", (lambda: 1 / 0, send_gathered_mail))
+    site.work()
+    assert len(site.told()) == 2
+
+
+def test_the_mail_that_leaves_says_how_to_end_it_in_one_click(
+    app: Flask, site: Site, smtp: MailSink
+) -> None:
+    site.send("Noor")
+    with app.app_context():
+        deliver_due_mail(make_transport(smtp.url, app.config["MAIL_FROM"]))
+    (received,) = smtp.received
+    assert received.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    header = received.message["List-Unsubscribe"]
+    # As it was on the wire: neither folded nor in code words, which mail programs can't click.
+    raw = received.message.as_bytes(policy=received.message.policy.clone(max_line_length=0))
+    assert f"List-Unsubscribe: {header}".encode() in raw
+    path = header.removeprefix(f"<{ORIGIN}").removesuffix(">")
+    assert path.startswith("/unsubscribe/")
+    program = app.test_client()
+    answer = program.post(path, data={"List-Unsubscribe": "One-Click"})
+    assert answer.status_code == 200
+    site.clock.move(minutes=10)
+    site.send("Ben")
+    site.work(days=2)
+    assert len(site.told()) == 1
+
+
+def test_opening_the_link_ends_nothing_and_its_button_does(
+    app: Flask, site: Site, client: FlaskClient
+) -> None:
+    site.send("Noor")
+    path = link_in(site.mails()[0], "Stop these mails:")
+    answer = client.get(path)
+    assert "Kiln &amp; Clay" in answer.text
+    assert f'<form method="post" action="{path}">' in answer.text
+    assert (answer.headers["Cache-Control"], answer.status_code) == ("no-store", 200)
+    site.work(minutes=6)
+    site.send("Ben")
+    assert len(site.told()) == 2
+    site.clock.move(days=400)
+    for _ in range(2):
+        assert "You get no more mail" in client.post(path).text
+    site.send("Cy")
+    assert len(site.told()) == 2
+
+
+@pytest.mark.parametrize("kind", ["cut", "garbage", "other"])
+def test_a_broken_link_ends_nothing(app: Flask, site: Site, client: FlaskClient, kind: str) -> None:
+    site.send("Noor")
+    path = link_in(site.mails()[0], "Stop these mails:")
+    broken = {"cut": path[:-2], "garbage": "/unsubscribe/x", "other": path + "x"}[kind]
+    for answer in (client.get(broken), client.post(broken)):
+        assert answer.status_code == 404
+        assert "This link is not whole" in answer.text
+    site.clock.move(minutes=6)
+    site.send("Ben")
+    assert len(site.told()) == 2
+
+
+def test_the_link_of_a_deleted_project_says_so(app: Flask, site: Site, client: FlaskClient) -> None:
+    site.send("Noor")
+    path = link_in(site.mails()[0], "Stop these mails:")
+    change_project(app, site.project, deleted_at=site.clock.time)
+    assert client.get(path).status_code == 404
+    assert client.post(path).status_code == 404
+
+
+def test_a_mail_is_told_of_an_edited_rating_with_a_fraction(app: Flask, site: Site) -> None:
+    site.send("Ada", "Ben")
+    with app.app_context():
+        row = add_testimonial(app, site.project, status="pending", rating=4.5, text="Half")
+    change_testimonial(app, row, author_name="Cy")
+    site.work(minutes=5)
+    assert "★★★★☆ 4.5 of 5" in site.mails()[1].text

@@ -1,0 +1,78 @@
+"""Choosing how to hear of new testimonials: for oneself, by everybody in a project."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.rows import add_member
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    return str(owner.create_project(businessName="Fern & Fable")["_id"])
+
+
+def chosen(browser: FlaskClient, project: str, page: str = "notifications") -> str:
+    answer = browser.get(f"/dashboard/projects/{project}/{page}")
+    assert answer.status_code == 200
+    (mode,) = re.findall(r'name="mode" value="(\w+)" checked', answer.text)
+    return str(mode)
+
+
+def choose(browser: FlaskClient, project: str, mode: str, **form: str) -> str:
+    path = f"/dashboard/projects/{project}/notifications"
+    answer = browser.post(path, data={"mode": mode} | form)
+    assert answer.status_code == 303
+    return answer.headers["Location"]
+
+
+def test_without_a_choice_it_is_at_once(browser: FlaskClient, project: str) -> None:
+    assert chosen(browser, project) == chosen(browser, project, "settings") == "at_once"
+
+
+@pytest.mark.parametrize("mode", ["daily", "never", "at_once"])
+def test_a_choice_is_kept_and_said(browser: FlaskClient, project: str, mode: str) -> None:
+    page = browser.get(choose(browser, project, mode)).text
+    assert "Your choice is saved." in page
+    assert chosen(browser, project) == chosen(browser, project, "settings") == mode
+
+
+def test_the_form_of_the_settings_leads_back_to_them(browser: FlaskClient, project: str) -> None:
+    where = choose(browser, project, "daily", **{"from": "settings"})
+    assert where.startswith(f"/dashboard/projects/{project}/settings?")
+    assert "Your choice is saved." in browser.get(where).text
+
+
+@pytest.mark.parametrize("mode", ["", "often", "AT_ONCE"])
+def test_another_word_is_refused_and_changes_nothing(
+    browser: FlaskClient, project: str, mode: str
+) -> None:
+    choose(browser, project, "never")
+    answer = browser.post(f"/dashboard/projects/{project}/notifications", data={"mode": mode})
+    assert answer.status_code == 422
+    assert "Choose at once, once a day or never." in answer.text
+    assert chosen(browser, project) == "never"
+
+
+def test_who_only_moderates_chooses_for_themselves(
+    app: Flask, browser: FlaskClient, outsider: Caller, project: str
+) -> None:
+    colleague = open_browser(app, outsider)
+    assert colleague.get(f"/dashboard/projects/{project}/notifications").status_code == 404
+    add_member(app, project, outsider.account_id)
+    choose(colleague, project, "daily")
+    assert chosen(colleague, project) == "daily"
+    assert chosen(browser, project) == "at_once"
+    assert colleague.get(f"/dashboard/projects/{project}/settings").status_code == 403
+    account = colleague.get("/dashboard/account").text
+    assert "Once a day" in account
+    assert f'href="/dashboard/projects/{project}/notifications"' in account

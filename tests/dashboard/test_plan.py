@@ -1,0 +1,65 @@
+"""What an owner is shown of their plan, and where they get more projects."""
+
+import pytest
+from flask import Flask
+
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MakeApp
+from tests.rows import add_member
+
+URL = "https://buy.example.com/x?client_reference_id={account}"
+
+
+def show(app: Flask, caller: Caller, path: str) -> str:
+    answer = open_browser(app, caller).get(path)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def test_an_owner_sees_plan_usage_and_link(make_app: MakeApp, owner: Caller) -> None:
+    app = make_app(plans="Starter=5", more_projects_url=URL)
+    project = owner.create_project()["_id"]
+    app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, "starter"])
+    for path in ("/dashboard/account", f"/dashboard/projects/{project}/settings"):
+        page = show(app, owner, path)
+        assert "<strong>Starter</strong>" in page
+        assert "<strong>1 of 5</strong> projects" in page
+        assert f'href="{URL.format(account=owner.account_id)}"' in page
+        assert "Set by whoever runs this server." not in page
+
+
+def test_without_a_link_it_says_who_sets_it(app: Flask, owner: Caller) -> None:
+    page = show(app, owner, "/dashboard/account")
+    assert "Set by whoever runs this server." in page
+    assert "More projects" not in page
+
+
+def test_more_projects_than_the_plan_allows_stay(make_app: MakeApp, owner: Caller) -> None:
+    app = make_app(plans="small=1")
+    for _ in range(2):
+        owner.create_project()
+    app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, "small"])
+    assert "You have more projects than the plan allows." in show(app, owner, "/dashboard/account")
+
+
+@pytest.mark.parametrize("role", ["admin", "moderator"])
+def test_colleagues_do_not_see_it(
+    make_app: MakeApp, owner: Caller, outsider: Caller, role: str
+) -> None:
+    app = make_app(plans="Starter=5", more_projects_url=URL)
+    project = owner.create_project()["_id"]
+    add_member(app, project, outsider.account_id, role)
+    app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, "starter"])
+    browser = open_browser(app, outsider)
+    answer = browser.get(f"/dashboard/projects/{project}/settings")
+    assert answer.status_code == (200 if role == "admin" else 403)
+    for page in (answer.text, browser.get("/dashboard/account").text):
+        assert "Starter" not in page
+        assert owner.account_id not in page
+
+
+def test_at_the_limit_the_api_says_where_to_get_more(make_app: MakeApp, owner: Caller) -> None:
+    owner.client = make_app(project_limit=0, more_projects_url=URL).test_client()
+    answer = owner.post("/v1/projects")
+    assert (answer.status_code, answer.json["code"]) == (402, "PROJECT_LIMIT_REACHED")
+    assert URL.format(account=owner.account_id) in answer.json["message"]
