@@ -10,9 +10,11 @@ from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.inbox_pages import inbox
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
+from testimonials.dashboard.team_pages import team
 from testimonials.dashboard.testimonial_pages import editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
+from testimonials.projects.invitation_pages import invitation
 from testimonials.projects.media_pages import media
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.widget.api import widget
@@ -27,6 +29,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     testimonials,
     claim,
     session,
+    invitation,
     feed,
     wall,
     media,
@@ -34,6 +37,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     inbox,
     editor,
     settings,
+    team,
     account,
     site,
     collection,

@@ -8,10 +8,11 @@ from sqlalchemy import func, select
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.extensions import begin_write, db
-from testimonials.projects.models import Project
+from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
+from tests.conftest import Caller
 
 
 def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
@@ -56,6 +57,15 @@ def change_project(app: Flask, project_id: str, **values: Any) -> None:
         mark_changed(project)
         for name, value in values.items():
             setattr(project, name, project.page_config | value if name == "page_config" else value)
+        db.session.commit()
+
+
+def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
+    """Make an account a colleague in a project, as accepting an invitation does."""
+    with app.app_context():
+        begin_write()
+        row = ProjectMember(project_id=project_id, account_id=caller.account_id, role=role)
+        db.session.add(row)
         db.session.commit()
 
 

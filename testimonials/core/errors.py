@@ -23,6 +23,8 @@ class ServiceError(Exception):
     status = 400
     code = "BAD_REQUEST"
     default_message = "The request can't be carried out."
+    # The heading of its page, where the status alone would give a wrong one.
+    title: str | None = None
 
     def __init__(
         self,
@@ -144,9 +146,15 @@ def register_error_handlers(app: Flask) -> None:
 
 
 def _answer(
-    response: Response, message: str, code: str, errors: FieldErrors | None = None
+    response: Response,
+    message: str,
+    code: str,
+    errors: FieldErrors | None = None,
+    title: str | None = None,
 ) -> Response:
-    if wants_json(request.path):
+    # A script of a page asks for what it can read; a person's browser asks for a page.
+    is_script = request.accept_mimetypes.best == "application/json"
+    if wants_json(request.path) or is_script:
         response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
         response.content_type = "application/json"
         if request.path.startswith("/widget/"):
@@ -156,7 +164,7 @@ def _answer(
     response.data = render_template(
         "errors/error.html",
         status=status,
-        title=TITLES.get(status, "That didn’t work"),
+        title=title or TITLES.get(status, "That didn’t work"),
         explanation=message,
         request_id=g.request_id if status >= 500 else None,
     )
@@ -167,7 +175,7 @@ def _answer(
 def answer_service_error(error: ServiceError) -> Response:
     """Answer what a service raised, as JSON or as a page."""
     response = Response(status=error.status, headers=error.headers)
-    return _answer(response, error.message, error.code, error.errors)
+    return _answer(response, error.message, error.code, error.errors, error.title)
 
 
 def _answer_http_error(error: HTTPException) -> Response:
