@@ -1,7 +1,8 @@
 """Errors: what a service may raise, and the one handler that answers them.
 
 Under ``/v1`` and for the widget's data every error is JSON of one shape (spec, "Errors");
-elsewhere it is a page. Routing errors, wrong methods and unhandled faults pass here too.
+elsewhere it is a page, or JSON for a script of a page that asks for it. Routing errors, wrong
+methods and unhandled faults pass here too.
 """
 
 import json
