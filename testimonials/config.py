@@ -131,7 +131,8 @@ class Settings:
     signup: str = setting(
         "open",
         one_of("open", "domains", "closed"),
-        "Who may start an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`.",
+        "Who may start an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`. "
+        "Whoever is invited to a project always may.",
     )
     signup_domains: tuple[str, ...] = setting(
         (), parse_domains, "With `SIGNUP=domains`: the e-mail domains that may sign up."

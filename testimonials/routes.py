@@ -13,10 +13,12 @@ from testimonials.dashboard.notification_pages import notifications
 from testimonials.dashboard.page_editor_pages import page_editor
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
+from testimonials.dashboard.team_pages import team
 from testimonials.dashboard.testimonial_pages import editor
 from testimonials.dashboard.widget_pages import widget_editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
+from testimonials.projects.invitation_pages import invitation
 from testimonials.projects.media_pages import media
 from testimonials.projects.notification_pages import unsubscribe
 from testimonials.testimonials.api import init_pages, testimonials
@@ -33,6 +35,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     claim,
     session,
     billing,
+    invitation,
     feed,
     wall,
     media,
@@ -44,6 +47,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     settings,
     widget_editor,
     notifications,
+    team,
     account,
     site,
     collection,

@@ -12,6 +12,7 @@ from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
+from tests.conftest import Caller
 
 
 def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
@@ -37,14 +38,6 @@ def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
         return row.id
 
 
-def add_member(app: Flask, project_id: str, account_id: str, role: str = "moderator") -> None:
-    """Let an account be a colleague in a project."""
-    with app.app_context():
-        begin_write()
-        db.session.add(ProjectMember(project_id=project_id, account_id=account_id, role=role))
-        db.session.commit()
-
-
 def change_testimonial(app: Flask, testimonial_id: str, **values: Any) -> None:
     """Set columns of a testimonial, as moderation does."""
     with app.app_context():
@@ -64,6 +57,15 @@ def change_project(app: Flask, project_id: str, **values: Any) -> None:
         mark_changed(project)
         for name, value in values.items():
             setattr(project, name, project.page_config | value if name == "page_config" else value)
+        db.session.commit()
+
+
+def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
+    """Make an account a colleague in a project, as accepting an invitation does."""
+    with app.app_context():
+        begin_write()
+        row = ProjectMember(project_id=project_id, account_id=caller.account_id, role=role)
+        db.session.add(row)
         db.session.commit()
 
 

@@ -50,7 +50,7 @@ def send_claim_mail(
 
 def send_signup_mail(account: Account, link: str) -> None:
     """Put the mail into the outbox that lets a person finish signing up."""
-    _send_notice(
+    send_notice(
         account.email,
         "signup",
         "Finish signing up",
@@ -64,7 +64,7 @@ def send_signup_mail(account: Account, link: str) -> None:
 
 def send_account_exists_mail(email: str) -> None:
     """Put the mail into the outbox that tells an owner who signs up again to sign in."""
-    _send_notice(
+    send_notice(
         email,
         "account-exists",
         "You have an account already",
@@ -80,7 +80,7 @@ def send_account_exists_mail(email: str) -> None:
 
 def send_reset_mail(email: str, link: str) -> None:
     """Put the mail into the outbox with which an owner chooses a new password."""
-    _send_notice(
+    send_notice(
         email,
         "reset",
         "Choose a new password",
@@ -94,7 +94,7 @@ def send_reset_mail(email: str, link: str) -> None:
 
 def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
     """Put the mail into the outbox that confirms a new address, sent to that address."""
-    _send_notice(
+    send_notice(
         new_email,
         "email-change",
         "Confirm your new address",
@@ -107,7 +107,7 @@ def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
 
 def send_security_mail(email: str, what: str) -> None:
     """Put the mail into the outbox that tells an owner of a change to the account."""
-    _send_notice(
+    send_notice(
         email,
         "security",
         "Your account was changed",
@@ -118,7 +118,7 @@ def send_security_mail(email: str, what: str) -> None:
     )
 
 
-def _send_notice(
+def send_notice(
     recipient: str,
     purpose: str,
     title: str,
@@ -127,6 +127,7 @@ def _send_notice(
     button: str,
     footnote: str,
 ) -> None:
+    """Put a mail of a few sentences and one button into the outbox, in the present transaction."""
     values = {
         "title": title,
         "lines": lines,

@@ -7,7 +7,7 @@ from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.addresses import normalize_email
-from testimonials.auth.cookies import set_session_cookie
+from testimonials.auth.cookies import read_session_cookie, set_session_cookie
 from testimonials.auth.emails import ProjectSummary, send_claim_mail
 from testimonials.auth.limits import CLAIM_PER_ADDRESS, LINK_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link, make_claim_link
@@ -54,7 +54,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     claim_account(account, password_hash)
     new_key = replace_key(account) if key_choice == "replace" else None
     projects = summarize_projects(account.id)
-    cookie = start_session(account, request.user_agent.string)
+    cookie = start_session(account, request.user_agent.string, replaces=read_session_cookie())
     db.session.commit()
     response = answer_privately(_claimed_page(account, projects, new_key))
     set_session_cookie(response, cookie)

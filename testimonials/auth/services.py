@@ -125,6 +125,12 @@ def replace_key(account: Account) -> str:
     return api_key
 
 
+def drop_key(account: Account) -> None:
+    """Take the key away from whoever holds it; there is none until a new one is made."""
+    account.key_hash = ""
+    account.key_last_four = ""
+
+
 def renew_claim_nonce(account: Account) -> str:
     """Make earlier magic links of the account invalid; give the secret part of the next one."""
     nonce = secrets.token_urlsafe(18)

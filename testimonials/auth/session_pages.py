@@ -68,7 +68,7 @@ def sign_in() -> ResponseReturnValue:
     except SignInRefused as error:
         return _login_form({"form": [error.message]}, text, target), 422
     begin_write()
-    token = start_session(account, request.user_agent.string)
+    token = start_session(account, request.user_agent.string, replaces=read_session_cookie())
     db.session.commit()
     response = redirect(target or HOME, 303)
     set_session_cookie(response, token)
@@ -77,13 +77,14 @@ def sign_in() -> ResponseReturnValue:
 
 @session.post("/logout")
 def sign_out() -> ResponseReturnValue:
-    """Sign this browser out."""
+    """Sign this browser out, and go on to where it is to sign in as somebody else."""
     signed_in = find_session(read_session_cookie())
     if signed_in is not None:
         begin_write()
         end_session(signed_in.account_id, signed_in.session_id)
         db.session.commit()
-    response = redirect("/login?notice=signed-out", 303)
+    target = safe_target(request.form.get("next", ""))
+    response = redirect(target or "/login?notice=signed-out", 303)
     clear_session_cookie(response)
     return response
 
@@ -160,7 +161,7 @@ def reset_password(token: str) -> ResponseReturnValue:
     account = find_account_to_reset(token)
     change_password(account, password_hash)
     send_security_mail(email, "The password of your account was changed.")
-    cookie = start_session(account, request.user_agent.string)
+    cookie = start_session(account, request.user_agent.string, replaces=read_session_cookie())
     db.session.commit()
     response = redirect(HOME, 303)
     set_session_cookie(response, cookie)

@@ -31,8 +31,13 @@ class SignedIn:
     email: str
 
 
-def start_session(account: Account, user_agent: str) -> str:
-    """Sign a browser in; give the token for its cookie, of which only a hash is kept."""
+def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
+    """Sign a browser in; give the token for its cookie, of which only a hash is kept.
+
+    The session whose token the browser had until now (`replaces`) ends: nobody could reach it.
+    """
+    if replaces:
+        db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))
     token = secrets.token_urlsafe(32)
     db.session.add(
         Session(

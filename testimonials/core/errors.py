@@ -1,7 +1,8 @@
 """Errors: what a service may raise, and the one handler that answers them.
 
 Under ``/v1``, for the widget's data and for webhooks every error is JSON of one shape (spec,
-"Errors"); elsewhere it is a page. Routing errors, wrong methods and unhandled faults pass here too.
+"Errors"); elsewhere it is a page, or JSON for a script of a page that asks for it. Routing errors,
+wrong methods and unhandled faults pass here too.
 """
 
 import json
@@ -23,6 +24,8 @@ class ServiceError(Exception):
     status = 400
     code = "BAD_REQUEST"
     default_message = "The request can't be carried out."
+    # The heading of its page, where the status alone would give a wrong one.
+    title: str | None = None
 
     def __init__(
         self,
@@ -144,9 +147,15 @@ def register_error_handlers(app: Flask) -> None:
 
 
 def _answer(
-    response: Response, message: str, code: str, errors: FieldErrors | None = None
+    response: Response,
+    message: str,
+    code: str,
+    errors: FieldErrors | None = None,
+    title: str | None = None,
 ) -> Response:
-    if wants_json(request.path):
+    # A script of a page asks for what it can read; a person's browser asks for a page.
+    is_script = request.accept_mimetypes.best == "application/json"
+    if wants_json(request.path) or is_script:
         response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
         response.content_type = "application/json"
         if request.path.startswith("/widget/"):
@@ -156,7 +165,7 @@ def _answer(
     response.data = render_template(
         "errors/error.html",
         status=status,
-        title=TITLES.get(status, "That didn’t work"),
+        title=title or TITLES.get(status, "That didn’t work"),
         explanation=message,
         request_id=g.request_id if status >= 500 else None,
     )
@@ -167,7 +176,7 @@ def _answer(
 def answer_service_error(error: ServiceError) -> Response:
     """Answer what a service raised, as JSON or as a page."""
     response = Response(status=error.status, headers=error.headers)
-    return _answer(response, error.message, error.code, error.errors)
+    return _answer(response, error.message, error.code, error.errors, error.title)
 
 
 def _answer_http_error(error: HTTPException) -> Response:

@@ -12,10 +12,12 @@ from testimonials.core.fields import clean
 from testimonials.dashboard.describe import describe_plan
 from testimonials.dashboard.guards import THEME_COOKIE, THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
+from testimonials.projects.access import list_shared_projects
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import GRACE, list_deleted, take_back
-from testimonials.projects.services import create_project, list_projects
+from testimonials.projects.services import create_project
+from testimonials.projects.team import Membership, list_memberships
 from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
@@ -25,8 +27,8 @@ dashboard = Blueprint("dashboard", __name__)
 @dashboard.get("/dashboard")
 @require_session
 def show_start(owner: SignedIn) -> ResponseReturnValue:
-    """Go to the inbox of the only project, or to the projects."""
-    projects = list_projects(owner.account_id)
+    """Go to the inbox of the only project, shared ones counted, or to the projects."""
+    projects = list_shared_projects(owner.account_id)
     if len(projects) == 1:
         return redirect(f"/dashboard/projects/{projects[0].id}/inbox", 303)
     return redirect("/dashboard/projects", 303)
@@ -35,7 +37,7 @@ def show_start(owner: SignedIn) -> ResponseReturnValue:
 @dashboard.get("/dashboard/projects")
 @require_session
 def show_projects(owner: SignedIn) -> ResponseReturnValue:
-    """List the account's projects, with the form that creates one."""
+    """List the account's projects and those shared with it, with the form that creates one."""
     return _projects_page(owner, {}, {"business_name": "", "website": ""})
 
 
@@ -86,10 +88,14 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
 
 def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[str, str]) -> str:
     account = get_account(owner.account_id)
+    shares = list_memberships(owner.account_id)
     return render_template(
         "dashboard/projects.html",
         shell=build_shell(owner, "projects"),
-        projects=[_describe(project) for project in list_projects(owner.account_id)],
+        projects=[
+            _describe(project, shares.get(project.id))
+            for project in list_shared_projects(owner.account_id)
+        ],
         deleted=[
             {
                 "name": project.name,
@@ -105,7 +111,7 @@ def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[s
     )
 
 
-def _describe(project: Project) -> dict[str, object]:
+def _describe(project: Project, share: Membership | None) -> dict[str, object]:
     counts = count_tabs(project.id)
     return {
         "name": project.name,
@@ -116,6 +122,12 @@ def _describe(project: Project) -> dict[str, object]:
         "pending": counts["pending"],
         "approved": counts["approved"],
         "total": counts["all"],
+        "share": share
+        and {
+            "role_label": share.role.name.capitalize(),
+            "owner_email": share.owner_email,
+            "leave_url": f"/dashboard/projects/{project.id}/leave",
+        },
     }
 
 

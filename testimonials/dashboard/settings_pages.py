@@ -14,6 +14,7 @@ from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import find_mode
 from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
+from testimonials.projects.team import list_invitations, list_members
 from testimonials.testimonials.services import count_by_status
 
 settings = Blueprint("settings", __name__)
@@ -97,6 +98,11 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
         limit=describe_plan(get_account(owner.account_id)) if is_owner else None,
         status_action=f"{base}/status",
         is_active=project.is_active,
+        team={
+            "url": f"{base}/team",
+            "people": len(list_members(project)),
+            "invited": len(list_invitations(project)),
+        },
         counts={
             "testimonials": sum(counts.values()) - counts.get("demo", 0),
             "samples": counts.get("demo", 0),

@@ -6,13 +6,14 @@ from testimonials.auth.services import delete_expired_accounts
 from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
+from testimonials.projects.team import delete_expired_invitations
 from testimonials.testimonials.moderation import empty_trash
 
 logger = logging.getLogger("testimonials")
 
 
 def sweep() -> int:
-    """Remove what has had its time: unclaimed accounts, sessions, trash, rate limits; commits.
+    """Remove what has had its time: accounts, sessions, trash, invitations, limits; commits.
 
     Gives how many accounts were removed.
     """
@@ -20,6 +21,7 @@ def sweep() -> int:
     count = delete_expired_accounts()
     delete_expired_sessions()
     delete_trashed_projects()
+    delete_expired_invitations()
     empty_trash()
     db.session.commit()
     limiter.remove_expired()

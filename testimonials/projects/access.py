@@ -27,7 +27,11 @@ class RoleTooLow(ServiceError):
 
     status = 403
     code = "ROLE_TOO_LOW"
-    default_message = "Your role in this project doesn’t include this. Ask its owner."
+    title = "This needs another role"
+    default_message = (
+        "Your role in this project doesn’t include this. Nothing was changed. Ask the project’s "
+        "owner if you need it."
+    )
 
 
 def find_shared_project(

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
     database_command,
@@ -16,6 +17,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.projects.services import delete_project, get_project, list_all_projects
+from testimonials.projects.team import list_invitations, list_members
 from testimonials.testimonials.services import count_by_status
 
 PROJECT = click.argument("project", metavar="ID_OR_SLUG")
@@ -44,6 +46,36 @@ def show_command(project: str, as_json: bool) -> None:
     found = get_project(project)
     record = ProjectSchema().dump(found) | {"testimonials": count_by_status(found.id)}
     print_record(record, as_json=as_json)
+
+
+@projects.command("members")
+@PROJECT
+@json_option
+@database_command
+def members_command(project: str, as_json: bool) -> None:
+    """List the people of one project: its owner, members, and who is invited."""
+    found = get_project(project)
+    rows: list[dict[str, Any]] = [
+        {
+            "email": member.email,
+            "accountId": member.account_id,
+            "role": member.role.name.lower(),
+            "state": "member",
+            "since": iso(member.since),
+        }
+        for member in list_members(found)
+    ]
+    rows += [
+        {
+            "email": invitation.email,
+            "accountId": None,
+            "role": invitation.role,
+            "state": "invited" if invitation.expires_at > clock.now() else "expired",
+            "since": iso(invitation.created_at),
+        }
+        for invitation in list_invitations(found)
+    ]
+    print_rows(rows, as_json=as_json, empty="")
 
 
 @projects.command("delete")

@@ -139,8 +139,8 @@ def test_colleagues_are_told_and_others_are_not(
 ) -> None:
     colleague = make_caller("colleague@example.com", is_claimed=True)
     unclaimed = make_caller("unclaimed@example.com")
-    for account_id in (colleague.account_id, unclaimed.account_id):
-        add_member(app, site.project, account_id)
+    for caller in (colleague, unclaimed):
+        add_member(app, site.project, caller, "moderator")
     site.choose(outsider, "daily", status=404)
     site.choose(colleague, "never")
     site.send("Ada")

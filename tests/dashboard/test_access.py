@@ -8,12 +8,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from testimonials.auth.models import Account
 from testimonials.core.database import Base
 from testimonials.core.outbox import OutboxMail
 from testimonials.core.ratelimit import RateLimitCounter
 from testimonials.extensions import db
+from testimonials.projects.models import Project
 from tests.auth.browsers import open_browser, session_ids
-from tests.conftest import PASSWORD, Caller
+from tests.conftest import PASSWORD, Caller, MakeCaller
+from tests.rows import add_member
 
 SECRET = "Words that only the owner may see"
 # Whatever a form of the dashboard may be sent with, so that nothing is refused for lack of it.
@@ -36,7 +39,26 @@ FORM = {
     "initialCount": "12",
     "undo": "nothing",
     "mode": "never",
+    "role": "admin",
 }
+# What a moderator may do in a project; every other door about it is closed to them, new ones too.
+MODERATOR_MAY = {
+    "/dashboard/projects/<project_id>/inbox",
+    "/dashboard/projects/<project_id>/bulk",
+    "/dashboard/projects/<project_id>/undo",
+    "/dashboard/projects/<project_id>/testimonials/new",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action",
+    "/dashboard/projects/<project_id>/leave",
+    "/dashboard/projects/<project_id>/notifications",
+}
+# What an admin may not.
+OWNER_ONLY = {
+    "/dashboard/projects/<project_id>/delete",
+    "/dashboard/projects/<project_id>/team/members/<account_id>/role",
+}
+# A deleted project is gone for everybody but its owner.
+OF_DELETED = {"/dashboard/projects/<project_id>/take-back"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +67,7 @@ class Door:
 
     method: str
     path: str
+    rule: str
     is_about_project: bool
 
 
@@ -56,11 +79,12 @@ class Property:
     deleted: str
     testimonial: str
     session: str
+    member: str
 
 
 @pytest.fixture
-def property_(app: Flask, owner: Caller) -> Property:
-    """A project with a testimonial, a deleted project, and a session."""
+def property_(app: Flask, owner: Caller, make_caller: MakeCaller) -> Property:
+    """A project with a testimonial, a member and an invitation, a deleted one, and a session."""
     browser = open_browser(app, owner)
     project = owner.create_project(slug="secret-slug", businessName="Secret business")["_id"]
     deleted = owner.create_project(slug="gone")["_id"]
@@ -68,7 +92,13 @@ def property_(app: Flask, owner: Caller) -> Property:
     answer = browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "gone"})
     assert answer.status_code == 303
     (session,) = session_ids(app, owner.account_id)
-    return Property(project, deleted, testimonial["_id"], session)
+    member = make_caller("member@example.com", is_claimed=True)
+    add_member(app, project, member, "moderator")
+    add_member(app, deleted, member, "moderator")
+    form = {"email": FORM["email"], "role": "admin"}
+    answer = browser.post(f"/dashboard/projects/{project}/team/invitations", data=form)
+    assert answer.status_code == 303
+    return Property(project, deleted, testimonial["_id"], session, member.account_id)
 
 
 @pytest.fixture
@@ -86,11 +116,12 @@ def find_doors(app: Flask, has: Property) -> Iterator[Door]:
             "project_id": has.deleted if rule.rule.endswith("/take-back") else has.project,
             "testimonial_id": has.testimonial,
             "session_id": has.session,
+            "account_id": has.member,
         }
         # A new kind of id must be given here, so that no door is left out.
         path = adapter.build(rule.endpoint, {name: ids[name] for name in rule.arguments})
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
-            yield Door(method, path, "project_id" in rule.arguments)
+            yield Door(method, path, rule.rule, "project_id" in rule.arguments)
 
 
 def everything(app: Flask, *, but: set[str] = frozenset()) -> dict[str, set[str]]:  # type: ignore[assignment]
@@ -181,6 +212,76 @@ def test_another_owners_own_pages_show_nothing_of_it(
             assert answer.status_code == 200, door
             assert "Secret business" not in answer.text
             assert "secret-slug" not in answer.text
+
+
+def test_the_lists_of_roles_name_doors_that_exist(doors: list[Door]) -> None:
+    rules = {door.rule for door in doors if door.is_about_project}
+    assert rules >= MODERATOR_MAY | OWNER_ONLY | OF_DELETED
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+def test_a_moderator_finds_every_other_door_closed(
+    app: Flask, property_: Property, outsider: Caller, doors: list[Door], accept: str
+) -> None:
+    add_member(app, property_.project, outsider, "moderator")
+    browser = open_browser(app, outsider)
+    before = everything(app)
+    closed = [door for door in doors if door.is_about_project and door.rule not in MODERATOR_MAY]
+    assert len(closed) > 12
+    for door in closed:
+        answer = browser.open(door.path, method=door.method, data=FORM, headers={"Accept": accept})
+        assert answer.status_code == (404 if door.rule in OF_DELETED else 403), door
+        assert SECRET not in answer.text
+        assert "secret-slug" not in answer.text
+        if door.method != "HEAD":
+            assert answer.mimetype == accept, door
+            expected = "This project can’t be" if door.rule in OF_DELETED else "Your role in this"
+            assert expected in (answer.json["message"] if answer.is_json else answer.text), door
+    assert everything(app) == before
+
+
+def test_a_moderator_opens_the_doors_that_are_theirs(
+    app: Flask, property_: Property, outsider: Caller, doors: list[Door]
+) -> None:
+    add_member(app, property_.project, outsider, "moderator")
+    browser = open_browser(app, outsider)
+    opened = {door.rule for door in doors if door.rule in MODERATOR_MAY and door.method == "GET"}
+    assert len(opened) >= 4
+    for door in doors:
+        if door.rule in MODERATOR_MAY and door.method == "GET":
+            answer = browser.get(door.path)
+            assert answer.status_code == 200, door
+            # Neither keys nor plan nor the project's settings, nor a link that answers 403.
+            for closed in ("/settings", "/team", "/widget", "/share", owner_key(app, property_)):
+                assert f'{property_.project}{closed}"' not in answer.text, door
+                assert closed.startswith("/") or closed not in answer.text, door
+    form = {"action": "pin"}
+    path = f"/dashboard/projects/{property_.project}/testimonials/{property_.testimonial}/action"
+    answer = browser.post(path, data=form, headers={"Accept": "application/json"})
+    assert answer.status_code == 200
+
+
+def test_an_admin_finds_the_owners_doors_closed_and_the_others_open(
+    app: Flask, property_: Property, outsider: Caller, doors: list[Door]
+) -> None:
+    add_member(app, property_.project, outsider, "admin")
+    browser = open_browser(app, outsider)
+    before = everything(app)
+    for door in doors:
+        if door.rule in OWNER_ONLY and door.method == "POST":
+            assert browser.post(door.path, data=FORM).status_code == 403, door
+        elif door.rule in OF_DELETED:
+            assert browser.open(door.path, method=door.method).status_code in (404, 405), door
+        elif door.is_about_project and door.method == "GET":
+            assert browser.get(door.path).status_code == 200, door
+    assert everything(app) == before
+
+
+def owner_key(app: Flask, has: Property) -> str:
+    """Give how the owner's key ends, as the account page shows it."""
+    with app.app_context():
+        project = db.session.get_one(Project, has.project)
+        return db.session.get_one(Account, project.account_id).key_last_four
 
 
 @pytest.mark.parametrize("name", ["Sec-Fetch-Site", "Origin"])

@@ -68,7 +68,7 @@ def test_who_only_moderates_chooses_for_themselves(
 ) -> None:
     colleague = open_browser(app, outsider)
     assert colleague.get(f"/dashboard/projects/{project}/notifications").status_code == 404
-    add_member(app, project, outsider.account_id)
+    add_member(app, project, outsider, "moderator")
     choose(colleague, project, "daily")
     assert chosen(colleague, project) == "daily"
     assert chosen(browser, project) == "at_once"

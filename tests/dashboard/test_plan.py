@@ -48,7 +48,7 @@ def test_colleagues_do_not_see_it(
 ) -> None:
     app = make_app(plans="Starter=5", more_projects_url=URL)
     project = owner.create_project()["_id"]
-    add_member(app, project, outsider.account_id, role)
+    add_member(app, project, outsider, role)
     app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, "starter"])
     browser = open_browser(app, outsider)
     answer = browser.get(f"/dashboard/projects/{project}/settings")

@@ -15,6 +15,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects import defaults, models
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
+from tests.rows import add_member
 
 JSON = {"Accept": "application/json"}
 STATIC = Path(testimonials.__file__).parent / "static"
@@ -88,14 +89,6 @@ def read_form(page: str) -> dict[str, list[str]]:
     return values | {"before": [before[1].replace("&#34;", '"')]}
 
 
-def add_member(app: Flask, project_id: str, account_id: str, role: str) -> None:
-    with app.app_context():
-        begin_write()
-        member = models.ProjectMember(project_id=project_id, account_id=account_id, role=role)
-        db.session.add(member)
-        db.session.commit()
-
-
 def doors(project_id: str) -> list[tuple[str, str]]:
     return [
         ("GET", path(project_id)),
@@ -110,7 +103,7 @@ def test_a_moderator_may_not_and_an_admin_may(
     app: Flask, owner: Caller, outsider: Caller, project: str
 ) -> None:
     colleague = open_browser(app, outsider)
-    add_member(app, project, outsider.account_id, "moderator")
+    add_member(app, project, outsider, "moderator")
     before = version(app, project)
     for method, address in doors(project):
         answer = colleague.open(address, method=method, data={"palette": "rose"})

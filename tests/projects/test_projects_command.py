@@ -7,7 +7,9 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from tests.conftest import Caller
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MovableClock
+from tests.rows import add_member
 from tests.shapes import data_of
 
 
@@ -48,6 +50,29 @@ def test_the_id_of_one_project_chosen_as_the_slug_of_another_confuses_nobody(
     assert run_json(app, "show", victim["_id"])["_id"] == victim["_id"]
     assert run_json(app, "delete", victim["_id"], "--yes")["_id"] == victim["_id"]
     assert outsider.get(f"/v1/projects/{squatter['_id']}").status_code == 200
+
+
+def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
+    app: Flask, owner: Caller, outsider: Caller, moved_clock: MovableClock
+) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    moved_clock.move(minutes=1)
+    add_member(app, project, outsider, "admin")
+    form = {"email": "new@example.com", "role": "moderator"}
+    answer = open_browser(app, owner).post(
+        f"/dashboard/projects/{project}/team/invitations", data=form
+    )
+    assert answer.status_code == 303
+    rows = [(row["email"], row["role"], row["state"]) for row in run_json(app, "members", "fern")]
+    assert rows == [
+        ("owner@example.com", "owner", "member"),
+        ("outsider@example.org", "admin", "member"),
+        ("new@example.com", "moderator", "invited"),
+    ]
+    moved_clock.move(days=7)
+    assert run_json(app, "members", project)[-1]["state"] == "expired"
+    assert "outsider@example.org" in run(app, "members", "fern").output
+    assert run(app, "members", "nothing").exit_code != 0
 
 
 def test_delete_asks_first(app: Flask, agent: Caller) -> None:
