@@ -7,9 +7,11 @@ from testimonials.auth.pages import claim
 from testimonials.auth.session_pages import session
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
+from testimonials.dashboard.checklist_pages import checklist
 from testimonials.dashboard.inbox_pages import inbox
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
+from testimonials.dashboard.share_pages import share
 from testimonials.dashboard.testimonial_pages import editor
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
@@ -32,6 +34,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     media,
     dashboard,
     inbox,
+    checklist,
+    share,
     editor,
     settings,
     account,

@@ -1,4 +1,4 @@
-"""What is swept when its time has passed."""
+"""What is swept when its time has passed, and what was only noted in memory until now."""
 
 import logging
 
@@ -7,6 +7,7 @@ from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.testimonials.moderation import empty_trash
+from testimonials.widget.sightings import delete_old_sightings, take_sightings, write_sightings
 
 logger = logging.getLogger("testimonials")
 
@@ -14,15 +15,21 @@ logger = logging.getLogger("testimonials")
 def sweep() -> int:
     """Remove what has had its time: unclaimed accounts, sessions, trash, rate limits; commits.
 
-    Gives how many accounts were removed.
+    Also writes down where widgets were seen. Gives how many accounts were removed.
     """
     begin_write()
     count = delete_expired_accounts()
     delete_expired_sessions()
     delete_trashed_projects()
     empty_trash()
+    delete_old_sightings()
     db.session.commit()
     limiter.remove_expired()
+    # By itself, so that nothing that strangers sent can keep the rest from being swept.
+    if seen := take_sightings():
+        begin_write()
+        write_sightings(seen)
+        db.session.commit()
     if count:
         logger.info("removed %s unclaimed account(s) past their days", count)
     return count
