@@ -35,11 +35,11 @@ class StepUnknown(ServiceError):
 @require_session
 def change_checklist(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Note a step, or hide or show the list; a script gets JSON, a form the page that follows."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     if (act := ACTS.get(request.form.get("do", ""))) is None:
         raise StepUnknown
     flag, is_on, target = act
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     note(project, flag, is_on=is_on)
     db.session.commit()
     if request.accept_mimetypes.best == "application/json":
