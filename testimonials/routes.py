@@ -8,11 +8,13 @@ from testimonials.auth.pages import claim
 from testimonials.auth.session_pages import session
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
+from testimonials.dashboard.checklist_pages import checklist
 from testimonials.dashboard.inbox_pages import inbox
 from testimonials.dashboard.notification_pages import notifications
 from testimonials.dashboard.page_editor_pages import page_editor
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.settings_pages import settings
+from testimonials.dashboard.share_pages import share
 from testimonials.dashboard.team_pages import team
 from testimonials.dashboard.testimonial_pages import editor
 from testimonials.dashboard.widget_pages import widget_editor
@@ -43,6 +45,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     dashboard,
     inbox,
     page_editor,
+    checklist,
+    share,
     editor,
     settings,
     widget_editor,

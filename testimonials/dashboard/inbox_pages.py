@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.web import safe_target
+from testimonials.dashboard.checklist import describe_checklist
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
@@ -59,9 +60,11 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     page = _read_page(request.args.get("page", "1"))
     rows, page, total = list_inbox(project.id, wanted, page)
     base = f"/dashboard/projects/{project.id}"
+    shell = build_shell(owner, "inbox", project)
     return render_template(
         "dashboard/inbox.html",
-        shell=build_shell(owner, "inbox", project),
+        shell=shell,
+        checklist=describe_checklist(project) if shell["is_admin"] else None,
         notice=_read_notice(base),
         project={
             "name": project.name,

@@ -6,6 +6,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
+from testimonials.dashboard.checklist import is_hidden
 from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
@@ -108,6 +109,7 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
             "samples": counts.get("demo", 0),
             "pending": counts.get("pending", 0),
         },
+        checklist_action=f"{base}/checklist" if is_hidden(project) else None,
         delete_action=f"{base}/delete",
         delete_errors=delete_errors,
     )

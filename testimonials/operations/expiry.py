@@ -1,4 +1,4 @@
-"""What is swept when its time has passed."""
+"""What is swept when its time has passed, and what was only noted in memory until now."""
 
 import logging
 
@@ -8,6 +8,7 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
 from testimonials.testimonials.moderation import empty_trash
+from testimonials.widget.sightings import delete_old_sightings, take_sightings, write_sightings
 
 logger = logging.getLogger("testimonials")
 
@@ -15,7 +16,7 @@ logger = logging.getLogger("testimonials")
 def sweep() -> int:
     """Remove what has had its time: accounts, sessions, trash, invitations, limits; commits.
 
-    Gives how many accounts were removed.
+    Also writes down where widgets were seen. Gives how many accounts were removed.
     """
     begin_write()
     count = delete_expired_accounts()
@@ -23,8 +24,14 @@ def sweep() -> int:
     delete_trashed_projects()
     delete_expired_invitations()
     empty_trash()
+    delete_old_sightings()
     db.session.commit()
     limiter.remove_expired()
+    # By itself, so that nothing that strangers sent can keep the rest from being swept.
+    if seen := take_sightings():
+        begin_write()
+        write_sightings(seen)
+        db.session.commit()
     if count:
         logger.info("removed %s unclaimed account(s) past their days", count)
     return count

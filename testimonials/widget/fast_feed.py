@@ -17,6 +17,7 @@ from sqlalchemy import make_url
 
 from testimonials.core.versioned_cache import VersionedCache
 from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
+from testimonials.widget.sightings import Sightings, init_sightings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -33,25 +34,32 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 
 
 def init_feed(app: Flask) -> None:
-    """Give `app` its cache of widget data and, on SQLite, the fast path to it.
+    """Give `app` its cache of widget data, its sightings and, on SQLite, the fast path to it.
 
     PostgreSQL has its answers from the view: there the network, not Flask, is what takes the time.
     """
     bodies = VersionedCache(CACHE_BYTES)
     app.extensions[EXTENSION] = bodies
+    sightings = init_sightings(app)
     url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
     if url.get_backend_name() == "sqlite":
-        app.wsgi_app = FastFeed(app.wsgi_app, bodies, url.database or "")  # type: ignore[method-assign]
+        fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "")
+        app.wsgi_app = fast  # type: ignore[method-assign]
 
 
 class FastFeed:
     """Wraps the application; answers feed requests whose bytes are kept and still right."""
 
     def __init__(
-        self, application: "WSGIApplication", bodies: VersionedCache, database: str
+        self,
+        application: "WSGIApplication",
+        bodies: VersionedCache,
+        sightings: Sightings,
+        database: str,
     ) -> None:
         self._application = application
         self._bodies = bodies
+        self._sightings = sightings
         self._database = f"file:{quote(database)}?mode=ro"
         self._local = threading.local()
 
@@ -75,6 +83,8 @@ class FastFeed:
                 environ.get("HTTP_IF_NONE_MATCH", ""),
                 environ.get("HTTP_ACCEPT_ENCODING", ""),
             )
+            if (origin := environ.get("HTTP_ORIGIN")) is not None:
+                self._sightings.note(key[0], origin)
             start_response(status, headers)
             return [content]
         return self._application(environ, start_response)

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, current_app, request
 from testimonials.core.envelope import dump_json
 from testimonials.core.versioned_cache import Answer, Body, VersionedCache, make_body
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
+from testimonials.widget.sightings import note_sighting
 
 feed = Blueprint("feed", __name__)
 
@@ -33,6 +34,7 @@ def get_feed(project_id: str) -> Response:
     """Serve the settings and a page of testimonials; ``?after=`` takes the cursor of the next."""
     after = request.args.get("after")
     version = find_feed_version(project_id)
+    note_sighting(project_id, request.headers.get("Origin"))
     bodies: VersionedCache = current_app.extensions[EXTENSION]
     body = bodies.get(
         (project_id, after),

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.test_inbox import claim
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -132,3 +133,27 @@ def test_link_stands_where_scripts_are_off(site: Site, host: HostPage, open_page
     # The wall shows them without a script.
     for text in TEXTS:
         expect(page.get_by_text(text, exact=True)).to_be_visible()
+
+
+def test_the_owner_is_told_where_the_widget_was_seen(
+    site: Site, open_page: OpenPage, host: HostPage
+) -> None:
+    project = site.create_project()
+    fill(project)
+    owner = open_page(f"{site.url}/")
+    claim(owner, project)
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/share")
+    expect(owner.get_by_text("Not seen on a website yet.")).to_be_visible()
+    snippet = project.call("GET", "/embed-snippet")
+    host.body = snippet["container"] + snippet["script"]
+    visitor = open_page(host.url)
+    check_widget(visitor)
+    seen = f"Seen on {host.url.removeprefix('http://').rstrip('/')} just now"
+    owner.reload()
+    expect(owner.get_by_text(seen)).to_be_visible()
+    # The same answer out of memory is noted as well, and our own page is no website of others.
+    visitor.reload()
+    check_widget(visitor)
+    visitor.goto(f"{site.url}/widget/{project.id}")
+    owner.reload()
+    expect(owner.get_by_text(seen)).to_be_visible()

@@ -192,6 +192,7 @@ LAZY = {
     "core.images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
+    "dashboard.qr_codes": {"segno"},
 }
 
 

@@ -30,6 +30,8 @@ FORM = {
     "business_name": "Another",
     "website": "",
     "action": "trash",
+    "do": "hide",
+    "message": "Changed",
     "all": "1",
     "text": "Changed",
     "author_name": "Changed",

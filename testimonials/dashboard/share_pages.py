@@ -1,0 +1,146 @@
+"""The Share page: the snippet, the collection page's link and QR code, a message to customers."""
+
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from markupsafe import Markup
+
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.images import image_url
+from testimonials.dashboard.checklist import HAS_SHARED, note
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.qr_codes import draw_inline, draw_png, draw_svg
+from testimonials.dashboard.share import (
+    MESSAGE_LENGTH,
+    describe_mail,
+    describe_platforms,
+    describe_policy,
+    describe_sighting,
+    has_own_message,
+    link_of,
+    message_of,
+    read_message,
+    set_message,
+    wall_of,
+)
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.models import Project
+
+share = Blueprint("share", __name__)
+
+
+@share.get("/dashboard/projects/<project_id>/share")
+@require_session
+def show_share(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show what there is to paste, to print and to send; ``?platform=`` opens that tab."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, message_of(project), [])
+
+
+@share.post("/dashboard/projects/<project_id>/share/message")
+@require_session
+def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Keep the message; the page saves while one types, and has a button without its script."""
+    is_reset = "reset" in request.form
+    message, problems = read_message("" if is_reset else request.form.get("message", ""))
+    wants_json = request.accept_mimetypes.best == "application/json"
+    if problems:
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        if wants_json:
+            return jsonify({"message": problems[0]}), 422
+        return _page(owner, project, message, problems), 422
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    set_message(project, message)
+    db.session.commit()
+    if wants_json:
+        return jsonify({"ok": True, "is_own": has_own_message(project)})
+    return redirect(f"/dashboard/projects/{project.id}/share#message", 303)
+
+
+@share.get("/dashboard/projects/<project_id>/share/qr.svg")
+@require_session
+def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Give the link's QR code as an SVG file."""
+    project = _find_and_note(owner, project_id)
+    db.session.commit()
+    return _answer_file(draw_svg(link_of(project)), "image/svg+xml", f"{project.slug}-qr.svg")
+
+
+@share.get("/dashboard/projects/<project_id>/share/qr.png")
+@require_session
+def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Give the link's QR code as a PNG file."""
+    project = _find_and_note(owner, project_id)
+    db.session.commit()
+    return _answer_file(draw_png(link_of(project)), "image/png", f"{project.slug}-qr.png")
+
+
+@share.get("/dashboard/projects/<project_id>/share/card")
+@require_session
+def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show a card to print and to put on a table or beside the till."""
+    project = _find_and_note(owner, project_id)
+    db.session.commit()
+    link = link_of(project)
+    return render_template(
+        "dashboard/share_card.html",
+        project={"name": project.name, "logo_url": image_url(project.logo_id)},
+        headline=project.page_config["headline"],
+        link=link.partition("://")[2],
+        qr=_draw(link),
+        back_url=f"/dashboard/projects/{project.id}/share",
+    )
+
+
+def _find_and_note(owner: SignedIn, project_id: str) -> Project:
+    """Give the project; who takes its code along shares the link, also without a script."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    note(project, HAS_SHARED)
+    return project
+
+
+def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) -> str:
+    base = f"/dashboard/projects/{project.id}"
+    link = link_of(project)
+    errors: dict[str, Any] = {"message": problems} if problems else {}
+    return render_template(
+        "dashboard/share.html",
+        shell=build_shell(owner, "share", project),
+        is_active=project.is_active,
+        platforms=describe_platforms(project, request.args.get("platform", "")),
+        platform_url=f"{base}/share?platform=",
+        policy=describe_policy(),
+        sighting=describe_sighting(project),
+        wall_url=wall_of(project),
+        link=link,
+        qr=_draw(link),
+        urls={
+            "svg": f"{base}/share/qr.svg",
+            "png": f"{base}/share/qr.png",
+            "card": f"{base}/share/card",
+            "message": f"{base}/share/message",
+            "checklist": f"{base}/checklist",
+        },
+        message=message,
+        message_limit=MESSAGE_LENGTH,
+        has_own_message=has_own_message(project),
+        errors=errors,
+        mail=describe_mail(project, message),
+    )
+
+
+def _draw(link: str) -> Markup:
+    # Drawn by a library of modules that are dark or light; nothing of the link's text is in it.
+    return Markup(draw_inline(link))  # noqa: S704
+
+
+def _answer_file(content: bytes, kind: str, name: str) -> Response:
+    response = make_response(content)
+    response.headers["Content-Type"] = kind
+    # A slug has small letters, digits and dashes alone, so the name needs no quoting.
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

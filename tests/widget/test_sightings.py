@@ -1,0 +1,230 @@
+"""Where widgets were seen: noted in memory by the feed, written down by the background work."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+
+from testimonials.extensions import begin_write, db
+from testimonials.operations.expiry import sweep
+from testimonials.projects import models
+from testimonials.projects.ownership import move_to_trash
+from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MovableClock
+
+
+def see(client: FlaskClient, project: str, origin: str) -> None:
+    """Ask for the widget's data as a browser does on another website."""
+    answer = client.get(f"/widget/{project}/feed", headers={"Origin": origin})
+    assert answer.status_code == 200
+
+
+def stored(app: Flask) -> dict[str, set[str]]:
+    """Give the origins in the database, by project."""
+    found: dict[str, set[str]] = {}
+    with app.app_context():
+        for row in db.session.scalars(select(models.WidgetSighting)):
+            found.setdefault(row.project_id, set()).add(row.origin)
+    return found
+
+
+def run_sweep(app: Flask) -> None:
+    with app.app_context():
+        sweep()
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    """A project of the owner."""
+    project_id: str = owner.create_project()["_id"]
+    return project_id
+
+
+def test_a_website_is_written_down(app: Flask, client: FlaskClient, project: str) -> None:
+    # The first answer comes from the view, those after it from memory, where there is one.
+    for origin in ("https://fern.example", "http://localhost:3000", "https://fern.example"):
+        see(client, project, origin)
+    assert stored(app) == {}
+    run_sweep(app)
+    assert stored(app) == {project: {"https://fern.example", "http://localhost:3000"}}
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "file://",
+        "https://testimonials.example.com",
+        "https://fern.example/path",
+        "https://fern.example?query",
+        "https://user@fern.example",
+        "chrome-extension://abcdefgh",
+        "javascript:alert(1)",
+        "https://",
+        "https://fern.example:port",
+        "https://[::1",
+        "https://fern .example",
+        "https://" + "a" * 300 + ".example",
+        "",
+    ],
+)
+def test_what_is_no_website_of_others_is_not(
+    app: Flask, client: FlaskClient, project: str, origin: str
+) -> None:
+    see(client, project, origin)
+    run_sweep(app)
+    assert stored(app) == {}
+
+
+def test_without_an_origin_nothing_is_seen(app: Flask, client: FlaskClient, project: str) -> None:
+    client.get(f"/widget/{project}/feed")
+    client.get(f"/widget/{project}/feed")
+    run_sweep(app)
+    assert stored(app) == {}
+
+
+def test_an_unknown_project_is_not_noted(app: Flask, client: FlaskClient) -> None:
+    for project in ("0" * 24, "x"):
+        answer = client.get(f"/widget/{project}/feed", headers={"Origin": "https://a.example"})
+        assert answer.status_code == 404
+    run_sweep(app)
+    assert stored(app) == {}
+
+
+def test_the_newest_one_is_found_at_once_and_later(
+    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    def newest() -> str | None:
+        with app.app_context():
+            found = find_newest_sighting(project)
+            return found and found[0]
+
+    assert newest() is None
+    see(client, project, "https://one.example")
+    assert newest() == "https://one.example"
+    run_sweep(app)
+    moved_clock.move(minutes=5)
+    see(client, project, "https://two.example")
+    assert newest() == "https://two.example"
+    run_sweep(app)
+    moved_clock.move(minutes=5)
+    see(client, project, "https://one.example")
+    run_sweep(app)
+    assert newest() == "https://one.example"
+    moved_clock.move(days=91)
+    assert newest() is None
+
+
+def test_they_are_forgotten_after_ninety_days(
+    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    see(client, project, "https://old.example")
+    see(client, project, "https://kept.example")
+    run_sweep(app)
+    moved_clock.move(days=89)
+    see(client, project, "https://kept.example")
+    run_sweep(app)
+    assert stored(app)[project] == {"https://old.example", "https://kept.example"}
+    moved_clock.move(days=2)
+    run_sweep(app)
+    assert stored(app)[project] == {"https://kept.example"}
+
+
+def test_invented_websites_fill_nothing(
+    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    see(client, project, "https://true.example")
+    run_sweep(app)
+    for round_number in range(3):
+        moved_clock.move(minutes=1)
+        for number in range(50):
+            see(client, project, f"https://{round_number}-{number}.example")
+        run_sweep(app)
+        kept = stored(app)[project]
+        assert len(kept) == MAX_ORIGINS
+        assert "https://true.example" in kept
+
+
+def test_a_full_list_makes_room_for_a_new_website_after_a_day(
+    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    for number in range(MAX_ORIGINS):
+        see(client, project, f"https://{number}.example")
+    run_sweep(app)
+    see(client, project, "https://new.example")
+    run_sweep(app)
+    assert "https://new.example" not in stored(app)[project]
+    moved_clock.move(days=1, minutes=1)
+    see(client, project, "https://new.example")
+    see(client, project, "https://0.example")
+    run_sweep(app)
+    kept = stored(app)[project]
+    assert len(kept) == MAX_ORIGINS
+    assert {"https://new.example", "https://0.example"} <= kept
+
+
+def test_memory_is_bounded() -> None:
+    sightings = Sightings()
+    for number in range(MAX_NOTED + 500):
+        sightings.note(f"project {number // 15}", f"https://{number}.example")
+    sightings.note("long", "https://" + "a" * 300)
+    taken = sightings.take()
+    assert sum(len(origins) for origins in taken.values()) == MAX_NOTED
+    assert sightings.take() == {}
+    sightings.note("after", "https://a.example")
+    assert list(sightings.take()) == ["after"]
+
+
+def test_a_project_that_was_deleted_meanwhile_hinders_nobody(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    gone = owner.create_project()["_id"]
+    see(client, gone, "https://gone.example")
+    see(client, project, "https://fern.example")
+    with app.app_context():
+        begin_write()
+        db.session.delete(db.session.get_one(models.Project, gone))
+        db.session.commit()
+    run_sweep(app)
+    assert stored(app) == {project: {"https://fern.example"}}
+
+
+def test_they_go_with_their_project(
+    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    see(client, project, "https://fern.example")
+    run_sweep(app)
+    with app.app_context():
+        begin_write()
+        move_to_trash(db.session.get_one(models.Project, project))
+        db.session.commit()
+    moved_clock.move(days=8)
+    run_sweep(app)
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(models.WidgetSighting)) == 0
+
+
+def test_the_share_page_says_where(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
+) -> None:
+    browser = open_browser(app, owner)
+
+    def seen() -> str:
+        page = browser.get(f"/dashboard/projects/{project}/share").text
+        found = re.search(r'<p class="seen[^>]*>(.*?)</p>', page, re.DOTALL)
+        assert found
+        return re.sub(r"<[^>]+>", "", found[1]).strip()
+
+    assert seen().startswith("Not seen on a website yet.")
+    see(client, project, "https://fern.example:8443")
+    assert seen() == "Seen on fern.example:8443 just now"
+    run_sweep(app)
+    moved_clock.move(minutes=6)
+    assert seen() == "Seen on fern.example:8443 6 minutes ago"
+    moved_clock.move(days=1)
+    assert seen() == "Seen on fern.example:8443 yesterday"
+    moved_clock.move(days=29)
+    assert re.fullmatch(r"Seen on fern\.example:8443 on \d+ \w{3} \d{4}", seen())
