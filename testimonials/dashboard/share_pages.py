@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.images import image_url
-from testimonials.dashboard.checklist import HAS_SHARED, note
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.qr_codes import draw_inline, draw_png, draw_svg
 from testimonials.dashboard.share import (
@@ -64,8 +63,7 @@ def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Give the link's QR code as an SVG file."""
-    project = _find_and_note(owner, project_id)
-    db.session.commit()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     return _answer_file(draw_svg(link_of(project)), "image/svg+xml", f"{project.slug}-qr.svg")
 
 
@@ -73,8 +71,7 @@ def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Give the link's QR code as a PNG file."""
-    project = _find_and_note(owner, project_id)
-    db.session.commit()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     return _answer_file(draw_png(link_of(project)), "image/png", f"{project.slug}-qr.png")
 
 
@@ -82,8 +79,7 @@ def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show a card to print and to put on a table or beside the till."""
-    project = _find_and_note(owner, project_id)
-    db.session.commit()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     link = link_of(project)
     return render_template(
         "dashboard/share_card.html",
@@ -93,14 +89,6 @@ def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         qr=_draw(link),
         back_url=f"/dashboard/projects/{project.id}/share",
     )
-
-
-def _find_and_note(owner: SignedIn, project_id: str) -> Project:
-    """Give the project; who takes its code along shares the link, also without a script."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    note(project, HAS_SHARED)
-    return project
 
 
 def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) -> str:

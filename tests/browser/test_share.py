@@ -170,9 +170,12 @@ def test_the_code_in_the_page_is_the_links(site: Site, open_page: OpenPage) -> N
         [base64.b64encode(picture.screenshot()).decode(), side],
     )
     assert shown == [list(row) for row in expected.matrix_iter(border=4)]
-    with page.expect_download() as download:
+    with page.expect_response("**/checklist"), page.expect_download() as download:
         page.get_by_role("link", name="QR code, SVG").click()
     assert download.value.suggested_filename == f"{project.slug}-qr.svg"
+    # Who takes the code along shares the link.
+    page.goto(inbox_of(project))
+    expect(page.get_by_text("1 of 5 done")).to_be_visible()
 
 
 def test_the_checklist_leads_to_the_end(site: Site, open_page: OpenPage) -> None:

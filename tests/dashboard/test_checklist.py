@@ -86,14 +86,6 @@ def test_a_submission_shows_that_the_link_was_shared(inbox: Inbox) -> None:
     assert done(inbox) == {"share"}
 
 
-@pytest.mark.parametrize("path", ["share/qr.svg", "share/qr.png", "share/card"])
-def test_taking_the_code_is_sharing(inbox: Inbox, path: str) -> None:
-    inbox.get("share")
-    assert done(inbox) == set()
-    inbox.get(path)
-    assert done(inbox) == {"share"}
-
-
 def test_a_copied_link_is_sharing(inbox: Inbox) -> None:
     answer = inbox.client.post(f"{inbox.base}/checklist", data={"do": "share"}, headers=JSON)
     assert answer.json == {"ok": True}
