@@ -7,12 +7,13 @@ from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.testimonials.moderation import empty_trash
+from testimonials.testimonials.pictures import delete_unused_images
 
 logger = logging.getLogger("testimonials")
 
 
 def sweep() -> int:
-    """Remove what has had its time: unclaimed accounts, sessions, trash, rate limits; commits.
+    """Remove what has had its time, or what nothing names any more; commits.
 
     Gives how many accounts were removed.
     """
@@ -21,6 +22,7 @@ def sweep() -> int:
     delete_expired_sessions()
     delete_trashed_projects()
     empty_trash()
+    delete_unused_images()
     db.session.commit()
     limiter.remove_expired()
     if count:
