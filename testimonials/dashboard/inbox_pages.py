@@ -44,7 +44,7 @@ from testimonials.testimonials.moderation import (
     make_undo_token,
     undo_batch,
 )
-from testimonials.testimonials.tag_names import TagRefused, list_project_tags, spell
+from testimonials.testimonials.tag_names import TagRefused, find_spellings, list_project_tags, spell
 from testimonials.testimonials.tags import add_tag, remove_tag
 
 inbox = Blueprint("inbox", __name__)
@@ -185,7 +185,9 @@ def show_refusal(error: ActionRefused) -> ResponseReturnValue:
 
 def _read_filter(project: Project, values: Any) -> InboxFilter:
     wanted = read_filter(values)
-    return replace(wanted, tag=spell(project.id, [wanted.tag])[0]) if wanted.tag else wanted
+    if not wanted.tag:
+        return wanted
+    return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
 
 
 def _find_chosen(project: Project) -> Sequence[Testimonial]:

@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
+from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
@@ -14,8 +15,6 @@ from testimonials.projects.ownership import move_to_trash, rename_slug, set_acti
 from testimonials.testimonials.services import count_by_status
 
 settings = Blueprint("settings", __name__)
-
-Errors = dict[str, list[str]]
 
 
 @settings.get("/dashboard/projects/<project_id>/settings")
@@ -39,8 +38,7 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     except ServiceError as error:
         db.session.rollback()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        messages = (error.errors or {}).get("slug", [error.message])
-        return _page(owner, project, {"slug": messages}, {}), 422
+        return _page(owner, project, to_form_errors(error, "slug"), {}), 422
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
 

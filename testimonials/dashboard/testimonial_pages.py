@@ -29,7 +29,13 @@ from testimonials.testimonials.moderation import (
     make_undo_token,
 )
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
-from testimonials.testimonials.tag_names import TagRefused, list_project_tags, read_tags, spell
+from testimonials.testimonials.tag_names import (
+    TagRefused,
+    find_spellings,
+    list_project_tags,
+    read_tags,
+    spell,
+)
 
 editor = Blueprint("editor", __name__)
 
@@ -73,7 +79,7 @@ def add_by_hand(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     _store_picture(picture, columns, None)
-    columns["tags"] = spell(project.id, columns["tags"])
+    columns["tags"] = spell(find_spellings(project.id), columns["tags"])
     add_testimonial(project, columns, owner.email)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/inbox?status=approved", 303)
@@ -106,7 +112,8 @@ def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRetur
         try:
             _keep_unchanged(row, columns)
             _store_picture(picture, columns, row)
-            columns["tags"] = sorted(spell(project.id, columns["tags"]), key=str.casefold)
+            spelled = spell(find_spellings(project.id), columns["tags"])
+            columns["tags"] = sorted(spelled, key=str.casefold)
             batch = edit_testimonial(project, row, columns, owner.email)
             db.session.commit()
         except ServiceError as error:

@@ -20,7 +20,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.services import next_time
-from testimonials.testimonials.tag_names import spell
+from testimonials.testimonials.tag_names import find_spellings, spell
 
 TRASH_DAYS = timedelta(days=30)
 UNDO_SECONDS = 24 * 60 * 60
@@ -164,12 +164,12 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
         raise ActionRefused("This is too long ago to be undone here.") from None
     if project_id != project.id:
         raise ActionRefused("This belongs to another project.")
-    undo, count = new_identifier(), 0
+    undo, count, known = new_identifier(), 0, find_spellings(project.id)
     for change, row in _list_undoable(batch):
         values = _from_json(change.before)
         if "tags" in values:
             # Somebody may have begun to spell a tag in another way since it was taken off.
-            values["tags"] = spell(project.id, values["tags"])
+            values["tags"] = spell(known, values["tags"])
         change_testimonial(row, values, undo, actor, "undo")
         count += 1
     if not count:

@@ -53,14 +53,20 @@ def fold(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-def spell(project_id: str, names: Iterable[str]) -> list[str]:
-    """Give the names in the spelling in which the project uses them already, where it does.
+def find_spellings(project_id: str) -> dict[str, str]:
+    """Give the project's tags by their folded form, in the spelling used for each.
 
-    The project is locked, so that two new spellings of one tag can't come about at once.
+    For changes the project is locked, so that two spellings of one tag can't come about at once.
     """
-    known = {fold(name): name for name in _find_names(project_id)}
-    spelled = {fold(name): known.get(fold(name), name) for name in names}
-    return list(spelled.values())
+    names = db.session.scalars(
+        select(TestimonialTag.name).where(TestimonialTag.project_id == project_id).distinct()
+    )
+    return {fold(name): name for name in names}
+
+
+def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
+    """Give the names in the spelling that is `known`, where one is (`find_spellings`)."""
+    return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
 def list_project_tags(project_id: str) -> Sequence[TagCount]:
@@ -72,12 +78,6 @@ def list_project_tags(project_id: str) -> Sequence[TagCount]:
         .group_by(TestimonialTag.name)
     ).all()
     return sorted((TagCount(name, count) for name, count in rows), key=lambda tag: fold(tag.name))
-
-
-def _find_names(project_id: str) -> Sequence[str]:
-    return db.session.scalars(
-        select(TestimonialTag.name).where(TestimonialTag.project_id == project_id).distinct()
-    ).all()
 
 
 def _read_tag(text: str) -> str:

@@ -8,7 +8,14 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import change_testimonial
-from testimonials.testimonials.tag_names import MAX_TAGS, TagRefused, fold, read_tags, spell
+from testimonials.testimonials.tag_names import (
+    MAX_TAGS,
+    TagRefused,
+    find_spellings,
+    fold,
+    read_tags,
+    spell,
+)
 
 
 def set_tags(
@@ -27,7 +34,7 @@ def add_tag(
     are passed over, and so is what has the tag already or has no room for one more. Raises
     `TagRefused` for a name that is no tag.
     """
-    (tag,) = spell(project.id, [_read_one(name)])
+    (tag,) = spell(find_spellings(project.id), [_read_one(name)])
 
     def with_tag(tags: list[str]) -> list[str]:
         return tags if len(tags) >= MAX_TAGS else [*tags, tag]
