@@ -116,7 +116,7 @@ def test_axe_finds_nothing(site: Site, open_page: OpenPage, width: int, scheme: 
         found = Axe().run(page).response["violations"]
         assert [each["id"] for each in found] == []
         page.get_by_role("button", name="Add", exact=True).click()
-        expect(page.get_by_role("link", name=tag)).to_be_visible()
+        expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
     edit = page.locator("[data-edit]").first.get_attribute("href")
     for address in (f"{base}/inbox?status=all", f"{site.url}{edit}", f"{base}/testimonials/new"):
         page.goto(address)
