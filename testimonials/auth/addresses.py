@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from disposable_email_domains import blocklist
-from email_validator import EmailNotValidError, validate_email
+from email_validator import EmailNotValidError, ValidatedEmail, validate_email
 from flask import current_app
 
 from testimonials.core.errors import ServiceError
@@ -34,11 +34,7 @@ def normalize_email(text: str) -> str:
     Raises `EmailMalformed`, or `EmailDisposable` for domains that are on the maintained list or
     the operator's, and for their subdomains (spec, "POST /v1/auth/agent-init").
     """
-    try:
-        checked = validate_email(text, check_deliverability=False)
-    except EmailNotValidError as error:
-        message = f"email: This is not a valid e-mail address. {error}"
-        raise EmailMalformed(message, errors={"email": [str(error)]}) from None
+    checked = _validate(text)
     if _is_disposable(checked.ascii_domain.lower()):
         message = (
             f"Disposable e-mail addresses are not accepted, and {checked.domain} gives out such. "
@@ -48,15 +44,22 @@ def normalize_email(text: str) -> str:
     return checked.normalized.lower()
 
 
+def parse_email(text: str) -> str:
+    """Give an address in the form of `normalize_email`, also one that nobody may start with now.
+
+    Whoever has an account keeps it when their domain is listed later. Raises `EmailMalformed`.
+    """
+    return _validate(text).normalized.lower()
+
+
 def read_email(text: str) -> str:
     """Give a typed address in the form under which it would be stored, for looking it up.
 
-    What is no address, or is not accepted any more, stays as it is: nobody may have it, but then
-    that is found by looking.
+    What is no address stays as it is: nobody has it, and that is found by looking.
     """
     try:
-        return normalize_email(text)
-    except ServiceError:
+        return parse_email(text)
+    except EmailMalformed:
         # A database may refuse even to look for this one character.
         return "" if "\0" in text else text.lower()
 
@@ -72,6 +75,14 @@ def require_open_signup(email: str) -> None:
         if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
             message = f"Only addresses at {', '.join(allowed)} may sign up on this service."
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
+
+
+def _validate(text: str) -> ValidatedEmail:
+    try:
+        return validate_email(text, check_deliverability=False)
+    except EmailNotValidError as error:
+        message = f"email: This is not a valid e-mail address. {error}"
+        raise EmailMalformed(message, errors={"email": [str(error)]}) from None
 
 
 def _is_disposable(domain: str) -> bool:

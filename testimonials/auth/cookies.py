@@ -23,6 +23,16 @@ def set_session_cookie(response: Response, token: str) -> None:
     )
 
 
+def renew_session_cookie(response: Response) -> None:
+    """Keep the token of this request for as long as the session was made longer.
+
+    An answer that sets or clears the cookie itself knows better.
+    """
+    cookies = response.headers.getlist("Set-Cookie")
+    if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
+        set_session_cookie(response, read_session_cookie())
+
+
 def clear_session_cookie(response: Response) -> None:
     """Take the token out of the browser."""
     response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=_is_https())

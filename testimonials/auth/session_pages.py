@@ -1,14 +1,20 @@
 """The pages on which a person signs up, signs in and out, and chooses a new password."""
 
-from flask import Blueprint, current_app, redirect, render_template, request
+from flask import Blueprint, Response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.addresses import normalize_email, read_email, require_open_signup
+from testimonials.auth.addresses import (
+    normalize_email,
+    parse_email,
+    read_email,
+    require_open_signup,
+)
 from testimonials.auth.cookies import (
     clear_session_cookie,
     read_session_cookie,
     set_session_cookie,
 )
+from testimonials.auth.drafts import Draft, read_draft
 from testimonials.auth.emails import (
     send_account_exists_mail,
     send_reset_mail,
@@ -22,9 +28,11 @@ from testimonials.auth.limits import (
     SIGN_IN_PER_EMAIL,
 )
 from testimonials.auth.links import make_claim_link
+from testimonials.auth.login_page import render_login
 from testimonials.auth.services import start_signup
 from testimonials.auth.sessions import end_session, find_session, start_session
 from testimonials.auth.sign_in import (
+    EmailLinkInvalid,
     ResetLinkInvalid,
     SignInRefused,
     change_password,
@@ -52,7 +60,7 @@ def show_login() -> ResponseReturnValue:
     target = safe_target(request.args.get("next", ""))
     if find_session(read_session_cookie()) is not None:
         return redirect(target or HOME, 303)
-    return _login_form({}, "", target)
+    return render_login({}, "", target, notice=request.args.get("notice", ""))
 
 
 @session.post("/login")
@@ -62,15 +70,19 @@ def sign_in() -> ResponseReturnValue:
     text = request.form.get("email", "").strip()
     email = read_email(text)
     target = safe_target(request.form.get("next", ""))
+    draft_token = request.form.get("draft", "")
     limiter.count(SIGN_IN_PER_EMAIL, hash_secret(email))
     try:
         account = check_password(email, request.form.get("password", ""))
     except SignInRefused as error:
-        return _login_form({"form": [error.message]}, text, target), 422
+        page = render_login({"form": [error.message]}, text, target, draft=draft_token)
+        return answer_privately(page, 422)
     begin_write()
     token = start_session(account, request.user_agent.string, replaces=read_session_cookie())
     db.session.commit()
-    response = redirect(target or HOME, 303)
+    draft = read_draft(draft_token)
+    go_on = redirect(target or HOME, 303)
+    response = _resume_page(draft) if draft else go_on
     set_session_cookie(response, token)
     return response
 
@@ -130,7 +142,7 @@ def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password, if the address has an account; it answers the same."""
     text = request.form.get("email", "").strip()
     try:
-        email = normalize_email(text)
+        email = parse_email(text)
     except ServiceError as error:
         return _forgot_form(dict(error.errors or {}), text), 422
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
@@ -186,6 +198,13 @@ def change_email(token: str) -> ResponseReturnValue:
     return _mail_sent("Your address is changed", f"Sign in as {account.email} from now on.")
 
 
+@session.errorhandler(EmailLinkInvalid)
+def show_email_problem(error: EmailLinkInvalid) -> ResponseReturnValue:
+    """Say that a link to a new address doesn't work any more, and where to ask for another."""
+    page = render_template("auth/email_problem.html", account_url="/dashboard/account")
+    return answer_privately(page, error.status)
+
+
 @session.errorhandler(ResetLinkInvalid)
 def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
     """Say that a link doesn't work any more, and offer a new one."""
@@ -193,19 +212,16 @@ def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
     return answer_privately(page, error.status)
 
 
-def _login_form(errors: dict[str, list[str]], email: str, target: str) -> str:
-    notices = {"signed-out": "You are signed out.", "expired": "Please sign in again."}
-    is_open = current_app.config["SIGNUP"] != "closed"
-    return render_template(
-        "auth/login.html",
-        errors=errors,
-        email=email,
-        action="/login",
-        next=target,
-        forgot_url="/forgot",
-        signup_url="/signup" if is_open else None,
-        notice=notices.get(request.args.get("notice", "")),
+def _resume_page(draft: Draft) -> Response:
+    page = render_template(
+        "auth/resume.html",
+        action=draft.path,
+        fields=draft.fields,
+        typed=draft.typed,
+        had_file=draft.had_file,
+        skip_url=HOME,
     )
+    return answer_privately(page)
 
 
 def _signup_form(errors: dict[str, list[str]], email: str) -> str:

@@ -29,6 +29,8 @@ class SignedIn:
     session_id: str
     account_id: str
     email: str
+    # The session was just made longer, and so must be its cookie.
+    is_renewed: bool = False
 
 
 def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
@@ -65,9 +67,10 @@ def find_session(token: str) -> SignedIn | None:
     ).one_or_none()
     if row is None:
         return None
-    if row.last_seen_at < now - SEEN_INTERVAL:
+    is_renewed = row.last_seen_at < now - SEEN_INTERVAL
+    if is_renewed:
         _note_seen(row.id)
-    return SignedIn(row.id, row.account_id, row.email)
+    return SignedIn(row.id, row.account_id, row.email, is_renewed)
 
 
 def list_sessions(account_id: str) -> Sequence[Session]:

@@ -38,6 +38,14 @@ class ResetLinkInvalid(ServiceError):
     default_message = "This link doesn’t work any more."
 
 
+class EmailLinkInvalid(ServiceError):
+    """The link to a new address is too old, was used, or was never ours."""
+
+    status = 404
+    code = "LINK_INVALID"
+    default_message = "This link doesn’t work any more."
+
+
 class EmailTaken(ServiceError):
     """Another account has the address."""
 
@@ -96,15 +104,18 @@ def make_email_link(account: Account, new_email: str) -> str:
 
 
 def confirm_email(token: str) -> tuple[Account, str]:
-    """Give the account the address of the link; raise `ResetLinkInvalid` or `EmailTaken`.
+    """Give the account the address of the link; raise `EmailLinkInvalid` or `EmailTaken`.
 
     Gives the account and its old address. A new password or address uses the link up: whoever
     asked for it may have been locked out since.
     """
-    account_id, fingerprint, new_email = _read(email_purpose, token, 3)
+    try:
+        account_id, fingerprint, new_email = _read(email_purpose, token, 3)
+    except ResetLinkInvalid:
+        raise EmailLinkInvalid from None
     account = _lock(account_id)
     if account is None or _fingerprint(account) != fingerprint:
-        raise ResetLinkInvalid
+        raise EmailLinkInvalid
     # An account whose days have passed is gone for the world, and so is its hold on an address.
     delete_expired_accounts()
     old_email = account.email

@@ -20,6 +20,7 @@ SOURCES = {
 ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "edit": "Edited",
     "add": "Added by hand",
+    "tag": "Tags changed",
     "undo": "Undone",
 }
 FIELD_LABELS = {
@@ -29,7 +30,10 @@ FIELD_LABELS = {
     "author_email": "E-mail",
     "text": "Words",
     "rating": "Rating",
+    "tags": "Tags",
 }
+# Columns of an edit of the picture alone, which has a name of its own in the history.
+PHOTO = {"avatar_id", "author_avatar", "twitter"}
 COLOURS = 8
 MODES = {
     "at_once": ("At once", "Within minutes. Many at a time come in one mail."),
@@ -69,13 +73,13 @@ def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
 def describe_change(change: TestimonialChange) -> dict[str, Any]:
     """Give what the history shows of one change: who, when, what, and what was there before."""
     before = "\n".join(
-        f"{FIELD_LABELS[name]}: {value}"
+        f"{FIELD_LABELS[name]}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
         if name in FIELD_LABELS and value
     )
     return {
         "who": change.actor,
-        "what": ACTIONS_DONE.get(change.action, change.action),
+        "what": _name_edit(change) or ACTIONS_DONE.get(change.action, change.action),
         "before": before or None,
         **describe_time(change.created_at),
     }
@@ -102,6 +106,15 @@ def describe_plan(account: Account) -> dict[str, Any]:
         "allowed": project_limit_of(account),
         "more_url": more_projects_url(account.id),
     }
+
+
+def _name_edit(change: TestimonialChange) -> str | None:
+    columns = change.before.keys()
+    if change.action != "edit":
+        return None
+    if columns == {"tags"}:
+        return ACTIONS_DONE["tag"]
+    return "Photo changed" if columns <= PHOTO and columns != {"twitter"} else None
 
 
 def describe_time(time: datetime) -> dict[str, str]:

@@ -4,13 +4,16 @@ import functools
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import make_response, redirect, request
+from flask import jsonify, make_response, redirect, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.cookies import read_session_cookie
+from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
+from testimonials.auth.drafts import keep_draft
+from testimonials.auth.login_page import render_login
 from testimonials.auth.sessions import SignedIn, find_session
 from testimonials.core.endpoint import View
 from testimonials.core.images import image_url
+from testimonials.core.web import answer_privately
 from testimonials.projects.access import Role, list_shared_projects, role_in
 from testimonials.projects.models import Project
 from testimonials.testimonials.inbox import count_tabs
@@ -26,16 +29,28 @@ def require_session(view: View) -> View:
     def wrapper(**arguments: object) -> ResponseReturnValue:
         owner = find_session(read_session_cookie())
         if owner is None:
-            # A form can't be sent again by a redirect; its page can be opened again.
-            target = request.full_path.rstrip("?") if request.method == "GET" else "/dashboard"
-            query = urlencode({"next": target, "notice": "expired"})
-            return redirect(f"/login?{query}", 303)
+            return _ask_to_sign_in()
         response = make_response(view(owner=owner, **arguments))
+        if owner.is_renewed:
+            renew_session_cookie(response)
         # What an owner sees must not come back with the Back button after signing out.
         response.headers["Cache-Control"] = "no-store"
         return response
 
     return wrapper
+
+
+def _ask_to_sign_in() -> ResponseReturnValue:
+    if request.method == "POST":
+        if request.accept_mimetypes.best == "application/json":
+            return jsonify({"message": "You are signed out, so nothing was changed."}), 401
+        if draft := keep_draft():
+            page = render_login({}, "", "/dashboard", notice="kept", draft=draft)
+            return answer_privately(page, 401)
+    # A form can't be sent again by a redirect; its page can be opened again.
+    target = "/dashboard" if request.method == "POST" else request.full_path.rstrip("?")
+    query = urlencode({"next": target, "notice": "expired"})
+    return redirect(f"/login?{query}", 303)
 
 
 def build_shell(owner: SignedIn, active: str, project: Project | None = None) -> dict[str, Any]:

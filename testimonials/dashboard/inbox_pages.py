@@ -3,30 +3,40 @@
 A decision answers a form with a redirect back to the list, and a script with JSON.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 from flask import Blueprint, current_app, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.web import safe_target
 from testimonials.dashboard.checklist import describe_checklist
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.inbox_view import (
+    describe_address,
+    describe_empty,
+    describe_filters,
+    describe_pager,
+    describe_tabs,
+    describe_tags,
+    read_filter,
+    read_page,
+)
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
 from testimonials.testimonials.inbox import (
-    PAGE_SIZE,
-    SOURCES,
-    TABS,
     InboxFilter,
+    count_samples,
     count_tabs,
     find_rows,
     list_inbox,
 )
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
     ACTIONS,
     ActionRefused,
@@ -35,20 +45,13 @@ from testimonials.testimonials.moderation import (
     make_undo_token,
     undo_batch,
 )
+from testimonials.testimonials.tag_names import TagRefused, find_spellings, list_project_tags, spell
+from testimonials.testimonials.tags import add_tag, remove_tag
 
 inbox = Blueprint("inbox", __name__)
 
-MAX_SEARCH = 200
-NOTICE_SECONDS = 60
-
-notice_purpose = TokenPurpose("notice")
-EMPTY = {
-    "pending": ("Nothing waits for you", "What customers send on your collection page lands here."),
-    "approved": ("Nothing is approved yet", "Approved testimonials show in your widget."),
-    "rejected": ("Nothing is rejected", "Rejected testimonials show nowhere and stay here."),
-    "all": ("No testimonials yet", "Send customers the link to your collection page."),
-    "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
-}
+# In the project's dashboard_config: its people want the samples, and are asked no more.
+SAMPLES_KEPT = "samplesKept"
 
 
 @inbox.get("/dashboard/projects/<project_id>/inbox")
@@ -56,8 +59,8 @@ EMPTY = {
 def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show one tab of the inbox, searched and filtered as the address says."""
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-    wanted = read_filter(request.args)
-    page = _read_page(request.args.get("page", "1"))
+    wanted = _read_filter(project, request.args)
+    page = read_page(request.args.get("page", "1"))
     rows, page, total = list_inbox(project.id, wanted, page)
     base = f"/dashboard/projects/{project.id}"
     shell = build_shell(owner, "inbox", project)
@@ -65,22 +68,28 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         "dashboard/inbox.html",
         shell=shell,
         checklist=describe_checklist(project) if shell["is_admin"] else None,
-        notice=_read_notice(base),
+        notice=read_notice(base),
         project={
             "name": project.name,
             "page_url": f"{current_app.config['APP_URL']}/{project.slug}",
             "is_active": project.is_active,
         },
-        tabs=_describe_tabs(base, count_tabs(project.id), wanted.tab),
-        filters=_describe_filters(base, wanted),
+        tabs=describe_tabs(base, count_tabs(project.id), wanted.tab),
+        filters=describe_filters(base, wanted, list_project_tags(project.id)),
         status=wanted.tab,
-        items=[describe_testimonial(row, base) for row in rows],
+        items=[
+            describe_testimonial(row, base) | {"tags": describe_tags(base, wanted, row.tags)}
+            for row in rows
+        ],
         total=total,
         bulk_action=f"{base}/bulk",
-        pager=_describe_pager(base, wanted, page, total),
+        tag_action=f"{base}/tags",
+        samples_action=f"{base}/samples",
+        samples=_count_new_samples(project, wanted),
+        pager=describe_pager(base, wanted, page, total),
         add_url=f"{base}/testimonials/new",
-        return_to=_address(base, wanted, page),
-        empty=_describe_empty(base, project, wanted),
+        return_to=describe_address(base, wanted, page),
+        empty=describe_empty(base, project, wanted),
     )
 
 
@@ -107,17 +116,54 @@ def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Do one thing to all chosen testimonials, or to all that the filter finds."""
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
-    is_all = request.form.get("all") == "1"
-    ids = request.form.getlist("ids")
-    rows = find_rows(project.id, read_filter(request.form), ids, is_all=is_all)
+    rows = _find_chosen(project)
     name = _read_action()
     batch, count = apply_action(project, rows, name, owner.email)
     if not count:
         raise ActionRefused("Nothing was chosen that this can be done to.")
     token = make_undo_token(project, batch)
     db.session.commit()
-    noun = "testimonial" if count == 1 else "testimonials"
-    return _answer(project, f"{ACTIONS[name].done} {count} {noun}", token)
+    return _answer(project, f"{ACTIONS[name].done} {_count(count)}", token)
+
+
+@inbox.post("/dashboard/projects/<project_id>/tags")
+@require_session
+def tag_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Put a tag on all chosen testimonials, or take it off them."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    rows, name = _find_chosen(project), request.form.get("new_tag", "")
+    is_off = request.form.get("tagging") == "remove"
+    try:
+        batch, count = (remove_tag if is_off else add_tag)(project, rows, name, owner.email)
+    except TagRefused as error:
+        raise ActionRefused(error.message) from None
+    if not count:
+        state = "has this tag" if is_off else "can take this tag, or has it already"
+        raise ActionRefused(f"Nothing that was chosen {state}.")
+    token = make_undo_token(project, batch)
+    db.session.commit()
+    done = "Took a tag off" if is_off else "Tagged"
+    return _answer(project, f"{done} {_count(count)}", token)
+
+
+@inbox.post("/dashboard/projects/<project_id>/samples")
+@require_session
+def settle_samples(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Put every sample into the trash, or keep them and stop asking."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    if request.form.get("samples") == "keep":
+        project.dashboard_config = project.dashboard_config | {SAMPLES_KEPT: True}
+        db.session.commit()
+        return _answer(project, "The samples stay, marked as samples", None)
+    rows = find_rows(project.id, InboxFilter(tab="all", source="demo"), [], is_all=True)
+    batch, count = apply_action(project, rows, "delete", owner.email)
+    if not count:
+        raise ActionRefused("There are no samples left here.")
+    token = make_undo_token(project, batch)
+    db.session.commit()
+    return _answer(project, f"Removed {count} {'sample' if count == 1 else 'samples'}", token)
 
 
 @inbox.post("/dashboard/projects/<project_id>/undo")
@@ -137,18 +183,33 @@ def show_refusal(error: ActionRefused) -> ResponseReturnValue:
     db.session.rollback()
     if _wants_json():
         return jsonify({"message": error.message}), error.status
-    return redirect(_with_notice(_return_target(), error.message, None), 303)
+    return redirect(add_notice(_return_target(), error.message, None), 303)
 
 
-def read_filter(values: Any) -> InboxFilter:
-    """Read what is asked for from an address or a form; what makes no sense counts as any."""
-    tab, rating, source = values.get("status"), values.get("rating"), values.get("source", "")
-    return InboxFilter(
-        tab=tab if tab in TABS else "pending",
-        q=values.get("q", "").replace("\0", "").strip()[:MAX_SEARCH],
-        rating=int(rating) if rating in ("1", "2", "3", "4", "5") else None,
-        source=source if source in SOURCES else "",
-    )
+def _read_filter(project: Project, values: Any) -> InboxFilter:
+    wanted = read_filter(values)
+    if not wanted.tag:
+        return wanted
+    return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
+
+
+def _find_chosen(project: Project) -> Sequence[Testimonial]:
+    """Give the rows that a form of the bulk bar is about."""
+    is_all = request.form.get("all") == "1"
+    wanted = _read_filter(project, request.form)
+    return find_rows(project.id, wanted, request.form.getlist("ids"), is_all=is_all)
+
+
+def _count(number: int) -> str:
+    return f"{number} {'testimonial' if number == 1 else 'testimonials'}"
+
+
+def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
+    """Give how many samples to ask about: only among all, and until the answer was to keep."""
+    is_asked = wanted.tab == "all" and not wanted.is_narrowed
+    if not is_asked or project.dashboard_config.get(SAMPLES_KEPT):
+        return 0
+    return count_samples(project.id)
 
 
 def _answer(project: Project, text: str, token: str | None) -> ResponseReturnValue:
@@ -156,7 +217,7 @@ def _answer(project: Project, text: str, token: str | None) -> ResponseReturnVal
     if _wants_json():
         notice = {"text": text, "undo_url": undo_url, "undo_token": token}
         return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)})
-    return redirect(_with_notice(_return_target(), text, token), 303)
+    return redirect(add_notice(_return_target(), text, token), 303)
 
 
 def _wants_json() -> bool:
@@ -173,25 +234,6 @@ def describe_path(path: str) -> str:
     return "/".join(path.split("/")[:4]) + "/inbox"
 
 
-def _with_notice(target: str, text: str, token: str | None) -> str:
-    # It rides in the address, so that the server keeps nothing of it; signed, so that nobody can
-    # put words of their own into somebody's dashboard.
-    values = {"notice": notice_purpose.sign([text, token])}
-    return target + ("&" if "?" in target else "?") + urlencode(values)
-
-
-def _read_notice(base: str) -> dict[str, str | None] | None:
-    try:
-        (text, token), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
-    except (TokenInvalid, TokenExpired):
-        return None
-    return {
-        "text": text,
-        "undo_url": f"{base}/undo" if token else None,
-        "undo_token": token,
-    }
-
-
 def _read_action() -> str:
     name = request.form.get("action", "")
     if name not in ACTIONS:
@@ -201,69 +243,3 @@ def _read_action() -> str:
 
 def _describe_state(row: Any) -> str:
     return "in the trash" if row.deleted_at else str(row.status)
-
-
-def _address(base: str, wanted: InboxFilter, page: int = 1) -> str:
-    values = {
-        "status": wanted.tab,
-        "q": wanted.q,
-        "rating": str(wanted.rating or ""),
-        "source": wanted.source,
-        "page": str(page) if page > 1 else "",
-    }
-    return f"{base}/inbox?" + urlencode({name: text for name, text in values.items() if text})
-
-
-def _describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "key": tab,
-            "label": tab.capitalize(),
-            "count": counts[tab],
-            "url": f"{base}/inbox?status={tab}",
-            "is_current": tab == current,
-        }
-        for tab in TABS
-    ]
-
-
-def _describe_filters(base: str, wanted: InboxFilter) -> dict[str, Any]:
-    return {
-        "q": wanted.q,
-        "rating": str(wanted.rating or ""),
-        "source": wanted.source,
-        "action": f"{base}/inbox",
-        "has_any": wanted.is_narrowed,
-        "clear_url": f"{base}/inbox?status={wanted.tab}",
-    }
-
-
-def _describe_pager(base: str, wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
-    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
-    return {
-        "prev_url": _address(base, wanted, page - 1) if page > 1 else None,
-        "next_url": _address(base, wanted, page + 1) if last < total else None,
-        "label": f"{first} to {last} of {total}" if last >= first else "",
-    }
-
-
-def _describe_empty(base: str, project: Project, wanted: InboxFilter) -> dict[str, Any]:
-    if wanted.is_narrowed:
-        return {
-            "title": "Nothing found",
-            "text": "No testimonial here matches the search and the filters.",
-            "action_label": "Clear them",
-            "action_url": f"{base}/inbox?status={wanted.tab}",
-        }
-    title, text = EMPTY[wanted.tab]
-    is_start = wanted.tab in ("pending", "all")
-    return {
-        "title": title,
-        "text": text,
-        "action_label": "Open the collection page" if is_start else None,
-        "action_url": f"{current_app.config['APP_URL']}/{project.slug}" if is_start else None,
-    }
-
-
-def _read_page(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1

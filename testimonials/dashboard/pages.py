@@ -10,10 +10,11 @@ from testimonials.core import clock
 from testimonials.core.errors import ServiceError, ValidationFailed
 from testimonials.core.fields import clean
 from testimonials.dashboard.describe import describe_plan
+from testimonials.dashboard.forms import to_form_errors
 from testimonials.dashboard.guards import THEME_COOKIE, THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import list_shared_projects
-from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import GRACE, list_deleted, take_back
 from testimonials.projects.services import create_project
@@ -22,6 +23,8 @@ from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
 dashboard = Blueprint("dashboard", __name__)
+
+FIELDS = ("business_name", "website", "slug")
 
 
 @dashboard.get("/dashboard")
@@ -38,27 +41,24 @@ def show_start(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def show_projects(owner: SignedIn) -> ResponseReturnValue:
     """List the account's projects and those shared with it, with the form that creates one."""
-    return _projects_page(owner, {}, {"business_name": "", "website": ""})
+    return _projects_page(owner, {}, dict.fromkeys(FIELDS, ""))
 
 
 @dashboard.post("/dashboard/projects")
 @require_session
 def create_project_here(owner: SignedIn) -> ResponseReturnValue:
     """Create a project; an account's first starts with samples."""
-    values = {
-        "business_name": request.form.get("business_name", "").strip(),
-        "website": request.form.get("website", "").strip(),
-    }
+    values = {name: request.form.get(name, "").strip() for name in FIELDS}
     begin_write()
     try:
         _require_fitting(values)
-        project, is_first = create_project(
-            owner.account_id,
-            {"businessName": values["business_name"], "website": values["website"]},
-        )
+        wanted = {"businessName": values["business_name"], "website": values["website"]}
+        if values["slug"]:
+            wanted["slug"] = values["slug"]
+        project, is_first = create_project(owner.account_id, wanted)
     except ServiceError as error:
         db.session.rollback()
-        return _projects_page(owner, _to_form_errors(error), values), 422
+        return _projects_page(owner, to_form_errors(error), values), 422
     if is_first:
         seed_demos(project)
     db.session.commit()
@@ -107,6 +107,7 @@ def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[s
         errors=errors,
         values=values,
         create_action="/dashboard/projects",
+        page_base=current_app.config["APP_URL"].partition("://")[2] + "/",
         limit=describe_plan(account),
     )
 
@@ -132,7 +133,7 @@ def _describe(project: Project, share: Membership | None) -> dict[str, object]:
 
 
 def _require_fitting(values: dict[str, str]) -> None:
-    limits = {"business_name": BUSINESS_NAME_LENGTH, "website": WEBSITE_LENGTH}
+    limits = {"business_name": BUSINESS_NAME_LENGTH, "website": WEBSITE_LENGTH, "slug": SLUG_LENGTH}
     errors = {
         name: [f"Shorten this to {limit} characters."]
         for name, limit in limits.items()
@@ -147,9 +148,3 @@ def _require_fitting(values: dict[str, str]) -> None:
         errors["business_name"] = ["Add the name of the business."]
     if errors:
         raise ValidationFailed.of(errors)
-
-
-def _to_form_errors(error: ServiceError) -> dict[str, list[str]]:
-    names = {"slug": "business_name"}
-    found = {names.get(name, name): messages for name, messages in (error.errors or {}).items()}
-    return found or {"form": [error.message]}

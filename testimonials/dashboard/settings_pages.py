@@ -8,6 +8,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
 from testimonials.dashboard.checklist import is_hidden
 from testimonials.dashboard.describe import describe_notifications, describe_plan
+from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
@@ -23,8 +24,6 @@ settings = Blueprint("settings", __name__)
 _NOTICES = {
     "notifications": {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
 }
-
-Errors = dict[str, list[str]]
 
 
 @settings.get("/dashboard/projects/<project_id>/settings")
@@ -48,8 +47,7 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     except ServiceError as error:
         db.session.rollback()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        messages = (error.errors or {}).get("slug", [error.message])
-        return _page(owner, project, {"slug": messages}, {}), 422
+        return _page(owner, project, to_form_errors(error, "slug"), {}), 422
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
 

@@ -6,14 +6,17 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.addresses import EmailMalformed, normalize_email
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.fields import clean
+from testimonials.core.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
 from testimonials.dashboard.describe import describe_change, describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
@@ -23,15 +26,31 @@ from testimonials.testimonials.moderation import (
     edit_testimonial,
     find_testimonial,
     list_history,
+    make_undo_token,
 )
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
+from testimonials.testimonials.tag_names import (
+    TagRefused,
+    find_spellings,
+    list_project_tags,
+    read_tags,
+    spell,
+)
 
 editor = Blueprint("editor", __name__)
 
 Errors = dict[str, list[str]]
 
 LINES = ("author_name", "author_role", "author_company")
-FIELDS = (*LINES, "author_email", "text", "rating", "submitted_on", "twitter_handle")
+FIELDS = (*LINES, "author_email", "text", "rating", "submitted_on", "twitter_handle", "tags")
+# A photo may have 10 MB; what is written beside it is small.
+UPLOAD_FORM_BYTES = 11 * MEGABYTE
+TOO_LARGE = {
+    "avatar": [
+        "The picture is too large: 10 MB are the most. It was too much to read the rest either; "
+        "go back in your browser to find what you typed, and choose a smaller picture."
+    ]
+}
 REQUIRED = {"author_name": "Add the author’s name.", "text": "Add what they said."}
 
 
@@ -40,20 +59,27 @@ REQUIRED = {"author_name": "Add the author’s name.", "text": "Add what they sa
 def show_new(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show the form that adds a testimonial."""
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-    values = dict.fromkeys(FIELDS, "") | {"submitted_on": clock.now().date().isoformat()}
-    return _form(owner, project, None, values, {})
+    return _form(owner, project, None, _empty_values(), {})
 
 
 @editor.post("/dashboard/projects/<project_id>/testimonials/new")
 @require_session
 def add_by_hand(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Add an approved testimonial."""
-    values, columns, errors = read_form()
+    request.max_content_length = UPLOAD_FORM_BYTES
+    try:
+        values, columns, errors = read_form()
+    except RequestEntityTooLarge:
+        project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
+        return _form(owner, project, None, _empty_values(), TOO_LARGE), 422
+    picture = _read_picture(errors)
     if errors:
         project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
         return _form(owner, project, None, values, errors), 422
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    _store_picture(picture, columns, None)
+    columns["tags"] = spell(find_spellings(project.id), columns["tags"])
     add_testimonial(project, columns, owner.email)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/inbox?status=approved", 303)
@@ -72,20 +98,34 @@ def show_testimonial(owner: SignedIn, project_id: str, testimonial_id: str) -> R
 @require_session
 def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseReturnValue:
     """Change a testimonial; the words as they were sent are kept."""
-    values, columns, errors = read_form()
+    request.max_content_length = UPLOAD_FORM_BYTES
+    try:
+        values, columns, errors = read_form()
+    except RequestEntityTooLarge:
+        values, columns, errors = None, {}, dict(TOO_LARGE)
+    picture = None if errors else _read_picture(errors)
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     row = find_testimonial(project, testimonial_id)
+    batch = None
     if not errors:
         try:
             _keep_unchanged(row, columns)
-            edit_testimonial(project, row, columns, owner.email)
+            _store_picture(picture, columns, row)
+            spelled = spell(find_spellings(project.id), columns["tags"])
+            columns["tags"] = sorted(spelled, key=str.casefold)
+            batch = edit_testimonial(project, row, columns, owner.email)
             db.session.commit()
         except ServiceError as error:
             errors = {"form": [error.message]}
     if errors:
-        return _form(owner, project, row, values, errors), 422
-    return redirect(f"/dashboard/projects/{project.id}/testimonials/{row.id}", 303)
+        db.session.rollback()
+        row = find_testimonial(project, testimonial_id)
+        return _form(owner, project, row, values or _read_values(row), errors), 422
+    here = f"/dashboard/projects/{project.id}/testimonials/{row.id}"
+    if batch is None:
+        return redirect(here, 303)
+    return redirect(add_notice(here, "Saved", make_undo_token(project, batch)), 303)
 
 
 def read_form() -> tuple[dict[str, str], dict[str, Any], Errors]:
@@ -101,6 +141,10 @@ def read_form() -> tuple[dict[str, str], dict[str, Any], Errors]:
     columns["rating"] = _read_rating(values["rating"], errors)
     columns["submitted_at"] = _read_date(values["submitted_on"], errors)
     columns["twitter"] = _read_handle(values["twitter_handle"].strip().lstrip("@"), errors)
+    try:
+        columns["tags"] = read_tags(values["tags"])
+    except TagRefused as error:
+        errors["tags"] = [error.message]
     return values, columns, errors
 
 
@@ -159,6 +203,31 @@ def _read_handle(text: str, errors: Errors) -> dict[str, Any] | None:
     return {"id": "", "handle": text, "displayName": text, "avatarUrl": "", "verified": False}
 
 
+def _read_picture(errors: Errors) -> Image | None:
+    """Give the picture that was chosen, not stored yet; decoding it takes no lock."""
+    file = request.files.get("avatar")
+    if file is None or not file.filename:
+        return None
+    try:
+        return read_image(file.read(), AVATAR)
+    except ImageRefused as error:
+        errors["avatar"] = [error.message]
+        return None
+
+
+def _store_picture(picture: Image | None, columns: dict[str, Any], row: Testimonial | None) -> None:
+    """Store the picture that was chosen and set the columns, or those of having none."""
+    if picture is not None:
+        db.session.add(picture)
+        db.session.flush()
+        columns["avatar_id"] = picture.id
+    elif row is not None and request.form.get("remove_avatar"):
+        columns |= {"avatar_id": None, "author_avatar": None}
+        if columns["twitter"]:
+            # A picture that an import brought along.
+            columns["twitter"] = columns["twitter"] | {"avatarUrl": ""}
+
+
 def _keep_unchanged(row: Testimonial, columns: dict[str, Any]) -> None:
     """Leave what the form shows only in part as it is, where that part wasn't changed."""
     if columns["submitted_at"].date() == row.submitted_at.date():
@@ -177,7 +246,12 @@ def _read_values(row: Testimonial) -> dict[str, str]:
         "rating": "" if row.rating is None else f"{row.rating:g}",
         "submitted_on": row.submitted_at.date().isoformat(),
         "twitter_handle": (row.twitter or {}).get("handle", ""),
+        "tags": ", ".join(row.tags),
     }
+
+
+def _empty_values() -> dict[str, str]:
+    return dict.fromkeys(FIELDS, "") | {"submitted_on": clock.now().date().isoformat()}
 
 
 def _form(
@@ -192,6 +266,9 @@ def _form(
         "dashboard/testimonial.html",
         shell=build_shell(owner, "inbox", project),
         mode="edit" if row else "add",
+        notice=read_notice(base),
+        return_to=row and f"{base}/testimonials/{row.id}",
+        known_tags=[tag.name for tag in list_project_tags(project.id)],
         item=row and describe_testimonial(row, base),
         values=values,
         errors=errors,

@@ -8,13 +8,14 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
 from testimonials.testimonials.moderation import empty_trash
+from testimonials.testimonials.pictures import delete_unused_images
 from testimonials.widget.sightings import delete_old_sightings, take_sightings, write_sightings
 
 logger = logging.getLogger("testimonials")
 
 
 def sweep() -> int:
-    """Remove what has had its time: accounts, sessions, trash, invitations, limits; commits.
+    """Remove what has had its time, or what nothing names any more; commits.
 
     Also writes down where widgets were seen. Gives how many accounts were removed.
     """
@@ -25,6 +26,7 @@ def sweep() -> int:
     delete_expired_invitations()
     empty_trash()
     delete_old_sightings()
+    delete_unused_images()
     db.session.commit()
     limiter.remove_expired()
     # By itself, so that nothing that strangers sent can keep the rest from being swept.

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, case, func, or_, select
+from sqlalchemy.orm import selectinload
 
 from testimonials.extensions import db
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.models import Testimonial, TestimonialTag
 
 PAGE_SIZE = 50
 TABS = ("pending", "approved", "rejected", "all", "trash")
@@ -15,17 +16,18 @@ SOURCES = ("public_page", "manual", "import", "demo")
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """What is asked for: a tab, words to find, stars (1 to 5) and a source; empty is any."""
+    """What is asked for: a tab, words to find, stars (1 to 5), a source, a tag."""
 
     tab: str = "pending"
     q: str = ""
     rating: int | None = None
     source: str = ""
+    tag: str = ""
 
     @property
     def is_narrowed(self) -> bool:
         """Whether more than the tab is asked for."""
-        return bool(self.q or self.rating or self.source)
+        return bool(self.q or self.rating or self.source or self.tag)
 
 
 def list_inbox(
@@ -44,6 +46,7 @@ def list_inbox(
         .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
         .limit(PAGE_SIZE)
         .offset((page - 1) * PAGE_SIZE)
+        .options(selectinload(Testimonial.tag_rows))
     ).all()
     return rows, page, total
 
@@ -55,7 +58,9 @@ def find_rows(
     condition = _condition(project_id, wanted)
     if not is_all:
         condition = and_(Testimonial.project_id == project_id, Testimonial.id.in_(ids))
-    return db.session.scalars(select(Testimonial).where(condition)).all()
+    return db.session.scalars(
+        select(Testimonial).where(condition).options(selectinload(Testimonial.tag_rows))
+    ).all()
 
 
 def count_tabs(project_id: str) -> dict[str, int]:
@@ -76,6 +81,16 @@ def count_tabs(project_id: str) -> dict[str, int]:
         counts["all"] += kept
         counts["trash"] += deleted
     return counts
+
+
+def count_samples(project_id: str) -> int:
+    """Give how many samples the project shows."""
+    query = select(func.count(Testimonial.id)).where(
+        Testimonial.project_id == project_id,
+        Testimonial.status == "demo",
+        Testimonial.deleted_at.is_(None),
+    )
+    return int(db.session.scalar(query) or 0)
 
 
 def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
@@ -105,4 +120,9 @@ def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         )
     if wanted.source:
         conditions.append(Testimonial.source == wanted.source)
+    if wanted.tag:
+        tagged = select(TestimonialTag.testimonial_id).where(
+            TestimonialTag.project_id == project_id, TestimonialTag.name == wanted.tag
+        )
+        conditions.append(Testimonial.id.in_(tagged))
     return and_(*conditions)

@@ -4,12 +4,14 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, Boolean, Computed, Double, ForeignKey, Index, String, Text, false
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.images import image_url
 from testimonials.projects.models import Project
+
+TAG_LENGTH = 40
 
 
 class Testimonial(Base):
@@ -74,6 +76,25 @@ class Testimonial(Base):
         Boolean, Computed("status IN ('approved', 'demo') AND deleted_at IS NULL", persisted=True)
     )
 
+    # The database removes them with the testimonial. Lists load them with their rows at once.
+    tag_rows: Mapped[list["TestimonialTag"]] = relationship(
+        cascade="all, delete-orphan", passive_deletes=True
+    )
+
+    @property
+    def tags(self) -> list[str]:
+        """The names of its tags, in alphabetical order."""
+        return sorted((tag.name for tag in self.tag_rows), key=str.casefold)
+
+    @tags.setter
+    def tags(self, names: list[str]) -> None:
+        """Give it exactly these tags."""
+        kept = {tag.name: tag for tag in self.tag_rows}
+        self.tag_rows = [
+            kept.get(name) or TestimonialTag(name=name, project_id=self.project_id)
+            for name in names
+        ]
+
     @property
     def avatar_url(self) -> str | None:
         """The author's picture: the one uploaded here, or one elsewhere."""
@@ -89,7 +110,7 @@ class TestimonialTag(Base):
     testimonial_id: Mapped[str] = mapped_column(
         ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
     )
-    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(String(TAG_LENGTH), primary_key=True)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
 
 

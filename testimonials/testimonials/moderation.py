@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import and_, delete, exists, or_, select
+from sqlalchemy.orm import aliased, selectinload
 
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ServiceError
@@ -19,6 +20,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.services import next_time
+from testimonials.testimonials.tag_names import find_spellings, spell
 
 TRASH_DAYS = timedelta(days=30)
 UNDO_SECONDS = 24 * 60 * 60
@@ -88,7 +90,7 @@ def apply_action(
     action, now, batch = ACTIONS[name], clock.now(), new_identifier()
     changed = [row for row in rows if action.can(row)]
     for row in changed:
-        _change(row, action.values(row, now), batch, actor, name)
+        change_testimonial(row, action.values(row, now), batch, actor, name)
     if changed:
         mark_changed(project)
         db.session.flush()
@@ -110,7 +112,7 @@ def edit_testimonial(
     if "text" in changes and row.original_text is None:
         changes["original_text"] = row.text
     batch = new_identifier()
-    _change(row, changes, batch, actor, "edit")
+    change_testimonial(row, changes, batch, actor, "edit")
     mark_changed(project)
     db.session.flush()
     return batch
@@ -136,6 +138,16 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
     return row
 
 
+def change_testimonial(
+    row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
+) -> None:
+    """Set columns of a testimonial, or its tags, and record what they were."""
+    _record(row, {name: getattr(row, name) for name in values}, batch, actor, action)
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.updated_at = max(clock.now(), row.updated_at + clock.MILLISECOND)
+
+
 def make_undo_token(project: Project, batch: str) -> str:
     """Give the token with which a batch can be undone for a day."""
     return undo_purpose.sign([project.id, batch])
@@ -152,15 +164,14 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
         raise ActionRefused("This is too long ago to be undone here.") from None
     if project_id != project.id:
         raise ActionRefused("This belongs to another project.")
-    changes = db.session.scalars(
-        select(TestimonialChange).where(TestimonialChange.batch_id == batch)
-    ).all()
-    undo, count = new_identifier(), 0
-    for change in changes:
-        row = db.session.get(Testimonial, change.testimonial_id)
-        if row is not None and _is_latest(change):
-            _change(row, _from_json(change.before), undo, actor, "undo")
-            count += 1
+    undo, count, known = new_identifier(), 0, find_spellings(project.id)
+    for change, row in _list_undoable(batch):
+        values = _from_json(change.before)
+        if "tags" in values:
+            # Somebody may have begun to spell a tag in another way since it was taken off.
+            values["tags"] = spell(known, values["tags"])
+        change_testimonial(row, values, undo, actor, "undo")
+        count += 1
     if not count:
         raise ActionRefused("It was changed again since, so there is nothing left to undo.")
     mark_changed(project)
@@ -201,13 +212,6 @@ def empty_trash() -> int:
     return len(removed)
 
 
-def _change(row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str) -> None:
-    _record(row, {name: getattr(row, name) for name in values}, batch, actor, action)
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.updated_at = max(clock.now(), row.updated_at + clock.MILLISECOND)
-
-
 def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, action: str) -> None:
     db.session.add(
         TestimonialChange(
@@ -220,14 +224,23 @@ def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, ac
     )
 
 
-def _is_latest(change: TestimonialChange) -> bool:
-    newest = db.session.scalars(
-        select(TestimonialChange.id)
-        .where(TestimonialChange.testimonial_id == change.testimonial_id)
-        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
-        .limit(1)
-    ).one()
-    return newest == change.id
+def _list_undoable(batch: str) -> Sequence[tuple[TestimonialChange, Testimonial]]:
+    """Give the changes of a batch after which nothing else was changed, with their rows."""
+    later = aliased(TestimonialChange)
+    is_later = or_(
+        later.created_at > TestimonialChange.created_at,
+        and_(later.created_at == TestimonialChange.created_at, later.id > TestimonialChange.id),
+    )
+    found = db.session.execute(
+        select(TestimonialChange, Testimonial)
+        .join(Testimonial, Testimonial.id == TestimonialChange.testimonial_id)
+        .where(
+            TestimonialChange.batch_id == batch,
+            ~exists().where(later.testimonial_id == Testimonial.id, is_later),
+        )
+        .options(selectinload(Testimonial.tag_rows))
+    )
+    return [(change, row) for change, row in found]
 
 
 def _to_json(value: Any) -> Any:

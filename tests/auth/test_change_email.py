@@ -181,3 +181,10 @@ def test_a_made_up_link_changes_nothing(client: FlaskClient, owner: Caller, toke
 
 def test_mails_to_one_address_are_limited(browser: FlaskClient) -> None:
     assert [ask(browser).status_code for _ in range(4)] == [200, 200, 200, 429]
+
+
+def test_a_broken_link_leads_to_the_account_page(client: FlaskClient) -> None:
+    answer = client.post("/email/broken")
+    assert answer.status_code == 404
+    assert 'href="/dashboard/account"' in answer.text
+    assert "/forgot" not in answer.text

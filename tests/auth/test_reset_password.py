@@ -214,3 +214,11 @@ def test_an_unusable_address_is_refused_in_words(client: FlaskClient, email: str
     answer = ask(client, email)
     assert answer.status_code == 422
     assert "<script>@x" not in answer.text
+
+
+def test_an_owner_whose_domain_was_listed_later_gets_the_link(
+    make_app: MakeApp, owner: Caller
+) -> None:
+    strict = make_app(email_deny_domains="example.com")
+    assert ask(strict.test_client(), owner.email).status_code == 200
+    assert ("reset", owner.email) in purposes(strict)

@@ -112,6 +112,7 @@ def test_a_taken_address_is_told_with_the_name(
     answer = create(browser, website="fern.example")
     assert answer.status_code == 422
     assert "already taken" in answer.text
+    assert 'id="new-slug-error"' in answer.text
     # What was typed is still there.
     assert 'value="Fern &amp; Fable"' in answer.text
     assert 'value="fern.example"' in answer.text
@@ -119,6 +120,18 @@ def test_a_taken_address_is_told_with_the_name(
     # Nothing was used up by it either.
     first = create(browser, "Another").headers["Location"]
     assert "6" in browser.get(first + "?status=all").text
+
+
+def test_another_address_can_be_chosen(
+    browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    outsider.create_project(slug="fern-fable")
+    form = {"business_name": "Fern & Fable", "website": "", "slug": "Fern in Town"}
+    assert browser.post(PAGE, data=form).status_code == 303
+    assert list(projects(owner)) == ["fern-in-town"]
+    answer = browser.post(PAGE, data=form | {"slug": "x" * 61})
+    assert answer.status_code == 422
+    assert "Shorten this to 60 characters." in answer.text
 
 
 @pytest.mark.parametrize("name", ["Dashboard", "Login", "static", "Widget", "V1"])

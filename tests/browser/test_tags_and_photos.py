@@ -1,0 +1,125 @@
+"""Tags and photos in a browser, with a script and without."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.test_inbox import claim
+from tests.pictures import photo, to_bytes
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PHOTO = {"name": "me.png", "mimeType": "image/png", "buffer": to_bytes(photo(300, 200), "PNG")}
+
+
+def open_inbox(page: Page, project: Project, *names: str) -> str:
+    """Claim the account, add testimonials, open their tab; give the project's address."""
+    claim(page, project)
+    for name in names:
+        project.call("POST", "/testimonials", {"authorName": name, "text": f"Words of {name}"})
+    base = f"{project.site.url}/dashboard/projects/{project.id}"
+    page.goto(f"{base}/inbox?status=approved")
+    return base
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_tagging_two_of_three_and_finding_them(
+    site: Site, open_page: OpenPage, has_script: bool
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    open_inbox(page, project, "Maya", "Tom", "Aiko")
+    for name in ("Maya", "Tom"):
+        page.get_by_role("checkbox", name=f"Select {name}").check()
+    page.get_by_text("Tag…").click()
+    page.get_by_label("Tag for the selected").fill("Wedding hair")
+    # Enter in the field tags, and decides nothing.
+    page.get_by_label("Tag for the selected").press("Enter")
+    expect(page.get_by_text("Tagged 2 testimonials")).to_be_visible()
+    page.get_by_role("link", name="Wedding hair").first.click()
+    expect(page.get_by_text("Words of Maya")).to_be_visible()
+    expect(page.get_by_text("Words of Tom")).to_be_visible()
+    expect(page.get_by_text("Words of Aiko")).to_have_count(0)
+    assert [row["status"] for row in project.stored()] == ["approved"] * 3
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_a_photo_by_hand(site: Site, open_page: OpenPage, has_script: bool) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    base = open_inbox(page, project)
+    page.goto(f"{base}/testimonials/new")
+    page.get_by_label("Testimonial", exact=True).fill("Said on the phone.")
+    page.get_by_label("Author’s name").fill("Aiko")
+    page.get_by_label("Tags").fill("phone, vip")
+    page.get_by_label("Photo of the author").set_input_files(PHOTO)
+    if has_script:
+        expect(page.locator("[data-photo-now] img")).to_be_visible()
+    page.get_by_role("button", name="Add testimonial").click()
+    row = page.get_by_role("listitem").filter(has_text="Said on the phone.")
+    expect(row.get_by_role("link", name="vip")).to_be_visible()
+    source = row.locator(".portrait img").get_attribute("src")
+    assert source
+    assert re.search(r"/media/[0-9a-f]{24}\.webp$", source)
+    assert page.request.get(source).headers["content-type"] == "image/webp"
+
+
+def test_a_photo_that_is_too_large_is_told_before_it_is_sent(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    page.goto(f"{open_inbox(page, project)}/testimonials/new")
+    page.get_by_label("Testimonial", exact=True).fill("Typed by hand.")
+    large = PHOTO | {"buffer": bytes(11 * 1024 * 1024)}
+    page.get_by_label("Photo of the author").set_input_files(large)
+    expect(page.get_by_role("alert")).to_contain_text("it has 11.0 MB")
+    page.get_by_role("button", name="Add testimonial").click()
+    expect(page.get_by_label("Testimonial", exact=True)).to_have_value("Typed by hand.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Add a testimonial")
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_what_was_typed_outlives_the_session(
+    site: Site, open_page: OpenPage, has_script: bool
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    page.goto(f"{open_inbox(page, project)}/testimonials/new")
+    page.get_by_label("Testimonial", exact=True).fill("Typed for an hour.")
+    page.get_by_label("Author’s name").fill("Aiko")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Add testimonial").click()
+    page.get_by_label("Email").fill(project.email)
+    page.get_by_label("Password", exact=True).fill("three blue wardrobes")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("Typed for an hour.")).to_be_visible()
+    page.get_by_role("button", name="Send it now").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
+    expect(page.get_by_text("Typed for an hour.")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(site: Site, open_page: OpenPage, width: int, scheme: str) -> None:
+    project = site.create_project(skipDemoTestimonials=False)
+    size = {"width": width, "height": 800}
+    page = open_page(project.page_url, viewport=size, color_scheme=scheme)
+    base = open_inbox(page, project, "Maya " + "x" * 60)
+    for tag in ("x" * 40, "وسم"):
+        page.get_by_role("checkbox", name=re.compile("^Select Maya")).check()
+        page.get_by_text("Tag…").click()
+        page.get_by_label("Tag for the selected").fill(tag)
+        found = Axe().run(page).response["violations"]
+        assert [each["id"] for each in found] == []
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
+    edit = page.locator("[data-edit]").first.get_attribute("href")
+    for address in (f"{base}/inbox?status=all", f"{site.url}{edit}", f"{base}/testimonials/new"):
+        page.goto(address)
+        found = Axe().run(page).response["violations"]
+        assert [(address, each["id"]) for each in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
