@@ -111,7 +111,7 @@ HTTP_MESSAGES = {
 
 # Where a page says it in other words than the API.
 PAGE_MESSAGES = {
-    400: gettext_noop("The request can't be understood."),
+    400: gettext_noop("The request can’t be understood."),
     404: gettext_noop("The address may be mistyped, or the page was removed."),
     405: gettext_noop("This address doesn’t take what was sent. Go back and try another way."),
     413: gettext_noop("What was sent is too large; 256 KiB are the most."),

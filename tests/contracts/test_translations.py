@@ -66,14 +66,11 @@ def test_placeholders_and_tags_are_those_of_the_source(code: str) -> None:
             found = set(PLACEHOLDER.findall(text))
             may_lack = {"num"} if len(texts) > 1 else set()
             # A lone percent sign would be read as a placeholder when the values are put in.
-            lone = "%" in PLACEHOLDER.sub("", text)
-            if (
-                not wanted - may_lack <= found <= wanted
-                or sorted(TAG.findall(text)) != tags
-                or lone
-            ):
+            is_plain = "%" not in PLACEHOLDER.sub("", text)
+            is_complete = wanted - may_lack <= found <= wanted and sorted(TAG.findall(text)) == tags
+            if not (is_plain and is_complete):
                 wrong.append((source, text))
-        if wanted and not set(PLACEHOLDER.findall(texts[-1])) == wanted:
+        if set(PLACEHOLDER.findall(texts[-1])) != wanted:
             wrong.append((source, texts[-1]))
     assert wrong == []
 

@@ -83,7 +83,6 @@ def update(code: str, template: Catalog) -> Catalog:
     catalog.obsolete.clear()
     catalog.header_comment = "# The public side's texts. Update with scripts/translate."
     catalog.project, catalog.version = "testimonials", "1"
-    catalog.creation_date = catalog.revision_date = DAY
     catalog.fuzzy = False
     return catalog
 
@@ -99,6 +98,7 @@ def render_po(catalog: Catalog) -> str:
 def render_mo(catalog: Catalog) -> bytes:
     """Give what the program reads of a language."""
     out = io.BytesIO()
+    catalog.creation_date = catalog.revision_date = DAY
     write_mo(out, catalog)
     return out.getvalue()
 
