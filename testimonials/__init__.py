@@ -11,6 +11,7 @@ from testimonials.commands import register_commands
 from testimonials.config import Settings, load_settings
 from testimonials.core.csrf import register_csrf
 from testimonials.core.errors import register_error_handlers
+from testimonials.core.i18n import register_languages
 from testimonials.core.logs import register_access_log
 from testimonials.core.web import register_web
 from testimonials.extensions import init_extensions
@@ -48,6 +49,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     init_extensions(app)
     register_web(app)
     register_access_log(app)
+    register_languages(app)
     register_csrf(app)
     register_error_handlers(app)
     register_routes(app)

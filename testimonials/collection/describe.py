@@ -6,7 +6,9 @@ from flask import current_app, url_for
 
 from testimonials.collection.schemas import Errors
 from testimonials.collection.services import consent_sentence
+from testimonials.core.i18n import PARAMETER, asked_language, gettext, translate
 from testimonials.core.images import image_url
+from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
@@ -30,7 +32,7 @@ def describe_thanks(project: Project) -> dict[str, Any]:
     """Give what `collection/thanks.html` shows."""
     config = project.page_config
     return describe_page(project) | {
-        "message": config["thankYouMessage"],
+        "message": _speak(config["thankYouMessage"], PAGE_CONFIG["thankYouMessage"]),
         "website": config["website"],
         "show_confetti": config["showConfetti"],
     }
@@ -43,15 +45,34 @@ def describe_page(project: Project) -> dict[str, Any]:
     page = {
         "name": project.name,
         "slug": project.slug,
-        "headline": config["headline"],
-        "description": config["description"],
+        "headline": _speak_headline(project),
+        "description": _speak(config["description"], PAGE_CONFIG["description"]),
         "website": website,
         "website_label": website.partition("://")[2].rstrip("/"),
         "logo_url": image_url(project.logo_id),
         "theme": config["theme"],
         "canonical": f"{current_app.config['APP_URL']}/{project.slug}",
     }
+    # A chosen language has an address of its own; the plain one answers each visitor in theirs.
+    language = asked_language()
     return {
         "project": page,
+        "canonical": f"{page['canonical']}?{PARAMETER}={language.code}"
+        if language
+        else page["canonical"],
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
     }
+
+
+def _speak(text: str, standard: str) -> str:
+    """Give the owner's text as written; the standard one in the visitor's language."""
+    return translate(standard) if text == standard else text
+
+
+def _speak_headline(project: Project) -> str:
+    headline: str = project.page_config["headline"]
+    if headline != default_page_config(project.business_name)["headline"]:
+        return headline
+    if not project.business_name:
+        return translate(PAGE_CONFIG["headline"])
+    return gettext(HEADLINE, name=project.business_name)

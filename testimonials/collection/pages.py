@@ -7,6 +7,13 @@ from testimonials.collection import services
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.core.errors import NotFound, answer_service_error
+from testimonials.core.i18n import (
+    PARAMETER,
+    asked_language,
+    gettext_noop,
+    translate,
+    use_visitors_language,
+)
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
@@ -14,10 +21,11 @@ from testimonials.projects.ownership import find_renamed
 from testimonials.projects.services import find_public_project, lock_project
 
 collection = Blueprint("collection", __name__)
+collection.before_request(use_visitors_language)
 
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 30, "from one IP address")
 HONEYPOT = "subject"
-HONEYPOT_MESSAGE = (
+HONEYPOT_MESSAGE = gettext_noop(
     "A field that people don’t see was filled in, perhaps by your browser. It is empty again: "
     "please send once more."
 )
@@ -41,19 +49,22 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     typed, errors = read_form(request.form, project.page_config["collectFields"])
     if request.form.get(HONEYPOT):
-        errors["form"] = [HONEYPOT_MESSAGE]
+        errors["form"] = [translate(HONEYPOT_MESSAGE)]
     token = request.form.get("token", "")
     try:
         key = services.read_form_token(project, token)
     except services.FormStale as error:
-        errors["form"], token = [error.message], services.make_form_token(project)
+        errors["form"], token = [translate(error.message)], services.make_form_token(project)
     if errors:
         return _form(project, typed, errors, token), 422
     begin_write()
     project = lock_project(project.id)
     services.submit_testimonial(project, to_values(typed), key)
     db.session.commit()
-    return redirect(url_for("collection.show_thanks", slug=slug), 303)
+    # The form says which language it was in, whatever the browser prefers.
+    language = asked_language()
+    query = f"?{PARAMETER}={language.code}" if language else ""
+    return redirect(url_for("collection.show_thanks", slug=slug) + query, 303)
 
 
 @collection.get("/<slug>/thanks")
@@ -84,7 +95,9 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
     slug = (request.view_args or {}).get("slug", "")
     if request.endpoint is None or (renamed := find_renamed(slug)) is None:
         return answer_service_error(error)
-    return redirect(url_for(request.endpoint, slug=renamed), 307)
+    # With its query, which may hold the language.
+    query = f"?{request.query_string.decode()}" if request.query_string else ""
+    return redirect(url_for(request.endpoint, slug=renamed) + query, 307)
 
 
 def _paused(project: Project) -> str:

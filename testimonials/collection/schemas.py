@@ -7,6 +7,8 @@ from marshmallow import ValidationError
 
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
 from testimonials.core.fields import clean
+from testimonials.core.i18n import format_number
+from testimonials.core.i18n import gettext as _
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
 Errors = dict[str, list[str]]
@@ -32,7 +34,7 @@ def read_form(
         typed["rating"] = _read_rating(form, errors)
     typed["consent"] = form.get("consent", "")
     if not typed["consent"]:
-        errors["consent"] = ["Tick this, so that your words may be shown."]
+        errors["consent"] = [_("Tick this, so that your words may be shown.")]
     return typed, errors
 
 
@@ -55,14 +57,20 @@ def _read_text(form: Mapping[str, str], name: str, limit: int, errors: Errors) -
     try:
         text = clean(raw, one_line=name in LINES)
     except ValidationError:
-        errors[name] = ["Remove the special control characters and line breaks from this."]
+        errors[name] = [_("Remove the special control characters and line breaks from this.")]
         return raw
     if len(text) > limit:
-        errors[name] = [f"Shorten this to {limit} characters; it has {len(text)}."]
+        errors[name] = [
+            _(
+                "Shorten this to %(limit)s characters; it has %(count)s.",
+                limit=format_number(limit),
+                count=format_number(len(text)),
+            )
+        ]
     elif not text and name == "text":
-        errors[name] = ["Write a sentence or two."]
+        errors[name] = [_("Write a sentence or two.")]
     elif not text and name == "name":
-        errors[name] = ["Add your name, as it should appear."]
+        errors[name] = [_("Add your name, as it should appear.")]
     return text
 
 
@@ -73,15 +81,15 @@ def _read_email(form: Mapping[str, str], errors: Errors) -> str:
     try:
         return normalize_email(text)
     except EmailMalformed:
-        errors["email"] = ["Write the address like name@example.com, or leave it empty."]
+        errors["email"] = [_("Write the address like name@example.com, or leave it empty.")]
     except EmailDisposable:
-        errors["email"] = ["Use a lasting address, or leave this empty."]
+        errors["email"] = [_("Use a lasting address, or leave this empty.")]
     return text
 
 
 def _read_rating(form: Mapping[str, str], errors: Errors) -> str:
     rating = form.get("rating", "")
     if rating not in ("", "1", "2", "3", "4", "5"):
-        errors["rating"] = ["Choose from 1 to 5 stars, or none."]
+        errors["rating"] = [_("Choose from 1 to 5 stars, or none.")]
         return ""
     return rating

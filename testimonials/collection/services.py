@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.i18n import current_language, gettext, gettext_noop
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -14,7 +15,6 @@ from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
 
 TOKEN_SECONDS = 24 * 60 * 60
-CONSENT_LANGUAGE = "en"
 
 form_purpose = TokenPurpose("collection-form")
 
@@ -23,7 +23,7 @@ class FormStale(ServiceError):
     """The form was opened too long ago, or for another page."""
 
     code = "FORM_STALE"
-    default_message = (
+    default_message = gettext_noop(
         "This page was open for a long time. Everything you wrote is still here: send it again."
     )
 
@@ -45,8 +45,10 @@ def read_form_token(project: Project, token: str) -> str:
 
 
 def consent_sentence(project: Project) -> str:
-    """Give the sentence a visitor agrees to; it is stored with the testimonial."""
-    return f"{project.name} may show my words and name on its website and in print."
+    """Give the sentence a visitor agrees to, in their language; the testimonial keeps it."""
+    return gettext(
+        "%(name)s may show my words and name on its website and in print.", name=project.name
+    )
 
 
 def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:
@@ -61,7 +63,7 @@ def submit_testimonial(project: Project, values: dict[str, Any], submission_key:
         source="public_page",
         submitted_at=time,
         consent_text=consent_sentence(project),
-        consent_language=CONSENT_LANGUAGE,
+        consent_language=current_language().code,
         consented_at=time,
         submission_key=submission_key,
         created_at=time,

@@ -13,6 +13,8 @@ from flask import Flask, Response, g, render_template, request
 from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 
+from testimonials.core.i18n import gettext_noop, ngettext, translate, use_visitors_language
+
 logger = logging.getLogger("testimonials")
 
 FieldErrors = Mapping[str, list[str]]
@@ -86,7 +88,7 @@ class CrossSiteRefused(ServiceError):
 
     status = 403
     code = "CROSS_SITE_REQUEST"
-    default_message = (
+    default_message = gettext_noop(
         "This form was sent from another site. Open the page itself and send it from there."
     )
 
@@ -112,25 +114,36 @@ HTTP_MESSAGES = {
 
 # Where a page says it in other words than the API.
 PAGE_MESSAGES = {
-    404: "The address may be mistyped, or the page was removed.",
-    413: "What was sent is too large; 256 KiB are the most.",
+    400: gettext_noop("The request can’t be understood."),
+    404: gettext_noop("The address may be mistyped, or the page was removed."),
+    405: gettext_noop("This address doesn’t take what was sent. Go back and try another way."),
+    413: gettext_noop("What was sent is too large; 256 KiB are the most."),
+    414: gettext_noop("The address is too long."),
+    500: gettext_noop("Nothing was changed. Please try again in a moment."),
 }
 
+BUSY_MESSAGE = gettext_noop("The database is busy. Nothing was changed; try again.")
+
 TITLES = {
-    400: "That didn’t work",
-    403: "That came from somewhere else",
-    404: "There is nothing here",
-    405: "That can’t be done here",
-    413: "That is too large",
-    429: "A little too fast",
-    500: "Something failed on our side",
-    503: "Busy for a moment",
+    400: gettext_noop("That didn’t work"),
+    403: gettext_noop("That came from somewhere else"),
+    404: gettext_noop("There is nothing here"),
+    405: gettext_noop("That can’t be done here"),
+    413: gettext_noop("That is too large"),
+    429: gettext_noop("A little too fast"),
+    500: gettext_noop("Something failed on our side"),
+    503: gettext_noop("Busy for a moment"),
 }
 
 
 def wants_json(path: str) -> bool:
     """Tell whether an error at `path` is answered as JSON instead of a page."""
     return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path == "/v1"
+
+
+def speaks_english(path: str) -> bool:
+    """Tell whether errors at `path` stay English: they are for programs, or for an owner."""
+    return wants_json(path) or path == "/dashboard" or path.startswith("/dashboard/")
 
 
 def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:
@@ -161,16 +174,30 @@ def _answer(
         if request.path.startswith("/widget/"):
             response.headers["Access-Control-Allow-Origin"] = "*"
         return response
+    if not speaks_english(request.path):
+        use_visitors_language()
     status = response.status_code
     response.data = render_template(
         "errors/error.html",
         status=status,
-        title=title or TITLES.get(status, "That didn’t work"),
-        explanation=message,
+        title=title or translate(TITLES.get(status, TITLES[400])),
+        explanation=_explain(response, message),
         request_id=g.request_id if status >= 500 else None,
     )
     response.content_type = "text/html; charset=utf-8"
     return response
+
+
+def _explain(response: Response, message: str) -> str:
+    """Say an error in the visitor's language; of a limit only when it ends."""
+    wait = response.headers.get("Retry-After", "")
+    if response.status_code != 429 or speaks_english(request.path) or not wait.isdigit():
+        return translate(message)
+    return ngettext(
+        "Too much came from your network in a short time. Try again in a minute.",
+        "Too much came from your network in a short time. Try again in %(num)s minutes.",
+        -(-int(wait) // 60),
+    )
 
 
 def answer_service_error(error: ServiceError) -> Response:
@@ -199,7 +226,9 @@ def _answer_fault(error: Exception) -> Response:
     if isinstance(error, OperationalError) and "locked" in str(error.orig):
         logger.warning("database busy", extra={"request_id": g.request_id})
         response = Response(status=503, headers={"Retry-After": "1"})
-        return _answer(response, "The database is busy. Nothing was changed; try again.", "BUSY")
+        return _answer(response, BUSY_MESSAGE, "BUSY")
     logger.error("unhandled fault", exc_info=error, extra={"request_id": g.request_id})
     message = f"Something failed on our side. Nothing was changed. Request id: {g.request_id}"
+    if not wants_json(request.path):
+        message = PAGE_MESSAGES[500]
     return _answer(Response(status=500), message, "INTERNAL_ERROR")

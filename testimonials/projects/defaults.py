@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from testimonials.core.i18n import gettext_noop
+
 THEMES = ("light", "dark")
 LAYOUTS = ("masonry", "carousel", "list")
 ANIMATIONS = ("none", "horizontal", "vertical")
@@ -29,11 +31,16 @@ WIDGET_CONFIG: dict[str, Any] = {
     "showCtaButton": True,
 }
 
+HEADLINE = gettext_noop("How was your experience with %(name)s?")
+
+# The texts are shown in the visitor's language for as long as the owner hasn't changed them.
 PAGE_CONFIG: dict[str, Any] = {
     "website": "",
-    "headline": "How was your experience?",
-    "description": "Two or three sentences are plenty. Your words help the next person choose.",
-    "thankYouMessage": "Thank you! Your words mean a lot to us.",
+    "headline": gettext_noop("How was your experience?"),
+    "description": gettext_noop(
+        "Two or three sentences are plenty. Your words help the next person choose."
+    ),
+    "thankYouMessage": gettext_noop("Thank you! Your words mean a lot to us."),
     "theme": "light",
     "buttonColor": "#4F46E5",
     "buttonTextColor": "#FFFFFF",
@@ -55,5 +62,5 @@ def default_page_config(business_name: str) -> dict[str, Any]:
     """Give the collection page's settings for a new project, themed with its name if any."""
     config = {**PAGE_CONFIG, "collectFields": dict(PAGE_CONFIG["collectFields"])}
     if business_name:
-        config["headline"] = f"How was your experience with {business_name}?"[:HEADLINE_LENGTH]
+        config["headline"] = (HEADLINE % {"name": business_name})[:HEADLINE_LENGTH]
     return config

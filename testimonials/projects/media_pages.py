@@ -3,6 +3,7 @@
 from flask import Blueprint, Response, request
 
 from testimonials.core.errors import NotFound
+from testimonials.core.i18n import gettext_noop
 from testimonials.core.identifiers import is_identifier
 from testimonials.core.images import CONTENT_TYPE, Image
 from testimonials.extensions import db
@@ -15,7 +16,7 @@ def get_image(image_id: str) -> Response:
     """Serve a picture; it never changes, so it may be kept for ever."""
     image = db.session.get(Image, image_id) if is_identifier(image_id) else None
     if image is None:
-        raise NotFound("There is no picture at this address.")
+        raise NotFound(gettext_noop("There is no picture at this address."))
     response = Response(image.content, content_type=CONTENT_TYPE)
     response.set_etag(image.id)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"

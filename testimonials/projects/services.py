@@ -15,6 +15,7 @@ from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.fields import is_web_url
+from testimonials.core.i18n import gettext_noop
 from testimonials.core.identifiers import is_identifier
 from testimonials.extensions import db
 from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
@@ -126,7 +127,7 @@ def find_public_project(*, slug: str) -> Project:
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
-        raise NotFound("There is no page at this address.")
+        raise NotFound(gettext_noop("There is no page at this address."))
     return project
 
 

@@ -24,6 +24,10 @@ if (sent) {
 function setUp(form, isFirst = false) {
   const key = draftKey(form.dataset.slug);
   const find = (selector) => form.querySelector(selector);
+  // The page brings its texts along in the visitor's language.
+  const say = form.dataset;
+  const number = new Intl.NumberFormat(document.documentElement.lang, { numberingSystem: 'latn', useGrouping: 'min2' });
+  const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? number.format(values[name]) : all));
   const rating = () => find('[name="rating"]:checked');
 
   if (!isFirst || !autofocuses) find('[data-error-summary]')?.focus();
@@ -37,8 +41,8 @@ function setUp(form, isFirst = false) {
       out.hidden = length < limit * 0.8;
       out.classList.toggle('over', length > limit);
       out.textContent = length > limit
-        ? `${length - limit} too many (${length} of ${limit})`
-        : `${length} of ${limit}`;
+        ? fill(say.sayOver, { over: length - limit, count: length, limit })
+        : fill(say.sayCounter, { count: length, limit });
     };
   });
   const count = () => counters.forEach((update) => update());
@@ -120,9 +124,9 @@ function setUp(form, isFirst = false) {
     if (busy) return;
     busy = true;
     failure.hidden = true;
-    send.textContent = 'Sending…';
+    send.textContent = say.saySending;
     send.setAttribute('aria-disabled', 'true');
-    announce.textContent = 'Sending';
+    announce.textContent = say.saySending;
     clearTimeout(timer);
     timer = 0;
     save();
@@ -150,13 +154,11 @@ function setUp(form, isFirst = false) {
         setUp(adopted);
         return;
       }
-      if (answer.status === 413) fail('This is too long to send. Your words are still here: shorten them, then try again.');
-      else if (answer.status === 429) fail('Too many messages came from your network. Your words are safe here. Wait a few minutes, then try again.');
-      else fail('Something went wrong on our side. Your words are safe here. Try again in a moment.');
+      if (answer.status === 413) fail(say.sayLarge);
+      else if (answer.status === 429) fail(say.sayMany);
+      else fail(say.sayFault);
     } catch {
-      fail(navigator.onLine === false
-        ? 'You seem to be offline. Your words are safe here. Try again when you are connected.'
-        : 'We could not tell whether it arrived. Your words are safe here, and trying again sends them only once.');
+      fail(navigator.onLine === false ? say.sayOffline : say.sayLost);
     } finally {
       clearTimeout(limit);
     }

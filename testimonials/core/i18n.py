@@ -1,0 +1,183 @@
+"""Languages of the public side: which there are, which one a visitor reads, and its words.
+
+English is written in the code and the templates; the other languages are gettext catalogs beside
+them, read when somebody first needs one. A page speaks the visitor's language only if its door says
+so, since the dashboard, which shares templates with it, stays English.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from pathlib import Path
+from urllib.parse import urlencode
+
+from flask import Flask, Response, g, has_request_context, request
+from werkzeug.exceptions import HTTPException
+
+TRANSLATIONS = Path(__file__).parent.parent / "translations"
+DOMAIN = "messages"
+PARAMETER = "lang"
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language: its code, its own name, its direction and how it groups digits."""
+
+    code: str
+    name: str
+    direction: str = "ltr"
+    thousands: str = ","
+
+
+ENGLISH = Language("en", "English")
+# As the switch lists them: by their own names, those in other scripts last.
+LANGUAGES = (
+    Language("de", "Deutsch", thousands="."),
+    ENGLISH,
+    Language("es", "Español", thousands="."),
+    Language("fr", "Français", thousands="\u202f"),
+    Language("pt", "Português", thousands="."),
+    Language("ja", "日本語"),
+    Language("ar", "العربية", direction="rtl"),
+)
+_BY_CODE = {language.code: language for language in LANGUAGES}
+
+_spoken: ContextVar[Language | None] = ContextVar("spoken_language", default=None)
+
+
+def find_language(tag: str) -> Language | None:
+    """Give the language of a tag such as ``de`` or ``de-AT``, if there is one for it."""
+    return _BY_CODE.get(tag.strip().lower().replace("_", "-").partition("-")[0])
+
+
+def current_language() -> Language:
+    """Give the language that is spoken now: the one set, the visitor's, or English."""
+    if (spoken := _spoken.get()) is not None:
+        return spoken
+    if not has_request_context() or not g.get("is_translated"):
+        return ENGLISH
+    if "language" not in g:
+        g.language = choose_language()
+    language: Language = g.language
+    return language
+
+
+def use_visitors_language() -> None:
+    """Answer this request in its visitor's language; a public door calls it before each request."""
+    g.is_translated = True
+
+
+@contextmanager
+def speaking(code: str | None) -> Iterator[Language]:
+    """Speak the language of `code`, or English, as for a mail to somebody who isn't the visitor."""
+    language = find_language(code or "") or ENGLISH
+    token = _spoken.set(language)
+    try:
+        yield language
+    finally:
+        _spoken.reset(token)
+
+
+def choose_language() -> Language:
+    """Give the language that the request asks for: by address, by form, or by the browser."""
+    if (asked := asked_language()) is not None:
+        return asked
+    # The tags come best first. Each is matched with its region or without: whoever prefers
+    # Austrian German to English gets German, which matching exact tags first would miss.
+    for tag, quality in request.accept_languages:
+        if quality > 0 and (language := find_language(tag)) is not None:
+            return language
+    return ENGLISH
+
+
+def asked_language() -> Language | None:
+    """Give the language that was chosen by ``?lang=`` or by a form's field, if any was."""
+    if (language := find_language(request.args.get(PARAMETER, ""))) is not None:
+        return language
+    try:
+        return find_language(request.form.get(PARAMETER, ""))
+    except HTTPException:
+        # The form is too large to be read; what answers that asks for the language too.
+        return None
+
+
+def translate(message: str) -> str:
+    """Give `message` as it is in the language spoken now, with its placeholders as they are."""
+    return _load(current_language().code).gettext(message) if message else ""
+
+
+def gettext(message: str, **values: object) -> str:
+    """Give `message` in the language spoken now, with the values in its %(name)s places."""
+    return translate(message) % values if values else translate(message)
+
+
+def ngettext(one: str, many: str, number: int, **values: object) -> str:
+    """Give the form for `number` in the language spoken now; %(num)s is the number itself."""
+    text = _load(current_language().code).ngettext(one, many, number)
+    return text % ({"num": format_number(number)} | values)
+
+
+def gettext_noop(message: str) -> str:
+    """Mark a constant for translation; what shows it passes it to `gettext` or `translate`."""
+    return message
+
+
+def format_number(number: int) -> str:
+    """Write a whole number with the separators of the language spoken now, from five digits on."""
+    if abs(number) < 10_000:
+        return str(number)
+    return f"{number:,}".replace(",", current_language().thousands)
+
+
+def list_switches() -> list[dict[str, object]]:
+    """Give the links of the language switch: this address, with all it holds, in each language."""
+    kept = [(name, value) for name, value in request.args.items(multi=True) if name != PARAMETER]
+    current = current_language()
+    return [
+        {
+            "language": language,
+            "url": f"?{urlencode([*kept, (PARAMETER, language.code)])}",
+            "is_current": language is current,
+        }
+        for language in LANGUAGES
+    ]
+
+
+def register_languages(app: Flask) -> None:
+    """Give the templates of `app` its words, and its translated answers their headers."""
+    app.jinja_env.add_extension("jinja2.ext.i18n")
+    # The extension puts the values in by itself, escaped where the template is.
+    app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
+        translate, _translate_plural, newstyle=True
+    )
+    app.jinja_env.globals.update(
+        current_language=current_language,
+        languages=LANGUAGES,
+        list_switches=list_switches,
+        format_number=format_number,
+    )
+    app.after_request(_add_headers)
+
+
+def _translate_plural(one: str, many: str, number: int) -> str:
+    return _load(current_language().code).ngettext(one, many, number)
+
+
+@cache
+def _load(code: str) -> NullTranslations:
+    """Read a language's catalog, once for each process."""
+    if code == ENGLISH.code:
+        return NullTranslations()
+    path = TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.mo"
+    with path.open("rb") as file:
+        return GNUTranslations(file)
+
+
+def _add_headers(response: Response) -> Response:
+    if g.get("is_translated") and response.mimetype == "text/html":
+        response.vary.add("Accept-Language")
+        response.headers["Content-Language"] = current_language().code
+    return response

@@ -1,0 +1,87 @@
+"""Every text of the public side is there in every language, and compiled (docs/languages.md)."""
+
+import io
+import re
+from gettext import GNUTranslations
+
+import pytest
+from babel.messages import Message
+
+from testimonials.core.i18n import ENGLISH, LANGUAGES
+from tests.contracts.translations import (
+    CODES,
+    collect,
+    mo_path,
+    po_path,
+    read,
+    render_mo,
+    render_po,
+    untranslated,
+    update,
+)
+
+RENEW = "run scripts/translate"
+PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+TAG = re.compile(r"</?\w+[^>]*>")
+
+each_language = pytest.mark.parametrize("code", CODES)
+
+
+def _messages(code: str) -> list[Message]:
+    return [message for message in read(code) if message.id]
+
+
+def test_the_languages_are_those_that_have_a_catalog() -> None:
+    folders = {path.name for path in po_path("de").parents[2].iterdir() if path.is_dir()}
+    assert folders == {language.code for language in LANGUAGES if language is not ENGLISH}
+
+
+@each_language
+def test_the_catalog_holds_what_the_source_says(code: str) -> None:
+    assert po_path(code).read_text(encoding="utf-8") == render_po(update(code, collect())), RENEW
+
+
+@each_language
+def test_everything_is_translated_and_nothing_guessed(code: str) -> None:
+    assert [message.id for message in untranslated(read(code))] == []
+
+
+@each_language
+def test_the_compiled_catalog_is_that_of_the_written_one(code: str) -> None:
+    with mo_path(code).open("rb") as file:
+        compiled = GNUTranslations(file)
+    written = GNUTranslations(io.BytesIO(render_mo(read(code))))
+    assert vars(compiled)["_catalog"] == vars(written)["_catalog"], RENEW
+
+
+@each_language
+def test_placeholders_and_tags_are_those_of_the_source(code: str) -> None:
+    """A form for one or two things may leave the number out; the others name all there is."""
+    wrong = []
+    for message in _messages(code):
+        texts = message.string if isinstance(message.string, tuple | list) else [message.string]
+        source = message.id if isinstance(message.id, str) else message.id[1]
+        wanted, tags = set(PLACEHOLDER.findall(source)), sorted(TAG.findall(source))
+        for text in texts:
+            found = set(PLACEHOLDER.findall(text))
+            may_lack = {"num"} if len(texts) > 1 else set()
+            # A lone percent sign would be read as a placeholder when the values are put in.
+            is_plain = "%" not in PLACEHOLDER.sub("", text)
+            is_complete = wanted - may_lack <= found <= wanted and sorted(TAG.findall(text)) == tags
+            if not (is_plain and is_complete):
+                wrong.append((source, text))
+        if set(PLACEHOLDER.findall(texts[-1])) != wanted:
+            wrong.append((source, texts[-1]))
+    assert wrong == []
+
+
+@each_language
+def test_no_text_is_left_in_english(code: str) -> None:
+    """But for words that are the same in both."""
+    same = {"%(count)s of %(limit)s", "Error %(status)s", "Error:"}
+    left = [
+        message.id
+        for message in _messages(code)
+        if isinstance(message.id, str) and message.string == message.id and message.id not in same
+    ]
+    assert left == []

@@ -1,0 +1,134 @@
+"""The catalogs of the public side: collect the messages, update each language, compile.
+
+    python -m tests.contracts.translations
+
+Run it after changing a text; then fill in the empty ``msgstr`` and run it again.
+"""
+
+import io
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from babel.messages import Catalog, Message
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from testimonials.core.i18n import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
+
+PACKAGE = TRANSLATIONS.parent
+METHODS = [("**.py", "python"), ("templates/**", "jinja2.ext.babel_extract")]
+KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "gettext_noop": None}
+# A broken template is an error, not a file without messages.
+OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
+# Nothing in the files depends on the day, so that a run without a change leaves them as they were.
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
+VOLATILE = tuple(
+    f'"{name}'
+    for name in (
+        "POT-Creation-Date",
+        "PO-Revision-Date",
+        "Generated-By",
+        "Last-Translator",
+        "Language-Team",
+        "Report-Msgid-Bugs-To",
+    )
+)
+CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
+
+
+def po_path(code: str) -> Path:
+    """Give where a language is written."""
+    return TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.po"
+
+
+def mo_path(code: str) -> Path:
+    """Give where what the program reads of a language is."""
+    return po_path(code).with_suffix(".mo")
+
+
+def collect() -> Catalog:
+    """Collect every message of the package."""
+    template = Catalog(project="testimonials", charset="utf-8", fuzzy=False)
+    found = extract_from_dir(
+        PACKAGE,
+        METHODS,
+        OPTIONS,
+        keywords=KEYWORDS,
+        comment_tags=("Translators:",),
+        strip_comment_tags=True,
+    )
+    for file, _, message, comments, _ in sorted(found, key=lambda each: (each[0], each[1])):
+        # Without line numbers, which would change with every other edit.
+        template.add(message, locations=[(f"testimonials/{file}", None)], auto_comments=comments)
+    return template
+
+
+def read(code: str) -> Catalog:
+    """Read a language, an empty one if it is new."""
+    path = po_path(code)
+    if not path.exists():
+        return Catalog(locale=code, fuzzy=False)
+    with path.open("rb") as file:
+        return read_po(file, locale=code, abort_invalid=True)
+
+
+def update(code: str, template: Catalog) -> Catalog:
+    """Give the language with the messages of `template` and what is translated of them."""
+    catalog = read(code)
+    # A guess at a changed message would be shown to people; an empty one is asked for.
+    catalog.update(template, no_fuzzy_matching=True)
+    catalog.obsolete.clear()
+    catalog.header_comment = "# The public side's texts. Update with scripts/translate."
+    catalog.project, catalog.version = "testimonials", "1"
+    catalog.fuzzy = False
+    return catalog
+
+
+def render_po(catalog: Catalog) -> str:
+    """Give a language's file."""
+    out = io.BytesIO()
+    write_po(out, catalog, width=96, sort_output=True, include_lineno=False, ignore_obsolete=True)
+    lines = out.getvalue().decode().splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(VOLATILE))
+
+
+def render_mo(catalog: Catalog) -> bytes:
+    """Give what the program reads of a language."""
+    out = io.BytesIO()
+    catalog.creation_date = catalog.revision_date = DAY
+    write_mo(out, catalog)
+    return out.getvalue()
+
+
+def untranslated(catalog: Catalog) -> Iterator[Message]:
+    """Give the messages of which a form is still empty."""
+    for message in catalog:
+        texts = message.string if isinstance(message.string, tuple | list) else [message.string]
+        if message.id and (not all(texts) or message.fuzzy):
+            yield message
+
+
+def main() -> int:
+    """Update and compile every language; give 1 if something is untranslated."""
+    template = collect()
+    missing: dict[str, list[str]] = {}
+    for code in CODES:
+        catalog = update(code, template)
+        po_path(code).parent.mkdir(parents=True, exist_ok=True)
+        po_path(code).write_text(render_po(catalog), encoding="utf-8")
+        mo_path(code).write_bytes(render_mo(catalog))
+        empty = list(untranslated(catalog))
+        print(f"{code}: {len(catalog) - len(empty)} of {len(catalog)} translated")
+        for message in empty:
+            text = message.id if isinstance(message.id, str) else message.id[0]
+            missing.setdefault(text, []).append(code)
+    for text, codes in missing.items():
+        print(f"untranslated in {', '.join(codes)}: {text}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
