@@ -1,16 +1,15 @@
-"""The checklist's buttons: what was looked at or shared, the samples, hiding and showing it."""
+"""The checklist's buttons: what was looked at or shared, hiding and showing it."""
 
 from flask import Blueprint, jsonify, redirect, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
-from testimonials.dashboard.checklist import HAS_LOOKED, HAS_SHARED, IS_HIDDEN, KEEPS_SAMPLES, note
+from testimonials.dashboard.checklist import HAS_LOOKED, HAS_SHARED, IS_HIDDEN, note
 from testimonials.dashboard.guards import require_session
 from testimonials.dashboard.share import wall_of
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
-from testimonials.testimonials.services import delete_demos
 
 checklist = Blueprint("checklist", __name__)
 
@@ -20,7 +19,6 @@ ACTS = {
     "share": (HAS_SHARED, True, "share"),
     "hide": (IS_HIDDEN, True, "inbox"),
     "show": (IS_HIDDEN, False, "inbox"),
-    "keep-samples": (KEEPS_SAMPLES, True, "inbox"),
 }
 
 
@@ -46,14 +44,3 @@ def change_checklist(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         return jsonify({"ok": True})
     base = f"/dashboard/projects/{project.id}"
     return redirect(wall_of(project) if target == "wall" else f"{base}/{target}", 303)
-
-
-@checklist.post("/dashboard/projects/<project_id>/samples/delete")
-@require_session
-def delete_samples(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Remove every sample of the project."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    delete_demos(project)
-    db.session.commit()
-    return redirect(f"/dashboard/projects/{project.id}/inbox", 303)

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.web import safe_target
-from testimonials.dashboard.checklist import describe_checklist
+from testimonials.dashboard.checklist import KEEPS_SAMPLES, describe_checklist, note
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.inbox_view import (
@@ -50,9 +50,6 @@ from testimonials.testimonials.tags import add_tag, remove_tag
 
 inbox = Blueprint("inbox", __name__)
 
-# In the project's dashboard_config: its people want the samples, and are asked no more.
-SAMPLES_KEPT = "samplesKept"
-
 
 @inbox.get("/dashboard/projects/<project_id>/inbox")
 @require_session
@@ -64,10 +61,11 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     rows, page, total = list_inbox(project.id, wanted, page)
     base = f"/dashboard/projects/{project.id}"
     shell = build_shell(owner, "inbox", project)
+    checklist = describe_checklist(project) if shell["is_admin"] else None
     return render_template(
         "dashboard/inbox.html",
         shell=shell,
-        checklist=describe_checklist(project) if shell["is_admin"] else None,
+        checklist=checklist,
         notice=read_notice(base),
         project={
             "name": project.name,
@@ -85,7 +83,8 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         bulk_action=f"{base}/bulk",
         tag_action=f"{base}/tags",
         samples_action=f"{base}/samples",
-        samples=_count_new_samples(project, wanted),
+        # The checklist asks about them too, where it is shown.
+        samples=0 if checklist else _count_new_samples(project, wanted),
         pager=describe_pager(base, wanted, page, total),
         add_url=f"{base}/testimonials/new",
         return_to=describe_address(base, wanted, page),
@@ -154,7 +153,7 @@ def settle_samples(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     if request.form.get("samples") == "keep":
-        project.dashboard_config = project.dashboard_config | {SAMPLES_KEPT: True}
+        note(project, KEEPS_SAMPLES)
         db.session.commit()
         return _answer(project, "The samples stay, marked as samples", None)
     rows = find_rows(project.id, InboxFilter(tab="all", source="demo"), [], is_all=True)
@@ -207,7 +206,7 @@ def _count(number: int) -> str:
 def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
     """Give how many samples to ask about: only among all, and until the answer was to keep."""
     is_asked = wanted.tab == "all" and not wanted.is_narrowed
-    if not is_asked or project.dashboard_config.get(SAMPLES_KEPT):
+    if not is_asked or project.dashboard_config.get(KEEPS_SAMPLES):
         return 0
     return count_samples(project.id)
 

@@ -53,6 +53,8 @@ MODERATOR_MAY = {
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action",
     "/dashboard/projects/<project_id>/leave",
     "/dashboard/projects/<project_id>/notifications",
+    "/dashboard/projects/<project_id>/samples",
+    "/dashboard/projects/<project_id>/tags",
 }
 # What an admin may not.
 OWNER_ONLY = {

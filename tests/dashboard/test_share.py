@@ -205,7 +205,7 @@ def test_a_paused_project_says_so(inbox: Inbox) -> None:
 
 
 PATHS = ("share", "share/qr.svg", "share/qr.png", "share/card")
-POSTS = ("share/message", "samples/delete", "checklist")
+POSTS = ("share/message", "checklist")
 
 
 @pytest.mark.parametrize(("role", "status"), [("moderator", 403), ("admin", 200), (None, 404)])

@@ -108,7 +108,7 @@ def test_a_moderator_may_not_and_an_admin_may(
     for method, address in doors(project):
         answer = colleague.open(address, method=method, data={"palette": "rose"})
         assert answer.status_code == 403, address
-        assert "Ask its owner" in answer.text
+        assert "Ask the project’s owner" in answer.text
         assert "that are shown" not in answer.text
     assert version(app, project) == before
     with app.app_context():

@@ -63,6 +63,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "accounts rotate-key": _read(app, "accounts", "rotate-key", agent.email),
         "projects list": _read(app, "projects", "list"),
         "projects show": _read(app, "projects", "show", "kiln"),
+        "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
         "mail list": [mail],
         "mail show": _read(app, "mail", "show", mail["id"]),

@@ -1,20 +1,16 @@
 // The editor works without this file: the form has a Save button. With it each
 // change shows at once in the preview and saves itself.
+import { readColour, startPanes, startSaving, startWidths } from './editor.js';
 
 const form = document.querySelector('[data-editor]');
-const split = document.querySelector('[data-split]');
 const frame = document.querySelector('[data-preview]');
 const stage = document.querySelector('[data-stage]');
 const count = form.querySelector('[data-count]');
 const defaults = JSON.parse(form.dataset.defaults);
-// What the page shows; the names in `dirty` wait to be sent, those in `sending` are on their way.
+// What the page shows.
 const config = JSON.parse(form.dataset.config);
-let dirty = {};
-let sending = null;
-let controller = null;
 
 const controls = (name) => [...form.querySelectorAll(`[name="${name}"]:not([type="hidden"])`)];
-const isEmpty = (object) => !Object.keys(object).length;
 
 /* ---------------------------------------------------------------- the form */
 
@@ -52,17 +48,13 @@ function showForm() {
 }
 
 function apply(changes) {
-  let isChanged = false;
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined || config[name] === value) continue;
-    config[name] = value;
-    dirty[name] = value;
-    isChanged = true;
-  }
+  const changed = Object.entries(changes)
+    .filter(([name, value]) => value !== undefined && config[name] !== value);
+  Object.assign(config, Object.fromEntries(changed));
   showForm();
-  if (!isChanged) return false;
+  if (!changed.length) return false;
   showPreview();
-  save();
+  saving.queue(Object.fromEntries(changed));
   return true;
 }
 
@@ -72,7 +64,7 @@ form.addEventListener('input', (event) => {
 });
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  save();
+  saving.save();
 });
 
 for (const button of form.querySelectorAll('[data-step]')) {
@@ -89,72 +81,11 @@ form.querySelector('[data-save]').hidden = true;
 
 /* ------------------------------------------------------------------ saving */
 
-const state = document.querySelector('[data-save-state]');
-const retry = document.querySelector('[data-retry]');
-
-function say(kind, text) {
-  state.dataset.saveState = kind;
-  retry.hidden = kind !== 'failed';
-  const place = document.querySelector('[data-save-text]');
-  place.textContent = text;
-  if (kind === 'saved') place.prepend(state.querySelector('[data-tick]').content.cloneNode(true));
-}
-
-const request = (changes, options) => fetch(form.getAttribute('action'), {
-  method: 'POST',
-  body: new URLSearchParams(changes),
-  headers: { Accept: 'application/json' },
-  // Outlives the page, should it be left now.
-  keepalive: true,
-  ...options,
-});
-
-// Resolves to the settings as stored, or throws an Error whose message a person can read.
-async function send(changes) {
-  controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), 15000);
-  let response;
-  try {
-    response = await request(changes, { signal: controller.signal });
-  } catch {
-    throw new Error('Not saved: the server can’t be reached.');
-  } finally {
-    clearTimeout(timer);
-  }
-  const isJson = response.headers.get('Content-Type')?.includes('json');
-  const data = isJson ? await response.json().catch(() => ({})) : {};
-  if (response.ok && data.ok) return data.config;
-  if (response.redirected) throw new Error('Not saved: you are signed out. Sign in in another tab, then come back here.');
-  throw new Error(`Not saved: ${data.message || 'something went wrong on our side.'}`);
-}
-
-// One request at a time, each with what changed meanwhile and nothing else, so that a colleague's
-// other settings stay as they are.
-async function save() {
-  if (sending || isEmpty(dirty)) return;
-  while (!isEmpty(dirty)) {
-    sending = dirty;
-    dirty = {};
-    say('saving', 'Saving…');
-    try {
-      const stored = await send(sending);
-      sending = null;
-      takeOver(stored);
-    } catch (error) {
-      dirty = { ...sending, ...dirty };
-      sending = null;
-      say('failed', error.message);
-      return;
-    }
-  }
-  say('saved', 'Saved');
-}
-
 // What a colleague changed meanwhile is on the site already, so it shows here too.
-function takeOver(stored) {
+const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
   let isOther = false;
-  for (const [name, value] of Object.entries(stored)) {
-    if (!(name in config) || name in dirty || config[name] === value) continue;
+  for (const [name, value] of Object.entries(data.config)) {
+    if (!(name in config) || name in waiting || config[name] === value) continue;
     config[name] = value;
     write(name, value);
     isOther = true;
@@ -162,26 +93,6 @@ function takeOver(stored) {
   if (!isOther) return;
   showForm();
   showPreview();
-}
-
-retry.addEventListener('click', () => {
-  // The button is about to go, and focus must not go with it.
-  document.querySelector('h1').focus({ preventScroll: true });
-  save();
-});
-addEventListener('online', save);
-
-addEventListener('pagehide', () => {
-  const rest = { ...sending, ...dirty };
-  if (isEmpty(rest)) return;
-  // The request under way might arrive after this one, so it is taken back.
-  controller?.abort();
-  request(rest).catch(() => {});
-});
-addEventListener('pageshow', (event) => { if (event.persisted) save(); });
-addEventListener('beforeunload', (event) => {
-  // Only what could not be saved is worth a question.
-  if (!isEmpty(dirty) && !sending) event.preventDefault();
 });
 
 /* ------------------------------------------------------------------- reset */
@@ -251,14 +162,6 @@ function showPreview() {
   frame.contentWindow.postMessage({ config: { ...config }, data: sets.value, colour: ground() }, location.origin);
 }
 
-// Gives "#RRGGBB" for three or six digits, with or without the sign; null for anything else.
-function readColour(text) {
-  const found = /^#?([\da-f]{3}|[\da-f]{6})$/i.exec(text.trim());
-  if (!found) return null;
-  const digits = found[1].length === 3 ? found[1].replace(/./g, '$&$&') : found[1];
-  return `#${digits.toUpperCase()}`;
-}
-
 function setColour(value) {
   colour = value;
   colourText.removeAttribute('aria-invalid');
@@ -297,32 +200,11 @@ addEventListener('message', (event) => {
   }
 });
 
-function fit() {
-  const chosen = Number(stage.dataset.width);
-  const room = stage.clientWidth - 26;
-  stage.querySelector('[data-box]').style.setProperty('--scale', chosen && room > 0 ? Math.min(1, room / chosen) : 1);
-}
-for (const button of document.querySelectorAll('[data-width][type="radio"]')) {
-  button.addEventListener('change', () => {
-    stage.dataset.width = button.value;
-    fit();
-  });
-}
-new ResizeObserver(fit).observe(stage);
-
-/* ------------------------------------------------------- one pane on phones */
-
-for (const button of document.querySelectorAll('[data-pane-button]')) {
-  button.addEventListener('click', () => {
-    split.dataset.pane = button.dataset.paneButton;
-    for (const each of document.querySelectorAll('[data-pane-button]')) each.setAttribute('aria-pressed', String(each === button));
-    scrollTo(0, 0);
-  });
-}
+startWidths(stage);
+startPanes(document.querySelector('[data-split]'));
 
 // Browsers may bring back what a form held before it was left; the page shows what is stored.
 for (const [name, value] of Object.entries(config)) write(name, value);
-say('saved', 'Saved');
 showForm();
 // The frame may have been quicker than this file, and then its greeting was missed.
 showPreview();
