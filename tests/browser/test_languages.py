@@ -152,7 +152,7 @@ def test_a_form_is_answered_in_its_language(
     page.get_by_role("link", name="Français").click()
     page.get_by_role("button", name="Envoyer mon témoignage").click()
     expect(page.get_by_role("alert")).to_contain_text("3 points sont à corriger")
-    page.get_by_label("Vos mots").fill("Très bien.")
+    page.get_by_label("Votre témoignage", exact=True).fill("Très bien.")
     page.get_by_label("Votre nom").fill("Hannah")
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="Envoyer mon témoignage").click()

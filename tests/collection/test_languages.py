@@ -27,7 +27,7 @@ CONSENT = {
     "en": "Kiln & Clay may show my words",
     "de": "Kiln & Clay darf meine Worte",
     "es": "Kiln & Clay puede mostrar mis palabras",
-    "fr": "Kiln & Clay peut montrer mes mots",
+    "fr": "Kiln & Clay peut publier mon témoignage",
     "pt": "Kiln & Clay pode mostrar minhas palavras",
     "ja": "Kiln & Clayが、私の言葉と名前を",
     "ar": "أوافق على أن يعرض \u2068Kiln & Clay\u2069 كلماتي",
