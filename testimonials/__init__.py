@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 from testimonials.commands import register_commands
 from testimonials.config import Settings, load_settings
+from testimonials.core.compression import register_compression
 from testimonials.core.csrf import register_csrf
 from testimonials.core.errors import register_error_handlers
 from testimonials.core.i18n import register_languages
@@ -49,6 +50,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     init_extensions(app)
     register_web(app)
     register_access_log(app)
+    register_compression(app)
     register_languages(app)
     register_csrf(app)
     register_error_handlers(app)

@@ -7,6 +7,7 @@ from flask import current_app, render_template
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.i18n import ENGLISH, speaking
 from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
 
@@ -136,14 +137,12 @@ def send_notice(
         "footnote": footnote,
         "app_url": current_app.config["APP_URL"],
     }
+    # A visitor of another language may have caused it, but it is an owner who reads it.
+    with speaking(ENGLISH.code):
+        text = render_template("email/notice.txt", **values)
+        html = render_template("email/notice.html", **values)
     db.session.add(
-        OutboxMail(
-            purpose=purpose,
-            recipient=recipient,
-            subject=title,
-            text=render_template("email/notice.txt", **values),
-            html=render_template("email/notice.html", **values),
-        )
+        OutboxMail(purpose=purpose, recipient=recipient, subject=title, text=text, html=html)
     )
 
 

@@ -91,6 +91,16 @@ def test_a_fault_on_a_page_is_a_page_with_the_request_id(broken_app: Flask) -> N
     assert answer.headers["X-Request-Id"] in answer.text
 
 
+def test_a_fault_on_a_page_is_told_in_the_visitors_language(broken_app: Flask) -> None:
+    answer = broken_app.test_client().get("/some-page", headers={"Accept-Language": "de-AT"})
+    assert (answer.status_code, answer.headers["Content-Language"]) == (500, "de")
+    assert "Bei uns ist etwas schiefgegangen" in answer.text
+    assert "Es wurde nichts geändert." in answer.text
+    assert answer.headers["X-Request-Id"] in answer.text
+    english = broken_app.test_client().get("/v1/me", headers={"Accept-Language": "de-AT"})
+    assert "schiefgegangen" not in english.text
+
+
 def test_a_fault_leaves_the_application_working(broken_app: Flask) -> None:
     client = broken_app.test_client()
     for _ in range(20):

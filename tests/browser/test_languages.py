@@ -1,0 +1,210 @@
+"""The collection page in other languages, in a real browser: mirrored, switched, and small."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+CODES = ["en", "de", "es", "fr", "pt", "ja", "ar"]
+MOST_BYTES = 40_000
+# Sums up what moved by itself, and names the element that is painted largest.
+WATCH_PAINTING = """() => {
+  window.moved = 0;
+  window.largest = '';
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value;
+  }).observe({ type: 'layout-shift', buffered: true });
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.largest = entry.element?.tagName ?? '';
+  }).observe({ type: 'largest-contentful-paint', buffered: true });
+}"""
+
+
+@pytest.fixture
+def project(site: Site) -> Project:
+    return site.create_project(website="example.com")
+
+
+def width_of(page: Page) -> int:
+    """Give how wide the content of the page is."""
+    return int(page.evaluate("document.documentElement.scrollWidth"))
+
+
+def refuse(page: Page) -> None:
+    """Send the form with too long a text and nothing else."""
+    page.locator("#text").fill("w" * 2003)
+    page.locator("[data-send]").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_every_language_fits_the_screen(
+    project: Project, open_page: OpenPage, code: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 800}
+    page = open_page(f"{project.page_url}?lang={code}", viewport=viewport)
+    page.locator("#rating-4").check(force=True)
+    assert width_of(page) <= width
+    # A button's text stands in one line and whole.
+    send = page.locator("[data-send]")
+    assert send.evaluate("button => button.scrollWidth <= button.clientWidth")
+    assert send.evaluate("button => button.clientHeight") <= 56
+    refuse(page)
+    assert page.evaluate("document.documentElement.lang") == code
+    assert width_of(page) <= width
+    for path in ("/thanks", "/no/such/page"):
+        page.goto(f"{project.page_url}{path}?lang={code}")
+        assert width_of(page) <= width
+
+
+@pytest.mark.parametrize("code", ["ar", "de"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_axe_finds_nothing(
+    project: Project, open_page: OpenPage, code: str, scheme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 800}
+    page = open_page(f"{project.page_url}?lang={code}", color_scheme=scheme, viewport=viewport)
+    assert_accessible(page)
+    refuse(page)
+    assert_accessible(page)
+    for path in ("/thanks", "/no/such/page"):
+        page.goto(f"{project.page_url}{path}?lang={code}")
+        assert_accessible(page)
+
+
+def assert_accessible(page: Page) -> None:
+    """Check that axe finds nothing on the page as it is now."""
+    violations = Axe().run(page).response["violations"]
+    assert {each["id"]: [node["html"] for node in each["nodes"]] for each in violations} == {}
+
+
+def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
+    """What stands left of something in English stands right of it in Arabic."""
+    sides = {}
+    for code in ("en", "ar"):
+        page = open_page(f"{project.page_url}?lang={code}", viewport={"width": 800, "height": 900})
+        refuse(page)
+        page.locator("#rating-2").check(force=True)
+
+        def left(selector: str, page: Page = page) -> float:
+            box = page.locator(selector).first.bounding_box()
+            assert box
+            return box["x"]
+
+        pairs = (
+            (".owner .tile-letter", ".owner-name"),
+            ('[for="rating-1"]', '[for="rating-5"]'),
+            ('[for="rating-5"]', "[data-rating-clear]"),
+            ("#role", "#company"),
+            ("#consent", ".check span"),
+            ("#name-error .icon", "#name-error > span"),
+        )
+        sides[code] = [left(first) < left(second) for first, second in pairs]
+        # The headline stands at the page's beginning.
+        edges = page.locator("h1").evaluate(
+            """h1 => {
+              const range = document.createRange();
+              range.selectNodeContents(h1);
+              const text = range.getBoundingClientRect();
+              const box = h1.getBoundingClientRect();
+              return [text.left - box.left, box.right - text.right];
+            }"""
+        )
+        assert edges[0 if code == "en" else 1] < 2
+    assert sides == {"en": [True] * 6, "ar": [False] * 6}
+
+
+def test_an_owners_words_of_another_direction_start_where_the_page_does(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project(headline="How was it?")
+    page = open_page(f"{project.page_url}?lang=ar", viewport={"width": 800, "height": 900})
+    heading = page.get_by_role("heading", level=1)
+    assert heading.evaluate("h1 => getComputedStyle(h1).direction") == "ltr"
+    assert heading.evaluate("h1 => getComputedStyle(h1).textAlign") == "right"
+
+
+def test_switching_the_language_keeps_what_was_typed(project: Project, open_page: OpenPage) -> None:
+    page = open_page(f"{project.page_url}?from=mail")
+    page.get_by_label("Your words").fill("Two good questions.")
+    page.get_by_label("Your name").fill("Hannah")
+    page.get_by_role("radio", name="4 stars").check(force=True)
+    page.get_by_role("link", name="Deutsch").click()
+    expect(page).to_have_url(f"{project.page_url}?from=mail&lang=de")
+    expect(page.get_by_label("Ihre Worte")).to_have_value("Two good questions.")
+    expect(page.get_by_label("Ihr Name")).to_have_value("Hannah")
+    expect(page.get_by_role("radio", name="4 Sterne")).to_be_checked()
+    expect(page.get_by_text("Ihr Entwurf ist noch da.")).to_be_visible()
+    expect(page.get_by_role("checkbox")).not_to_be_checked()
+    expect(page.get_by_role("link", name="Deutsch")).to_have_attribute("aria-current", "true")
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_a_form_is_answered_in_its_language(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, locale="es-MX", java_script_enabled=has_script)
+    page.get_by_role("link", name="Français").click()
+    page.get_by_role("button", name="Envoyer mon témoignage").click()
+    expect(page.get_by_role("alert")).to_contain_text("3 points sont à corriger")
+    page.get_by_label("Votre témoignage", exact=True).fill("Très bien.")
+    page.get_by_label("Votre nom").fill("Hannah")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Envoyer mon témoignage").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Merci")
+    expect(page).to_have_url(f"{project.page_url}/thanks?lang=fr")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    assert len(project.stored()) == 1
+
+
+def test_the_script_speaks_the_language_too(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url, locale="de-AT")
+    words = page.get_by_label("Ihre Worte")
+    words.fill("x" * 1700)
+    expect(page.get_by_text("1700 von 2000")).to_be_visible()
+    words.fill("x" * 12_000)
+    expect(page.get_by_text("10.000 zu viel (12.000 von 2000)")).to_be_visible()
+    page.get_by_role("radio", name="3 Sterne").check(force=True)
+    shown = page.locator(".stars-value").evaluate("e => getComputedStyle(e, '::after').content")
+    assert shown == '"3 von 5"'
+    statuses = [413, 429, 500]
+
+    def answer(route: Route) -> None:
+        route.fulfill(status=statuses.pop(0), body="", content_type="text/html")
+
+    page.route(project.page_url, answer)
+    for button, text in (
+        ("Absenden", "zu lang zum Senden"),
+        ("Noch einmal", "zu viele"),
+        ("Noch einmal", "Bei uns ist"),
+    ):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_text(text)).to_be_visible()
+    expect(words).to_have_value("x" * 12_000)
+
+
+@pytest.mark.parametrize("code", ["en", "ja", "ar"])
+def test_the_whole_page_is_small_and_of_this_service_alone(
+    project: Project, open_page: OpenPage, code: str
+) -> None:
+    page = open_page("about:blank", viewport={"width": 360, "height": 800})
+    sizes: dict[str, int] = {}
+
+    def note(request: object) -> None:
+        sizes[request.url] = request.sizes()["responseBodySize"]  # type: ignore[attr-defined]
+
+    page.on("requestfinished", note)
+    page.goto(f"{project.page_url}?lang={code}", wait_until="networkidle")
+    page.evaluate(WATCH_PAINTING)
+    page.wait_for_function("window.largest")
+    assert sum(sizes.values()) <= MOST_BYTES
+    assert all(url.startswith(project.site.url) for url in sizes)
+    assert len(sizes) >= 4
+    assert page.context.cookies() == []
+    assert page.evaluate("window.moved") == 0
+    assert page.evaluate("window.largest") in {"H1", "P", "SPAN", "LABEL"}

@@ -1,0 +1,340 @@
+"""The public side in the visitor's language (docs/languages.md)."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.rows import change_project, read_testimonials
+
+# A word of the button that sends, by language.
+SEND = {
+    "en": "Send my testimonial",
+    "de": "Absenden",
+    "es": "Enviar mi testimonio",
+    "fr": "Envoyer mon témoignage",
+    "pt": "Enviar meu depoimento",
+    "ja": "感想を送信する",
+    "ar": "إرسال شهادتي",
+}
+CONSENT = {
+    "en": "Kiln & Clay may show my words",
+    "de": "Kiln & Clay darf meine Worte",
+    "es": "Kiln & Clay puede mostrar mis palabras",
+    "fr": "Kiln & Clay peut publier mon témoignage",
+    "pt": "Kiln & Clay pode mostrar minhas palavras",
+    "ja": "Kiln & Clayが、私の言葉と名前を",
+    "ar": "أوافق على أن يعرض \u2068Kiln & Clay\u2069 كلماتي",
+}
+NAME_MISSING = {
+    "en": "Add your name, as it should appear.",
+    "de": "Geben Sie Ihren Namen an, so wie er erscheinen soll.",
+    "es": "Añade tu nombre, tal como debe aparecer.",
+    "fr": "Ajoutez votre nom, tel qu’il doit apparaître.",
+    "pt": "Informe seu nome, como deve aparecer.",
+    "ja": "掲載するお名前を入力してください。",
+    "ar": "أضف اسمك كما ينبغي أن يظهر.",
+}
+THANKS = {
+    "en": "Thank you",
+    "de": "Vielen Dank",
+    "es": "Gracias",
+    "fr": "Merci",
+    "pt": "Obrigado",
+    "ja": "ありがとうございます",
+    "ar": "شكرًا لك",
+}
+NOTHING_HERE = {
+    "en": "There is nothing here",
+    "de": "Hier ist nichts",
+    "es": "Aquí no hay nada",
+    "fr": "Il n’y a rien ici",
+    "pt": "Não há nada aqui",
+    "ja": "ここには何もありません",
+    "ar": "لا يوجد شيء هنا",
+}
+FORM = {"text": "They listened.", "name": "Noor Haddad", "consent": "yes"}
+
+each_language = pytest.mark.parametrize("code", SEND)
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return owner.create_project(businessName="Kiln & Clay", website="kiln.example")
+
+
+@pytest.fixture
+def slug(project: dict[str, Any]) -> str:
+    return str(project["publicPageConfig"]["slug"])
+
+
+def _speaks(answer: TestResponse, code: str) -> str:
+    """Check that the page says its language everywhere; give it as a person reads it."""
+    direction = "rtl" if code == "ar" else "ltr"
+    assert f'<html lang="{code}" dir="{direction}"' in answer.text
+    assert answer.headers["Content-Language"] == code
+    assert "Accept-Language" in answer.headers["Vary"]
+    assert "Set-Cookie" not in answer.headers
+    return html.unescape(answer.text)
+
+
+def _send(client: FlaskClient, slug: str, query: str = "", **values: str) -> TestResponse:
+    """Open the page, and send its hidden fields with what is filled in."""
+    page = client.get(f"/{slug}{query}").text
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page)
+    return client.post(f"/{slug}", data=dict(hidden) | FORM | values)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("de", "de"),
+        ("de-AT", "de"),
+        ("DE-at", "de"),
+        ("pt-PT", "pt"),
+        ("pt-BR,pt;q=0.9,en;q=0.8", "pt"),
+        ("ja-JP", "ja"),
+        ("ar-EG;q=0.9,ar;q=0.8", "ar"),
+        ("zh", "en"),
+        ("zh-Hans-CN,zh;q=0.9", "en"),
+        ("zh-CN,fr;q=0.3", "fr"),
+        # The region makes German no worse than the English that follows it.
+        ("de-CH,en;q=0.9", "de"),
+        ("en;q=0.4,es;q=0.7,fr;q=0.5", "es"),
+        ("de;q=0,fr;q=0.1", "fr"),
+        ("de;q=0", "en"),
+        ("*", "en"),
+        ("*;q=0.9,ja;q=0.1", "ja"),
+        ("", "en"),
+        ("depp", "en"),
+        (";;,=,q=9,de;q=abc,\x7f--,;q=", "en"),
+        ("x" * 5000, "en"),
+        ("../../etc/passwd", "en"),
+    ],
+)
+def test_the_browser_says_the_language(
+    client: FlaskClient, slug: str, header: str, code: str
+) -> None:
+    page = _speaks(client.get(f"/{slug}", headers={"Accept-Language": header}), code)
+    assert SEND[code] in page
+
+
+@each_language
+def test_the_address_wins_over_the_browser(client: FlaskClient, slug: str, code: str) -> None:
+    answer = client.get(f"/{slug}?lang={code}", headers={"Accept-Language": "fr"})
+    page = _speaks(answer, code)
+    assert SEND[code] in page
+    assert CONSENT[code] in page
+
+
+@pytest.mark.parametrize("asked", ["xx", "", "de_AT/..", "%00", "d", "deutsch", "EN-us-x"])
+def test_an_unknown_language_leaves_it_to_the_browser(
+    client: FlaskClient, slug: str, asked: str
+) -> None:
+    answer = client.get(f"/{slug}?lang={asked}", headers={"Accept-Language": "es"})
+    _speaks(answer, "en" if asked.startswith("EN") else "de" if asked.startswith("de_") else "es")
+
+
+@each_language
+def test_a_refused_form_keeps_its_language(client: FlaskClient, slug: str, code: str) -> None:
+    answer = _send(client, slug, f"?lang={code}", name="")
+    assert answer.status_code == 422
+    page = _speaks(answer, code)
+    assert NAME_MISSING[code] in page
+    assert f'name="lang" value="{code}"' in page
+    assert "They listened.</textarea>" in page
+
+
+@each_language
+def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str, code: str
+) -> None:
+    answer = _send(client, slug, f"?lang={code}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{slug}/thanks?lang={code}")
+    assert f">{THANKS[code]}</h1>" in _speaks(client.get(answer.headers["Location"]), code)
+    (row,) = read_testimonials(app, project["_id"])
+    assert row.consent_language == code
+    assert (row.consent_text or "").startswith(CONSENT[code])
+
+
+def test_the_language_of_the_form_wins_over_the_browsers(client: FlaskClient, slug: str) -> None:
+    """It was shown in one; the answer to it comes in the same, whatever the header says now."""
+    answer = client.post(
+        f"/{slug}", data=FORM | {"lang": "ja", "name": ""}, headers={"Accept-Language": "de"}
+    )
+    assert NAME_MISSING["ja"] in _speaks(answer, "ja")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"text": ""}, "Schreiben Sie ein oder zwei Sätze."),
+        ({"text": "x" * 2001}, "Kürzen Sie dies auf 2000 Zeichen; es hat 2001."),
+        ({"text": "x" * 12345}, "Kürzen Sie dies auf 2000 Zeichen; es hat 12.345."),
+        ({"text": "a\x01b"}, "Entfernen Sie hier Steuerzeichen"),
+        ({"email": "noor@"}, "Schreiben Sie die Adresse wie name@example.com"),
+        ({"email": "x@mailinator.com"}, "Nehmen Sie eine dauerhafte Adresse"),
+        ({"rating": "7"}, "Wählen Sie 1 bis 5 Sterne oder keine."),
+        ({"consent": ""}, "Setzen Sie hier ein Häkchen"),
+        ({"subject": "Buy"}, "Ein unsichtbares Feld war ausgefüllt"),
+        ({"token": "x"}, "Diese Seite war lange geöffnet."),
+    ],
+)
+def test_every_refusal_is_translated(
+    client: FlaskClient, slug: str, values: dict[str, str], message: str
+) -> None:
+    answer = _send(client, slug, "?lang=de", **values)
+    assert answer.status_code == 422
+    page = _speaks(answer, "de")
+    assert message in page
+    assert "Eine Angabe muss geändert werden" in page
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(1, "أمر واحد يحتاج"), (2, "أمران يحتاجان"), (3, "3 أمور تحتاج"), (4, "4 أمور تحتاج")],
+)
+def test_numbers_take_their_plural_forms(
+    client: FlaskClient, slug: str, count: int, words: str
+) -> None:
+    wrong = {"name": "", "text": "", "consent": "", "email": "noor@"}
+    sent = dict(list(wrong.items())[:count])
+    assert words in _speaks(_send(client, slug, "?lang=ar", **sent), "ar")
+
+
+def test_the_texts_a_project_starts_with_are_translated(client: FlaskClient, slug: str) -> None:
+    page = client.get(f"/{slug}?lang=fr").text
+    assert "Deux ou trois phrases suffisent." in page
+    assert "Comment s’est passée votre expérience avec Kiln &amp; Clay\u202f?" in page
+    assert "Vos mots comptent beaucoup" in client.get(f"/{slug}/thanks?lang=fr").text
+
+
+def test_texts_that_the_owner_changed_are_not_translated(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    own = {"headline": "Tell us!", "description": "Be frank.", "thankYouMessage": "Ta."}
+    change_project(app, project["_id"], page_config=own)
+    page = client.get(f"/{slug}?lang=fr").text
+    assert '<h1 dir="auto">Tell us!</h1>' in page
+    assert '<p class="lead" dir="auto">Be frank.</p>' in page
+    assert (
+        '<p class="message-text" dir="auto">Ta.</p>' in client.get(f"/{slug}/thanks?lang=fr").text
+    )
+
+
+@pytest.mark.parametrize("path", ["", "/thanks"])
+def test_the_switch_leads_to_each_language_with_all_the_address_holds(
+    client: FlaskClient, slug: str, path: str
+) -> None:
+    page = client.get(f"/{slug}{path}?name=No%26or&lang=es&name=b").text
+    links = re.findall(r'<a href="([^"]+)" lang="(\w+)" hreflang="(\w+)" dir="(\w+)"', page)
+    assert {lang for _, lang, *_ in links} == SEND.keys()
+    for url, lang, hreflang, direction in links:
+        assert html.unescape(url) == f"?name=No%26or&name=b&lang={lang}"
+        assert hreflang == lang
+        assert direction == ("rtl" if lang == "ar" else "ltr")
+    assert re.findall(r'lang="(\w+)" hreflang="\w+" dir="\w+" aria-current="true"', page) == ["es"]
+    # And they lead there.
+    _speaks(client.get(f"/{slug}{path}{html.unescape(links[0][0])}"), links[0][1])
+
+
+def test_the_switch_can_not_be_made_to_lead_elsewhere(client: FlaskClient, slug: str) -> None:
+    page = client.get(f'/{slug}?_external=1&_scheme=javascript&"><script>x=1').text
+    assert "<script>x" not in page
+    assert set(re.findall(r'<a href="(.)', page)) == {"?"}
+
+
+def test_searchers_find_each_language_at_an_address_of_its_own(
+    client: FlaskClient, slug: str
+) -> None:
+    base = f"https://testimonials.example.com/{slug}"
+    page = client.get(f"/{slug}", headers={"Accept-Language": "de"}).text
+    for code in SEND:
+        assert f'<link rel="alternate" hreflang="{code}" href="{base}?lang={code}">' in page
+    assert f'<link rel="alternate" hreflang="x-default" href="{base}">' in page
+    assert f'<link rel="canonical" href="{base}">' in page
+    assert f'<link rel="canonical" href="{base}?lang=ja">' in client.get(f"/{slug}?lang=ja").text
+
+
+def test_a_paused_page_says_so_in_the_visitors_language(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    change_project(app, project["_id"], status="inactive")
+    page = _speaks(client.get(f"/{slug}?lang=pt"), "pt")
+    assert "No momento não recebemos depoimentos" in page
+    assert "<bdi>Kiln & Clay</bdi> pausou esta página." in page
+    assert 'hreflang="ja"' in page
+
+
+@each_language
+def test_an_unknown_address_is_answered_in_the_visitors_language(
+    client: FlaskClient, code: str
+) -> None:
+    for path in ("/nobody", "/nobody/thanks", "/static/none.css", "/media/none", "/a/b/c/d"):
+        answer = client.get(path, headers={"Accept-Language": code})
+        assert answer.status_code == 404
+        assert NOTHING_HERE[code] in _speaks(answer, code)
+    assert NOTHING_HERE[code] in _speaks(client.get(f"/nobody?lang={code}"), code)
+
+
+def test_errors_of_the_api_the_widget_and_the_dashboard_stay_english(client: FlaskClient) -> None:
+    german = {"Accept-Language": "de"}
+    assert "There is nothing at this path" in client.get("/v1/nothing", headers=german).text
+    assert "There is no widget" in client.get("/widget/" + "0" * 24, headers=german).text
+    page = client.get("/dashboard/nothing", headers=german)
+    assert (page.status_code, "There is nothing here" in page.text) == (404, True)
+    assert '<html lang="en"' in page.text
+    assert "Content-Language" not in page.headers
+    for path in ("/", "/login", "/docs"):
+        assert '<html lang="en"' in client.get(path, headers=german).text
+
+
+def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors_language(
+    client: FlaskClient, slug: str
+) -> None:
+    german = {"Accept-Language": "de-DE"}
+    answer = client.post(f"/{slug}", data={"text": "a" * 300_000}, headers=german)
+    assert answer.status_code == 413
+    assert "höchstens 256 KiB" in _speaks(answer, "de")
+    answer = client.post(f"/{slug}", headers=german | {"Sec-Fetch-Site": "cross-site"})
+    assert answer.status_code == 403
+    assert "von einer anderen Website" in _speaks(answer, "de")
+    answer = client.put(f"/{slug}", headers=german)
+    assert answer.status_code == 405
+    assert "Das geht hier nicht" in _speaks(answer, "de")
+    for _ in range(30):
+        client.post(f"/{slug}", data=FORM)
+    answer = client.post(f"/{slug}", data=FORM, headers=german)
+    assert answer.status_code == 429
+    page = _speaks(answer, "de")
+    assert "Ein wenig zu schnell" in page
+    assert re.search(r"Versuchen Sie es in (einer Minute|\d+ Minuten) noch einmal\.", page)
+
+
+def test_a_renamed_address_leads_on_with_its_language(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any], slug: str
+) -> None:
+    path = f"/dashboard/projects/{project['_id']}/slug"
+    assert open_browser(app, owner).post(path, data={"slug": "clay"}).status_code == 303
+    answer = client.get(f"/{slug}?lang=de&name=a%26b")
+    assert (answer.status_code, answer.headers["Location"]) == (307, "/clay?lang=de&name=a%26b")
+
+
+@pytest.mark.parametrize("code", ["fr", "ar"])
+def test_html_in_a_name_is_text_in_every_language(
+    client: FlaskClient, owner: Caller, code: str
+) -> None:
+    attack = "<script>alert(1)</script>%(x)s %"
+    slug = owner.create_project(businessName=attack)["publicPageConfig"]["slug"]
+    for answer in (
+        client.get(f"/{slug}?lang={code}"),
+        _send(client, slug, f"?lang={code}", name=""),
+    ):
+        assert "<script>alert" not in answer.text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;%(x)s %" in answer.text
