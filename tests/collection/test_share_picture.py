@@ -14,7 +14,9 @@ from testimonials.collection.fonts import find_font, is_right_to_left, without_s
 from testimonials.collection.models import SharePicture
 from testimonials.core.images import LOGO, read_image
 from testimonials.extensions import begin_write, db
+from tests.auth.browsers import open_browser
 from tests.conftest import Caller
+from tests.dashboard.test_settings import rename
 from tests.pictures import photo, read, to_bytes
 from tests.rows import change_project, count_rows, expire_account
 
@@ -140,8 +142,12 @@ def test_the_logo_takes_the_initials_place(
 
 
 def test_unknown_and_expired_pages_have_none_and_renamed_ones_lead_on(
-    app: Flask, client: FlaskClient, agent: Caller
+    app: Flask, client: FlaskClient, agent: Caller, owner: Caller, project: dict[str, Any]
 ) -> None:
+    rename(open_browser(app, owner), project["_id"], "clay")
+    moved = client.get("/kiln-clay/share.png?v=1")
+    assert (moved.status_code, moved.location) == (307, "/clay/share.png?v=1")
+    assert client.get(moved.location).status_code == 200
     slug = agent.create_project(businessName="Gone")["publicPageConfig"]["slug"]
     assert client.get(f"/{slug}/share.png").status_code == 200
     expire_account(app, agent.account_id)
