@@ -4,19 +4,28 @@ from typing import Any
 
 from flask import current_app, url_for
 
+from testimonials.collection.photos import Photo, make_kept_token
 from testimonials.collection.schemas import Errors
 from testimonials.collection.services import consent_sentence
+from testimonials.collection.share_picture import share_picture_url
 from testimonials.core.i18n import PARAMETER, asked_language, gettext, translate
-from testimonials.core.images import image_url
+from testimonials.core.images import AVATAR, image_url
 from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
 
 def describe_form(
-    project: Project, typed: dict[str, str], errors: Errors, token: str
+    project: Project,
+    typed: dict[str, str],
+    errors: Errors,
+    token: str,
+    photo: Photo | None = None,
 ) -> dict[str, Any]:
-    """Give what `collection/page.html` shows: the form with what was typed and what is wrong."""
+    """Give what `collection/page.html` shows: the form with what was typed and what is wrong.
+
+    `photo` is one that was accepted and is stored already.
+    """
     return describe_page(project) | {
         "collect": project.page_config["collectFields"],
         "values": typed,
@@ -25,6 +34,11 @@ def describe_form(
         "action": url_for("collection.submit_testimonial", slug=project.slug),
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH},
         "consent": consent_sentence(project),
+        "photo": {
+            "token": make_kept_token(project, photo),
+            "url": image_url(photo.image_id if photo else None),
+            "max_bytes": AVATAR.max_bytes,
+        },
     }
 
 
@@ -50,6 +64,7 @@ def describe_page(project: Project) -> dict[str, Any]:
         "website": website,
         "website_label": website.partition("://")[2].rstrip("/"),
         "logo_url": image_url(project.logo_id),
+        "share_url": share_picture_url(project),
         "theme": config["theme"],
         "canonical": f"{current_app.config['APP_URL']}/{project.slug}",
     }

@@ -1,12 +1,19 @@
 """The public page on which visitors write, at ``{app_url}/<slug>``."""
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.collection import services
+from testimonials.collection import photos, services
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
+from testimonials.collection.prefill import read_prefill
 from testimonials.collection.schemas import Errors, read_form, to_values
-from testimonials.core.errors import NotFound, answer_service_error
+from testimonials.collection.share_picture import (
+    find_share_picture,
+    keep_share_picture,
+    make_share_picture,
+    picture_fingerprint,
+)
+from testimonials.core.errors import NotFound, RateLimited, answer_service_error
 from testimonials.core.i18n import (
     PARAMETER,
     asked_language,
@@ -37,7 +44,8 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project)
-    return _form(project, {}, {}, services.make_form_token(project))
+    known = read_prefill(request.args, project.page_config["collectFields"])
+    return _form(project, known, {}, services.make_form_token(project))
 
 
 @collection.post("/<slug>")
@@ -47,6 +55,9 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     if not project.is_active:
         return _paused(project), 409
     limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
+    if not _allow_photo(project):
+        errors = {"photo": [translate(photos.TOO_LARGE)]}
+        return _form(project, {}, errors, services.make_form_token(project)), 422
     typed, errors = read_form(request.form, project.page_config["collectFields"])
     if request.form.get(HONEYPOT):
         errors["form"] = [translate(HONEYPOT_MESSAGE)]
@@ -55,11 +66,15 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
         key = services.read_form_token(project, token)
     except services.FormStale as error:
         errors["form"], token = [translate(error.message)], services.make_form_token(project)
+    photo = _read_photo(project, errors)
     if errors:
-        return _form(project, typed, errors, token), 422
+        _keep_photo(photo)
+        return _form(project, typed, errors, token, photo), 422
     begin_write()
     project = lock_project(project.id)
-    services.submit_testimonial(project, to_values(typed), key)
+    photos.store_photo(photo)
+    values = to_values(typed) | {"avatar_id": photo.image_id if photo else None}
+    services.submit_testimonial(project, values, key)
     db.session.commit()
     # The form says which language it was in, whatever the browser prefers.
     language = asked_language()
@@ -86,6 +101,25 @@ def get_theme(slug: str) -> Response:
     return response
 
 
+@collection.get("/<slug>/share.png")
+def get_share_picture(slug: str) -> Response:
+    """Serve the picture that a shared link shows; it is drawn once for each look of the page."""
+    project = find_public_project(slug=slug)
+    fingerprint = picture_fingerprint(project)
+    content = find_share_picture(project)
+    if content is None:
+        content = make_share_picture(project)
+        begin_write()
+        keep_share_picture(lock_project(project.id), content, fingerprint)
+        db.session.commit()
+    response = Response(content, mimetype="image/png")
+    response.set_etag(fingerprint)
+    response.headers["Cache-Control"] = "public, max-age=300"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.make_conditional(request)
+    return response
+
+
 @collection.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
     """Lead an address that a project had before to its present one, a sent form with all it holds.
@@ -104,5 +138,46 @@ def _paused(project: Project) -> str:
     return render_template("collection/paused.html", **describe_page(project))
 
 
-def _form(project: Project, typed: dict[str, str], errors: Errors, token: str) -> str:
-    return render_template("collection/page.html", **describe_form(project, typed, errors, token))
+def _form(
+    project: Project,
+    typed: dict[str, str],
+    errors: Errors,
+    token: str,
+    photo: photos.Photo | None = None,
+) -> str:
+    shown = describe_form(project, typed, errors, token, photo)
+    return render_template("collection/page.html", **shown)
+
+
+def _allow_photo(project: Project) -> bool:
+    """Let a form with a photo be larger than others; tell whether this one can be read at all.
+
+    What is written in it stays small.
+    """
+    if not photos.collects_photo(project) or request.mimetype != "multipart/form-data":
+        return True
+    request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
+    request.max_content_length = photos.UPLOAD_FORM_BYTES
+    return (request.content_length or 0) <= photos.UPLOAD_FORM_BYTES
+
+
+def _read_photo(project: Project, errors: Errors) -> photos.Photo | None:
+    """Give the photo that came along, within what one address may have decoded in an hour."""
+    if not photos.collects_photo(project):
+        return None
+    file = request.files.get("photo")
+    if photos.is_new_photo(request.form, file):
+        try:
+            limiter.count(photos.PHOTOS_PER_ADDRESS, client_key())
+        except RateLimited:
+            errors["photo"] = [translate(photos.TOO_MANY)]
+            return None
+    return photos.read_photo(project, request.form, file, errors)
+
+
+def _keep_photo(photo: photos.Photo | None) -> None:
+    """Store a photo although the rest of its form has errors, so that it need not come again."""
+    if photo is not None and photo.image is not None:
+        begin_write()
+        photos.store_photo(photo)
+        db.session.commit()

@@ -5,6 +5,8 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
+from testimonials.collection.photos import collects_photo
+from testimonials.collection.repeats import has_arrived, make_submission_key
 from testimonials.core.errors import ServiceError
 from testimonials.core.i18n import current_language, gettext, gettext_noop
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -29,7 +31,7 @@ class FormStale(ServiceError):
 
 
 def make_form_token(project: Project) -> str:
-    """Give the token of one act of sending: it is what makes a repetition one row."""
+    """Give the token of one act of sending; a repetition makes no second row."""
     return form_purpose.sign([project.id, secrets.token_urlsafe(16)])
 
 
@@ -46,16 +48,23 @@ def read_form_token(project: Project, token: str) -> str:
 
 def consent_sentence(project: Project) -> str:
     """Give the sentence a visitor agrees to, in their language; the testimonial keeps it."""
+    if collects_photo(project):
+        return gettext(
+            "%(name)s may show my words, name and photo on its website and in print.",
+            name=project.name,
+        )
     return gettext(
         "%(name)s may show my words and name on its website and in print.", name=project.name
     )
 
 
-def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:
+def submit_testimonial(project: Project, values: dict[str, Any], form_key: str) -> None:
     """Store a visitor's testimonial, pending, once for each act of sending; tell who wants to know.
 
     `project` is locked, `values` are columns (spec, "States and transitions").
     """
+    if has_arrived(project, values):
+        return
     time = next_time(project)
     testimonial = Testimonial(
         project_id=project.id,
@@ -65,7 +74,7 @@ def submit_testimonial(project: Project, values: dict[str, Any], submission_key:
         consent_text=consent_sentence(project),
         consent_language=current_language().code,
         consented_at=time,
-        submission_key=submission_key,
+        submission_key=make_submission_key(form_key, values),
         created_at=time,
         updated_at=time,
         **values,

@@ -20,6 +20,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.errors import ServiceError
+from testimonials.core.i18n import gettext as _
+from testimonials.core.i18n import gettext_noop
 from testimonials.core.identifiers import new_identifier
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ ZIP_END_WITHIN = 70_000
 # The number of the EXIF tag that says how the camera was held.
 ORIENTATION = 0x0112
 
-DAMAGED = "The picture is damaged. Save it again and use that."
+DAMAGED = gettext_noop("The picture is damaged. Save it again and use that.")
 
 logger = logging.getLogger("testimonials")
 
@@ -49,7 +51,7 @@ _decoding = threading.Lock()
 
 
 class ImageRefused(ServiceError):
-    """The file is no picture that can be taken; the message says why and what to do."""
+    """The file is no picture that can be taken; the message says why, in the spoken language."""
 
     status = 422
     code = "IMAGE_REFUSED"
@@ -87,11 +89,14 @@ def read_image(data: bytes, use: Use) -> Image:
     Raises `ImageRefused`.
     """
     if not data:
-        raise ImageRefused("The file is empty. Choose another picture.")
+        raise ImageRefused(_("The file is empty. Choose another picture."))
     if len(data) > use.max_bytes:
         raise ImageRefused(
-            f"The picture is too large: it has {len(data) / MEGABYTE:.1f} MB, and "
-            f"{use.max_bytes // MEGABYTE} MB are the most."
+            _(
+                "The picture is too large: it has %(size)s MB, and %(limit)s MB are the most.",
+                size=f"{len(data) / MEGABYTE:.1f}",
+                limit=use.max_bytes // MEGABYTE,
+            )
         )
     _refuse_what_is_no_picture(data)
     with _decoding:
@@ -107,14 +112,14 @@ def image_url(image_id: str | None) -> str | None:
 def _refuse_what_is_no_picture(data: bytes) -> None:
     head = data[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if head.startswith(b"<") and (b"<svg" in head or head.startswith(b"<?xml")):
-        raise ImageRefused("SVG pictures can hold programs. Save it as PNG and use that.")
+        raise ImageRefused(_("SVG pictures can hold programs. Save it as PNG and use that."))
     if data[4:8] == b"ftyp":
-        raise ImageRefused("HEIC and AVIF pictures can’t be read here. Save it as JPEG.")
+        raise ImageRefused(_("HEIC and AVIF pictures can’t be read here. Save it as JPEG."))
     if data[:4] == b"GIF8":
-        raise ImageRefused("GIF pictures can’t be used. Save it as PNG or JPEG.")
+        raise ImageRefused(_("GIF pictures can’t be used. Save it as PNG or JPEG."))
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):
         raise ImageRefused(
-            "This file holds more than a picture. Save the picture again as PNG or JPEG."
+            _("This file holds more than a picture. Save the picture again as PNG or JPEG.")
         )
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         # Opening a WebP takes memory for all its pixels.
@@ -139,11 +144,13 @@ def _encode(data: bytes, use: Use) -> tuple[bytes, int, int]:
     except ImageRefused:
         raise
     except UnidentifiedImageError:
-        raise ImageRefused("This is no picture that can be read. Use PNG, JPEG or WebP.") from None
+        raise ImageRefused(
+            _("This is no picture that can be read. Use PNG, JPEG or WebP.")
+        ) from None
     except Exception as error:
         # A decoder meets damage in whatever way it happens to: the file is at fault, not we.
         logger.info("a picture could not be decoded: %s", type(error).__name__)
-        raise ImageRefused(DAMAGED) from None
+        raise ImageRefused(_(DAMAGED)) from None
     return out.getvalue(), *small.size
 
 
@@ -245,8 +252,13 @@ def _require_few_pixels(kind: str, width: int, height: int) -> None:
 
 def _too_many_pixels(width: int, height: int, limit: int) -> ImageRefused:
     return ImageRefused(
-        f"The picture has too many pixels ({width} x {height}). "
-        f"Make it smaller: {limit // 1_000_000} megapixels are the most."
+        _(
+            "The picture has too many pixels (%(width)s x %(height)s). "
+            "Make it smaller: %(limit)s megapixels are the most.",
+            width=width,
+            height=height,
+            limit=limit // 1_000_000,
+        )
     )
 
 
@@ -254,7 +266,7 @@ def _read_webp_size(data: bytes) -> tuple[int, int]:
     """Give width and height from a WebP's header, whichever of its three forms it has."""
     kind, body = data[12:16], data[20:30]
     if len(body) < 10:
-        raise ImageRefused(DAMAGED)
+        raise ImageRefused(_(DAMAGED))
     if kind == b"VP8X":
         width, height = (int.from_bytes(body[at : at + 3], "little") + 1 for at in (4, 7))
         return width, height

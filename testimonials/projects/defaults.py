@@ -46,13 +46,13 @@ PAGE_CONFIG: dict[str, Any] = {
     "buttonTextColor": "#FFFFFF",
     "logo": None,
     "showConfetti": True,
-    # The page always asks for the name. It takes no photos yet, so it doesn't say it does.
+    # The page always asks for the name, whatever this says.
     "collectFields": {
         "name": True,
         "email": True,
         "role": True,
         "company": True,
-        "avatar": False,
+        "avatar": True,
         "rating": True,
     },
 }

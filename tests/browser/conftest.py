@@ -25,8 +25,13 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-# The browser reports every answer from 400 on in this way, also those that a test asks for.
-STATUS_REPORT = "Failed to load resource: the server responded with a status of"
+# The browser reports every answer from 400 on in this way, also those that a test asks for, and
+# lines that a test cuts.
+EXPECTED_REPORTS = (
+    "Failed to load resource: the server responded with a status of",
+    "Failed to load resource: net::ERR_INTERNET_DISCONNECTED",
+    "Failed to load resource: net::ERR_CONNECTION_RESET",
+)
 
 _numbers = itertools.count(1)
 
@@ -138,7 +143,7 @@ class Watch:
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
 
     def _note(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning") and not text.startswith(STATUS_REPORT):
+        if kind in ("error", "warning") and not text.startswith(EXPECTED_REPORTS):
             self.complaints.append(f"{kind}: {text}")
 
 

@@ -132,8 +132,85 @@ def test_a_repeated_form_makes_one_row_and_thanks_again(
     for _ in range(3):
         assert _send(client, slug, token=token).status_code == 303
     assert count_rows(app, models.Testimonial) == 1
+
+
+def test_the_same_words_from_another_form_are_the_same_act_for_a_day(
+    app: Flask, client: FlaskClient, slug: str, moved_clock: MovableClock
+) -> None:
+    """A second tab, or going back and sending again, has a form of its own."""
+    for _ in range(2):
+        assert _send(client, slug).status_code == 303
+    assert count_rows(app, models.Testimonial) == 1
+    moved_clock.move(hours=25)
     assert _send(client, slug).status_code == 303
     assert count_rows(app, models.Testimonial) == 2
+
+
+def test_edited_words_are_still_the_same_and_deleted_ones_can_be_sent_again(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    _send(client, slug)
+    (row,) = read_testimonials(app, project["_id"])
+    change_testimonial(app, row.id, original_text=row.text, text="Edited.")
+    _send(client, slug)
+    assert count_rows(app, models.Testimonial) == 1
+    for number, gone in enumerate(({"deleted_at": clock.now()}, {"status": "withdrawn"}), 2):
+        change_testimonial(app, read_testimonials(app, project["_id"])[-1].id, **gone)
+        _send(client, slug)
+        assert count_rows(app, models.Testimonial) == number
+
+
+def test_what_was_changed_after_going_back_is_not_lost(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    token = _token(client, slug)
+    changes = [{}, {"text": "They listened. Three times."}, {"rating": "5"}, {"company": ""}]
+    for change in (*changes, *changes):
+        assert _send(client, slug, token=token, **change).status_code == 303
+    assert len(read_testimonials(app, project["_id"])) == len(changes)
+
+
+def test_the_same_words_of_others_and_in_another_project_count(
+    app: Flask, client: FlaskClient, owner: Caller, slug: str
+) -> None:
+    other = owner.create_project()["publicPageConfig"]["slug"]
+    for name, page in (("Noor Haddad", slug), ("Aiko", slug), ("Noor Haddad", other)):
+        _send(client, page, name=name)
+    assert count_rows(app, models.Testimonial) == 3
+
+
+def test_a_link_fills_in_what_is_asked_and_nothing_else(client: FlaskClient, slug: str) -> None:
+    query = {
+        "name": "  Aiko Tanaka ", "email": "aiko@example.com", "company": "Bäckerei & Co",
+        "role": "Chef", "rating": "5", "text": "Not mine", "consent": "yes", "token": "x",
+    }  # fmt: skip
+    answer = client.get(f"/{slug}", query_string=query)
+    page = html.unescape(answer.text)
+    for name, value in (("name", "Aiko Tanaka"), ("email", "aiko@example.com"), ("role", "Chef")):
+        assert re.search(f'name="{name}"[^>]* value="{value}"', page)
+    assert re.search('name="company"[^>]* value="Bäckerei & Co"', page)
+    assert re.search('name="rating" value="5" checked', page)
+    assert re.search(r'name="text"[^>]*>\s*</textarea>', page)
+    assert not re.search('name="consent"[^>]* checked', page)
+    # The language switch keeps it.
+    assert re.search(r'href="\?name=[^"]*email=aiko[^"]*rating=5[^"]*lang=de"', page)
+
+
+def test_a_link_with_rubbish_fills_in_nothing(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    rubbish = {"name": "x" * 121, "email": "a@b", "company": "a\0b", "role": "a\nb", "rating": "6"}
+    page = client.get(f"/{slug}", query_string=rubbish)
+    assert page.status_code == 200
+    assert page.text.count(' value=""') == 5
+    assert "error-summary" not in page.text
+    assert " checked" not in page.text
+    none = dict.fromkeys(("email", "role", "company", "rating"), False)
+    config = project["publicPageConfig"]["collectFields"] | none
+    change_project(app, project["_id"], page_config={"collectFields": config})
+    page = client.get(f"/{slug}?name=Aiko&email=a@example.com&role=Chef&company=Co&rating=5")
+    assert 'value="Aiko"' in page.text
+    assert "Chef" not in re.sub('href="[^"]*"', "", page.text)
 
 
 def test_two_posts_of_one_form_at_once_make_one_row(

@@ -189,6 +189,8 @@ def test_version_is_set_before_the_package_imports_its_modules() -> None:
 # Libraries that most processes never need, loaded where they are used; never a module of ours.
 LAZY = {
     "auth.billing_pages": {"stripe"},
+    "collection.drawing": {"PIL"},
+    "collection.fonts": {"PIL"},
     "core.images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},

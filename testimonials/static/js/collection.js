@@ -3,6 +3,8 @@
 const draftKey = (slug) => `testimonials-draft:${slug}`;
 const kept = ['text', 'name', 'email', 'role', 'company'];
 const waitMs = 20000;
+// A photo takes time on a slow line: so many bytes a second are waited for.
+const slowest = 16000;
 const draftDays = 14;
 
 // Storage may be full or switched off; the form must not care.
@@ -78,16 +80,17 @@ function setUp(form, isFirst = false) {
     let restored = false;
     for (const name of kept) {
       const field = form.elements[name];
-      if (field && !field.value && draft.values[name]) { field.value = draft.values[name]; restored = true; }
+      // What a link filled in gives way to what was written; what was just written does not.
+      const isUntouched = field && field.value === field.defaultValue;
+      if (isUntouched && draft.values[name] && draft.values[name] !== field.value) { field.value = draft.values[name]; restored = true; }
     }
     const star = draft.values.rating && find(`[name="rating"][value="${CSS.escape(draft.values.rating)}"]`);
-    if (star && !rating()) { star.checked = true; restored = true; }
+    if (star && !star.checked && (!rating() || rating().defaultChecked)) { star.checked = true; restored = true; }
     const note = find('[data-draft-note]');
     note.hidden = !restored;
     find('[data-draft-clear]').addEventListener('click', () => {
-      for (const name of kept) if (form.elements[name]) form.elements[name].value = '';
-      const checked = rating();
-      if (checked) checked.checked = false;
+      for (const name of kept) if (form.elements[name]) form.elements[name].value = form.elements[name].defaultValue;
+      for (const each of form.querySelectorAll('[name="rating"]')) each.checked = each.defaultChecked;
       clearTimeout(timer);
       timer = 0;
       store.drop(key);
@@ -99,6 +102,16 @@ function setUp(form, isFirst = false) {
   }
   count();
   showClear();
+
+  // The form works without it, as the browser's own file field does.
+  const photoField = find('[data-photo]');
+  let photo = null;
+  if (photoField) {
+    import('./collection-photo.js').then((module) => {
+      photo = module.setUpPhoto(photoField, (text) => { announce.textContent = text; });
+    }).catch(() => { /* the plain field stays */ });
+  }
+  const hasFile = () => Boolean(form.elements.photo?.files?.length);
 
   const send = find('[data-send]');
   const failure = find('[data-failure]');
@@ -119,6 +132,15 @@ function setUp(form, isFirst = false) {
     failure.focus();
   };
 
+  // The button that was pressed last; Retry presses it again.
+  let pressed = null;
+  const pack = async () => {
+    await photo?.ready();
+    const data = new FormData(form);
+    if (pressed?.name) data.append(pressed.name, pressed.value);
+    return form.enctype === 'multipart/form-data' ? data : new URLSearchParams(data);
+  };
+
   async function submit() {
     // The second of a double click, or Enter plus click, finds the form busy.
     if (busy) return;
@@ -131,11 +153,14 @@ function setUp(form, isFirst = false) {
     timer = 0;
     save();
     const stop = new AbortController();
-    const limit = setTimeout(() => stop.abort(), waitMs);
+    let limit = 0;
     try {
+      const body = await pack();
+      const bytes = hasFile() ? form.elements.photo.files[0].size : 0;
+      limit = setTimeout(() => stop.abort(), waitMs + bytes / slowest * 1000);
       const answer = await fetch(form.action, {
         method: 'POST',
-        body: new URLSearchParams(new FormData(form)),
+        body,
         headers: { Accept: 'text/html' },
         signal: stop.signal,
       });
@@ -154,7 +179,7 @@ function setUp(form, isFirst = false) {
         setUp(adopted);
         return;
       }
-      if (answer.status === 413) fail(say.sayLarge);
+      if (answer.status === 413) fail(hasFile() ? photoField.dataset.sayLarge : say.sayLarge);
       else if (answer.status === 429) fail(say.sayMany);
       else fail(say.sayFault);
     } catch {
@@ -163,8 +188,12 @@ function setUp(form, isFirst = false) {
       clearTimeout(limit);
     }
   }
-  form.addEventListener('submit', (event) => { event.preventDefault(); submit(); });
-  find('[data-retry]').addEventListener('click', submit);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (!busy) pressed = event.submitter;
+    submit();
+  });
+  find('[data-retry]').addEventListener('click', () => submit());
   // A page that comes back from the browser's memory must not stay busy.
   addEventListener('pageshow', (event) => { if (event.persisted) rest(); });
 }

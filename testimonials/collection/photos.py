@@ -1,0 +1,97 @@
+"""The photo of an author: read from the form, kept while the rest of it has errors, stored.
+
+A photo never costs the words: what is wrong with it is an error of its own field, everything else
+comes back as it was typed, and the form can be sent without it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from werkzeug.datastructures import FileStorage
+
+from testimonials.collection.schemas import Errors
+from testimonials.core.i18n import gettext as _
+from testimonials.core.i18n import gettext_noop
+from testimonials.core.identifiers import new_identifier
+from testimonials.core.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
+from testimonials.core.ratelimit import Limit
+from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+
+# As much as the server lets in, so that a photo that is too large still brings the words along.
+UPLOAD_FORM_BYTES = 16 * MEGABYTE
+PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address")
+# Shorter than pictures that nothing names are kept (testimonials/pictures.py).
+KEPT_SECONDS = 40 * 60 * 60
+
+GONE = gettext_noop("The photo isn’t here any more. Choose it again, or send without it.")
+TOO_MANY = gettext_noop(
+    "Too many photos came from your network. Send without it, or try again in an hour."
+)
+TOO_LARGE = gettext_noop(
+    "The photo is too large: 10 MB are the most. It was too much to read the rest either. Go back "
+    "in your browser to find what you typed, and choose a smaller photo."
+)
+
+kept_purpose = TokenPurpose("collection-photo")
+
+
+@dataclass(frozen=True)
+class Photo:
+    """A photo that was accepted; `image` is its row where it isn't stored yet."""
+
+    image_id: str
+    image: Image | None = None
+
+
+def collects_photo(project: Project) -> bool:
+    """Whether the collection page asks for a photo."""
+    return bool(project.page_config["collectFields"].get("avatar"))
+
+
+def is_new_photo(form: Mapping[str, str], file: FileStorage | None) -> bool:
+    """Whether the form brings a photo that has to be decoded."""
+    return not form.get("without_photo") and file is not None and bool(file.filename)
+
+
+def read_photo(
+    project: Project, form: Mapping[str, str], file: FileStorage | None, errors: Errors
+) -> Photo | None:
+    """Give the photo that the form brings or names, if any; what is wrong with it is an error."""
+    if is_new_photo(form, file) and file is not None:
+        try:
+            image = read_image(file.read(), AVATAR)
+        except ImageRefused as error:
+            errors["photo"] = [error.message]
+            return None
+        image.id = new_identifier()
+        return Photo(image.id, image)
+    kept = form.get("kept_photo", "")
+    if not kept or form.get("without_photo") or form.get("drop_photo"):
+        return None
+    return _find_kept(project, kept, errors)
+
+
+def store_photo(photo: Photo | None) -> None:
+    """Store the photo's row in this transaction, unless it is stored already."""
+    if photo is not None and photo.image is not None:
+        db.session.add(photo.image)
+        db.session.flush()
+
+
+def make_kept_token(project: Project, photo: Photo | None) -> str:
+    """Give what the form carries in a photo's place until it is sent again, empty for none."""
+    return kept_purpose.sign([project.id, photo.image_id]) if photo else ""
+
+
+def _find_kept(project: Project, token: str, errors: Errors) -> Photo | None:
+    try:
+        (project_id, image_id), _time = kept_purpose.read(token, KEPT_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        errors["photo"] = [_(GONE)]
+        return None
+    if project_id != project.id or db.session.get(Image, image_id) is None:
+        errors["photo"] = [_(GONE)]
+        return None
+    return Photo(image_id)

@@ -1,0 +1,273 @@
+"""The author's photo on the collection page: taken, refused, kept, and never at the text's cost."""
+
+import html
+import io
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from PIL import Image as Pictures
+from werkzeug.test import TestResponse
+
+from testimonials.collection.pages import SUBMISSIONS_PER_ADDRESS
+from testimonials.collection.photos import PHOTOS_PER_ADDRESS
+from testimonials.core.images import MEGABYTE, Image
+from testimonials.operations.expiry import sweep
+from testimonials.testimonials import models
+from tests import pictures
+from tests.conftest import Caller, MovableClock
+from tests.dashboard.inbox import open_inbox
+from tests.pictures import photo, png_of_size, to_bytes
+from tests.rows import change_project, change_testimonial, count_rows, read_testimonials
+
+FILLED = {"text": "They listened.", "name": "Noor Haddad", "rating": "4", "consent": "yes"}
+PNG = to_bytes(photo(300, 200), "PNG")
+
+
+def phone_photo() -> bytes:
+    """Give a photo as a phone held upright writes it: lying, with a note of that and of a place."""
+    exif = Pictures.Exif()
+    exif[0x0112] = 6
+    exif.get_ifd(0x8825)[1] = "N"
+    exif.get_ifd(0x8825)[2] = (48.0, 51.0, 29.0)
+    exif[0x010F] = "SecretCameraMaker"
+    content = to_bytes(photo(400, 300), "JPEG", exif=exif)
+    assert b"SecretCameraMaker" in content
+    return content
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return owner.create_project(businessName="Kiln & Clay")
+
+
+@pytest.fixture
+def slug(project: dict[str, Any]) -> str:
+    return str(project["publicPageConfig"]["slug"])
+
+
+def token_of(page: str, name: str = "token") -> str:
+    found = re.search(rf'name="{name}" value="([^"]+)"', page)
+    assert found
+    return html.unescape(found[1])
+
+
+def send(
+    client: FlaskClient, slug: str, data: bytes | None = None, name: str = "me.jpg", **values: str
+) -> TestResponse:
+    """Send the form as a browser does, with a file field that is empty without `data`."""
+    page = client.get(f"/{slug}").text
+    file = (io.BytesIO(data or b""), name if data is not None else "")
+    form = FILLED | {"token": token_of(page)} | values | {"photo": file}
+    answer = client.post(f"/{slug}", data=form, content_type="multipart/form-data")
+    # The client keeps a large form in a file, which nobody reads when it is refused.
+    answer.request.environ["wsgi.input"].close()
+    return answer
+
+
+def stored_picture(app: Flask, client: FlaskClient, project: dict[str, Any]) -> Pictures.Image:
+    (row,) = read_testimonials(app, project["_id"])
+    assert row.avatar_id
+    served = client.get(f"/media/{row.avatar_id}.webp")
+    assert served.content_type == "image/webp"
+    assert b"SecretCameraMaker" not in served.data
+    return pictures.read(served.data)
+
+
+def test_a_new_project_asks_for_a_photo_and_one_that_does_not_takes_none(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    page = client.get(f"/{slug}").text
+    assert re.search('<form[^>]* enctype="multipart/form-data"', page)
+    assert "may show my words, name and photo on its website" in page
+    fields = project["publicPageConfig"]["collectFields"]
+    assert fields["avatar"] is True
+    change_project(app, project["_id"], page_config={"collectFields": fields | {"avatar": False}})
+    page = client.get(f"/{slug}").text
+    assert 'type="file"' not in page
+    assert "enctype" not in page
+    assert "may show my words and name on its website" in page
+    assert send(client, slug, PNG).status_code == 303
+    assert send(client, slug, PNG + bytes(MEGABYTE)).status_code == 413
+    assert count_rows(app, Image) == 0
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_a_photo_becomes_a_small_square(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str, kind: str
+) -> None:
+    assert send(client, slug, to_bytes(photo(900, 600), kind)).status_code == 303
+    picture = stored_picture(app, client, project)
+    assert (picture.format, picture.size) == ("WEBP", (256, 256))
+
+
+def test_a_phones_photo_comes_out_upright_and_without_its_place(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    assert send(client, slug, phone_photo()).status_code == 303
+    picture = stored_picture(app, client, project).convert("RGB")
+    # The upper half was red; turned to the right, the right half is.
+    left, right = picture.getpixel((30, 128)), picture.getpixel((226, 128))
+    assert isinstance(left, tuple)
+    assert isinstance(right, tuple)
+    assert left[2] > 150 > left[0]
+    assert right[0] > 150 > right[2]
+    assert not picture.getexif()
+
+
+def test_it_shows_in_the_inbox_at_once_and_in_public_once_approved(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any], slug: str
+) -> None:
+    send(client, slug, PNG)
+    (row,) = read_testimonials(app, project["_id"])
+    path = f"/media/{row.avatar_id}.webp"
+    assert path not in client.get(f"/widget/{project['_id']}/feed").text
+    change_testimonial(app, row.id, status="approved")
+    assert path in client.get(f"/widget/{project['_id']}/feed").text
+    listed = owner.get(f"/v1/projects/{project['_id']}/testimonials").json["data"]["items"]
+    assert listed[0]["authorAvatar"].endswith(path)
+
+
+def test_the_inbox_shows_the_photo_of_what_waits(
+    app: Flask, client: FlaskClient, owner: Caller
+) -> None:
+    inbox = open_inbox(app, owner, slug="salon")
+    send(client, "salon", PNG)
+    (row,) = read_testimonials(app, inbox.project)
+    assert f"/media/{row.avatar_id}.webp" in inbox.get("inbox").text
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "words"),
+    [
+        (pictures.SVG, "me.png", "SVG pictures can hold programs"),
+        (pictures.GIF, "me.gif", "GIF pictures can’t be used"),
+        (pictures.HEIC, "me.jpg", "HEIC and AVIF pictures can’t be read here. Save it as JPEG."),
+        (phone_photo()[:900], "me.jpg", "damaged"),
+        (b"", "me.jpg", "The file is empty"),
+        (b"%PDF-1.4 no picture", "me.jpg", "more than a picture"),
+        (PNG + b"<script>alert(1)</script>", "me.png", "more than a picture"),
+        (png_of_size(20_000, 20_000), "me.png", "too many pixels (20000 x 20000)"),
+        (PNG + bytes(10 * MEGABYTE), "me.png", "10 MB are the most"),
+        (PNG + bytes(15 * MEGABYTE), "me.png", "it has 15.0 MB, and 10 MB are the most"),
+    ],
+    ids=["svg", "gif", "heic", "cut", "empty", "pdf", "polyglot", "400 MP", "10 MB", "15 MB"],
+)
+def test_a_refused_photo_never_costs_the_text(
+    app: Flask, client: FlaskClient, slug: str, data: bytes, name: str, words: str
+) -> None:
+    answer = send(client, slug, data, name)
+    assert answer.status_code == 422
+    page = html.unescape(answer.text)
+    assert words in page
+    assert 'id="photo-error"' in page
+    assert "They listened.</textarea>" in page
+    assert re.search('name="name"[^>]* value="Noor Haddad"', page)
+    assert re.search('name="rating" value="4" checked', page)
+    assert re.search('name="consent"[^>]* checked', page)
+    assert count_rows(app, models.Testimonial) == count_rows(app, Image) == 0
+    # Enter in a field presses the first button of a form, which is not the one that drops it.
+    buttons = re.findall(r'<button[^>]*type="submit"[^>]*>', page)
+    assert ["without_photo" in button for button in buttons] == [False, True]
+    sent = send(client, slug, data, name, token=token_of(page), without_photo="1")
+    assert sent.status_code == 303
+    assert count_rows(app, models.Testimonial) == 1
+    assert count_rows(app, Image) == 0
+
+
+def test_a_refusal_speaks_the_visitors_language(client: FlaskClient, slug: str) -> None:
+    page = html.unescape(send(client, slug, pictures.HEIC, lang="de").text)
+    assert "HEIC- und AVIF-Bilder" in page
+    assert "HEIC and AVIF pictures" not in page
+
+
+def test_a_form_past_all_limits_is_answered_with_the_form(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    answer = send(client, slug, PNG + bytes(17 * MEGABYTE))
+    assert answer.status_code == 422
+    assert "Go back in your browser to find what you typed" in html.unescape(answer.text)
+    # What is written beside a photo stays as small as everywhere.
+    assert send(client, slug, PNG, text="a" * 300_000).status_code == 413
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_an_accepted_photo_is_kept_while_something_else_is_wrong(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    refused = send(client, slug, PNG, text="")
+    assert refused.status_code == 422
+    kept = token_of(refused.text, "kept_photo")
+    shown = re.search(r'src="[^"]*(/media/\w+\.webp)"', refused.text)
+    assert shown
+    assert client.get(shown[1]).status_code == 200
+    again = send(client, slug, None, text="", kept_photo=kept)
+    kept = token_of(again.text, "kept_photo")
+    assert send(client, slug, None, kept_photo=kept).status_code == 303
+    (row,) = read_testimonials(app, project["_id"])
+    assert shown[1] == f"/media/{row.avatar_id}.webp"
+    assert count_rows(app, Image) == 1
+
+
+def test_a_kept_photo_can_be_dropped_and_replaced(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    kept = token_of(send(client, slug, PNG, text="").text, "kept_photo")
+    dropped = send(client, slug, None, kept_photo=kept, drop_photo="1", name="")
+    assert 'name="kept_photo"' not in dropped.text
+    assert send(client, slug, None, kept_photo=kept, drop_photo="1").status_code == 303
+    assert send(client, slug, phone_photo(), kept_photo=kept, text="Others.").status_code == 303
+    first, second = read_testimonials(app, project["_id"])
+    assert first.avatar_id is None
+    assert second.avatar_id
+    assert count_rows(app, Image) == 2
+
+
+def test_only_a_photo_that_was_kept_for_this_page_is_taken(
+    app: Flask, client: FlaskClient, owner: Caller, slug: str, moved_clock: MovableClock
+) -> None:
+    other = owner.create_project()["publicPageConfig"]["slug"]
+    foreign = token_of(send(client, other, PNG, text="").text, "kept_photo")
+    own = token_of(send(client, slug, PNG, text="").text, "kept_photo")
+    for kept in (foreign, own[:-1], "x", token_of(client.get(f"/{slug}").text)):
+        page = send(client, slug, None, kept_photo=kept)
+        assert page.status_code == 422
+        assert "The photo isn’t here any more." in html.unescape(page.text)
+        assert "They listened.</textarea>" in page.text
+    moved_clock.move(hours=41)
+    assert send(client, slug, None, kept_photo=own).status_code == 422
+    moved_clock.move(hours=8)
+    with app.app_context():
+        sweep()
+    assert count_rows(app, Image) == 0
+    assert send(client, slug, None, kept_photo=own).status_code == 422
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_repeating_a_form_with_a_photo_makes_one_row(
+    app: Flask, client: FlaskClient, slug: str
+) -> None:
+    token = token_of(client.get(f"/{slug}").text)
+    for _ in range(3):
+        assert send(client, slug, PNG, token=token).status_code == 303
+    # Another form is another tab, or the page after going back.
+    assert send(client, slug, PNG).status_code == 303
+    assert count_rows(app, models.Testimonial) == 1
+
+
+def test_too_many_photos_from_one_address_cost_the_photo_alone(
+    app: Flask, client: FlaskClient, owner: Caller
+) -> None:
+    slugs = [owner.create_project()["publicPageConfig"]["slug"] for _ in range(3)]
+    most = PHOTOS_PER_ADDRESS.per_hour
+    for number in range(most):
+        page = slugs[number // (SUBMISSIONS_PER_ADDRESS.per_hour - 1)]
+        answer = send(client, page, pictures.GIF, text="")
+        assert "GIF pictures" in answer.text
+    answer = send(client, slugs[2], PNG)
+    assert answer.status_code == 422
+    assert "Too many photos came from your network." in answer.text
+    assert "They listened.</textarea>" in answer.text
+    assert send(client, slugs[2], PNG, without_photo="1").status_code == 303
