@@ -3,6 +3,7 @@
 import secrets
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.core.errors import ServiceError
@@ -51,10 +52,13 @@ def consent_sentence(project: Project) -> str:
     )
 
 
-def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:
+def submit_testimonial(
+    project: Project, values: dict[str, Any], submission_key: str
+) -> tuple[Testimonial, bool]:
     """Store a visitor's testimonial, pending, once for each act of sending; tell who wants to know.
 
-    `project` is locked, `values` are columns (spec, "States and transitions").
+    `project` is locked, `values` are columns (spec, "States and transitions"). Gives the
+    testimonial and whether it is new; the act of sending may have made it before.
     """
     time = next_time(project)
     testimonial = Testimonial(
@@ -75,5 +79,7 @@ def submit_testimonial(project: Project, values: dict[str, Any], submission_key:
             db.session.add(testimonial)
     except IntegrityError:
         # The same form arrived before: a double click, a reload, a retry after a time-out.
-        return
+        query = select(Testimonial).where(Testimonial.submission_key == submission_key)
+        return db.session.scalars(query).one(), False
     tell_of_submission(project, testimonial)
+    return testimonial, True
