@@ -118,10 +118,14 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     take them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
     testimonial_id, fingerprint = read_author_token(token)
-    query = select(Project).where(
-        Project.id == select(Testimonial.project_id).where(Testimonial.id == testimonial_id)
+    query = (
+        select(Project)
+        .join(Testimonial, Testimonial.project_id == Project.id)
+        .where(Testimonial.id == testimonial_id)
     )
-    project = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
+    if for_update:
+        query = query.with_for_update(of=Project)
+    project = db.session.scalars(query).one_or_none()
     row = db.session.get(Testimonial, testimonial_id)
     if project is None or row is None:
         raise NothingLeft
