@@ -6,6 +6,7 @@ from testimonials.auth.api import auth
 from testimonials.auth.billing_pages import billing
 from testimonials.auth.pages import claim
 from testimonials.auth.session_pages import session
+from testimonials.collection.author_pages import author
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.checklist_pages import checklist
@@ -54,6 +55,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     team,
     account,
     site,
+    author,
     collection,
 )
 

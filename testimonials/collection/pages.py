@@ -1,10 +1,14 @@
 """The public page on which visitors write, at ``{app_url}/<slug>``."""
 
+from typing import Any
+
 from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.collection import photos, services
+from testimonials.collection.authors import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
+from testimonials.collection.emails import send_author_mail
 from testimonials.collection.prefill import read_prefill
 from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.collection.share_picture import (
@@ -21,7 +25,9 @@ from testimonials.core.i18n import (
     translate,
     use_visitors_language,
 )
+from testimonials.core.identifiers import hash_secret
 from testimonials.core.ratelimit import Limit, client_key
+from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed
@@ -31,6 +37,8 @@ collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
 
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 30, "from one IP address")
+AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
+AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
 HONEYPOT = "subject"
 HONEYPOT_MESSAGE = gettext_noop(
     "A field that people don’t see was filled in, perhaps by your browser. It is empty again: "
@@ -70,23 +78,29 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     if errors:
         _keep_photo(photo)
         return _form(project, typed, errors, token, photo), 422
+    may_mail = _may_mail(typed.get("email", ""))
     begin_write()
     project = lock_project(project.id)
     photos.store_photo(photo)
     values = to_values(typed) | {"avatar_id": photo.image_id if photo else None}
-    services.submit_testimonial(project, values, key)
+    row, is_new = services.submit_testimonial(project, values, key)
+    if is_new and may_mail:
+        send_author_mail(project, row)
+    query: dict[str, Any] = {"yours": make_author_token(row)}
     db.session.commit()
     # The form says which language it was in, whatever the browser prefers.
-    language = asked_language()
-    query = f"?{PARAMETER}={language.code}" if language else ""
-    return redirect(url_for("collection.show_thanks", slug=slug) + query, 303)
+    if language := asked_language():
+        query[PARAMETER] = language.code
+    return redirect(url_for("collection.show_thanks", slug=slug, **query), 303)
 
 
 @collection.get("/<slug>/thanks")
 def show_thanks(slug: str) -> ResponseReturnValue:
-    """Thank the visitor; safe to reload."""
+    """Thank the visitor, and give the link to what they wrote; safe to reload."""
     project = find_public_project(slug=slug)
-    return render_template("collection/thanks.html", **describe_thanks(project))
+    own_url = find_own_url(project, request.args.get("yours", ""))
+    page = render_template("collection/thanks.html", own_url=own_url, **describe_thanks(project))
+    return answer_privately(page) if own_url else page
 
 
 @collection.get("/<slug>/theme.css")
@@ -132,6 +146,15 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
     # With its query, which may hold the language.
     query = f"?{request.query_string.decode()}" if request.query_string else ""
     return redirect(url_for(request.endpoint, slug=renamed) + query, 307)
+
+
+def _may_mail(email: str) -> bool:
+    """Count a mail to an address that a visitor typed, which may be anybody's."""
+    return (
+        bool(email)
+        and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key())
+        and limiter.allows(AUTHOR_MAIL_PER_EMAIL, hash_secret(email))
+    )
 
 
 def _paused(project: Project) -> str:

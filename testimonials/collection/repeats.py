@@ -27,15 +27,15 @@ def make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def has_arrived(project: Project, values: Mapping[str, Any]) -> bool:
-    """Tell whether the same author sent the same words to the locked project within a day.
+def find_arrived(project: Project, values: Mapping[str, Any]) -> Testimonial | None:
+    """Give what the same author sent to the locked project in the same words within a day.
 
     A second tab, or going back and sending again, brings a form of its own, with the same words.
     What the owner deleted or the author took back may be sent again.
     """
     same = [getattr(Testimonial, name).is_not_distinct_from(values[name]) for name in SAID]
     has_photo = Testimonial.avatar_id.is_not(None)
-    query = select(Testimonial.id).where(
+    query = select(Testimonial).where(
         Testimonial.project_id == project.id,
         Testimonial.created_at > clock.now() - SAME_WITHIN,
         Testimonial.source == "public_page",
@@ -46,7 +46,7 @@ def has_arrived(project: Project, values: Mapping[str, Any]) -> bool:
         has_photo if values.get("avatar_id") else ~has_photo,
         *same,
     )
-    return db.session.scalar(query.limit(1)) is not None
+    return db.session.scalars(query.limit(1)).first()
 
 
 def _identity(values: Mapping[str, Any]) -> list[Any]:

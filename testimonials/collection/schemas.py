@@ -23,6 +23,17 @@ def read_form(
 
     Only fields that the project collects are read; name and text always are.
     """
+    typed, errors = read_words(form, collect)
+    typed["consent"] = form.get("consent", "")
+    if not typed["consent"]:
+        errors["consent"] = [consent_missing()]
+    return typed, errors
+
+
+def read_words(
+    form: Mapping[str, str], collect: Mapping[str, bool]
+) -> tuple[dict[str, str], Errors]:
+    """Do what `read_form` does for a form that asks for no consent."""
     typed: dict[str, str] = {}
     errors: Errors = {}
     for name, limit in (("text", TEXT_LENGTH), *((line, LINE_LENGTH) for line in LINES)):
@@ -32,10 +43,12 @@ def read_form(
         typed["email"] = _read_email(form, errors)
     if collect.get("rating"):
         typed["rating"] = _read_rating(form, errors)
-    typed["consent"] = form.get("consent", "")
-    if not typed["consent"]:
-        errors["consent"] = [_("Tick this, so that your words may be shown.")]
     return typed, errors
+
+
+def consent_missing() -> str:
+    """Ask for the consent that was not given."""
+    return _("Tick this, so that your words may be shown.")
 
 
 def to_values(typed: Mapping[str, str]) -> dict[str, Any]:

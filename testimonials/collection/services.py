@@ -3,10 +3,11 @@
 import secrets
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.collection.photos import collects_photo
-from testimonials.collection.repeats import has_arrived, make_submission_key
+from testimonials.collection.repeats import find_arrived, make_submission_key
 from testimonials.core.errors import ServiceError
 from testimonials.core.i18n import current_language, gettext, gettext_noop
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -58,13 +59,16 @@ def consent_sentence(project: Project) -> str:
     )
 
 
-def submit_testimonial(project: Project, values: dict[str, Any], form_key: str) -> None:
+def submit_testimonial(
+    project: Project, values: dict[str, Any], form_key: str
+) -> tuple[Testimonial, bool]:
     """Store a visitor's testimonial, pending, once for each act of sending; tell who wants to know.
 
-    `project` is locked, `values` are columns (spec, "States and transitions").
+    `project` is locked, `values` are columns (spec, "States and transitions"). Gives the
+    testimonial and whether it is new; the act of sending may have made it before.
     """
-    if has_arrived(project, values):
-        return
+    if (arrived := find_arrived(project, values)) is not None:
+        return arrived, False
     time = next_time(project)
     testimonial = Testimonial(
         project_id=project.id,
@@ -84,5 +88,8 @@ def submit_testimonial(project: Project, values: dict[str, Any], form_key: str) 
             db.session.add(testimonial)
     except IntegrityError:
         # The same form arrived before: a double click, a reload, a retry after a time-out.
-        return
+        key = make_submission_key(form_key, values)
+        query = select(Testimonial).where(Testimonial.submission_key == key)
+        return db.session.scalars(query).one(), False
     tell_of_submission(project, testimonial)
+    return testimonial, True

@@ -116,11 +116,15 @@ class DatabaseStorage(Storage):
 
 @dataclass(frozen=True)
 class Limit:
-    """So many requests an hour for each key of one scope; `subject` is named in the refusal."""
+    """So many requests an hour for each key of one scope; `subject` is named in the refusal.
+
+    Of a limit that only `allows` asks for, the hour may be `hours` long.
+    """
 
     scope: str
     per_hour: int
     subject: str
+    hours: int = 1
 
 
 class RateLimiter:
@@ -146,6 +150,12 @@ class RateLimiter:
         item = RateLimitItemPerHour(limit.per_hour)
         if not self._strategy.hit(item, limit.scope, key):
             raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
+
+    def allows(self, limit: Limit, key: str) -> bool:
+        """Count one event and tell whether it is within the limit; else as `count`."""
+        current_app.extensions["sqlalchemy"].session.close()
+        item = RateLimitItemPerHour(limit.per_hour, limit.hours)
+        return bool(self._strategy.hit(item, limit.scope, key))
 
     def remove_expired(self) -> int:
         """Sweep counters of windows that have passed; Redis does that by itself."""

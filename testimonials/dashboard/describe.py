@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from testimonials.auth.models import Account
+from testimonials.collection.authors import DISOWNED
 from testimonials.core import clock
 from testimonials.projects.models import Project
 from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
@@ -22,6 +23,10 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "add": "Added by hand",
     "tag": "Tags changed",
     "undo": "Undone",
+    "correct": "Corrected by the author",
+    "withdraw": "Withdrawn by its author",
+    "consent": "Consent given again",
+    "disown": "Not written by the owner of the e-mail address",
 }
 FIELD_LABELS = {
     "author_name": "Name",
@@ -61,6 +66,11 @@ def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
         "is_sample": row.status == "demo",
         "is_pinned": row.is_pinned,
         "is_edited": row.original_text is not None,
+        "is_email_verified": row.email_verified_at is not None,
+        "is_withdrawn": row.status == "withdrawn",
+        "is_disowned": row.held_for == DISOWNED,
+        # Only while it waits: what the owner decided since is about the new words.
+        "is_returned": row.returned_at is not None and row.status == "pending",
         "edit_url": f"{base_url}/testimonials/{row.id}",
         "action_url": f"{base_url}/testimonials/{row.id}/action",
         **{f"can_{name}": action.can(row) for name, action in ACTIONS.items()},
@@ -82,6 +92,19 @@ def describe_change(change: TestimonialChange) -> dict[str, Any]:
         "what": _name_edit(change) or ACTIONS_DONE.get(change.action, change.action),
         "before": before or None,
         **describe_time(change.created_at),
+    }
+
+
+def describe_consent(row: Testimonial) -> dict[str, Any] | None:
+    """Give what the author agreed to on the collection page and when; None for other sources."""
+    if row.consent_text is None or row.consented_at is None:
+        return None
+    withdrawn = row.consent_withdrawn_at
+    return {
+        "text": row.consent_text,
+        "language": row.consent_language,
+        "withdrawn": withdrawn and describe_time(withdrawn),
+        **describe_time(row.consented_at),
     }
 
 

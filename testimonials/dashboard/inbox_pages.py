@@ -241,4 +241,6 @@ def _read_action() -> str:
 
 
 def _describe_state(row: Any) -> str:
-    return "in the trash" if row.deleted_at else str(row.status)
+    if row.deleted_at:
+        return "in the trash"
+    return "withdrawn by its author" if row.status == "withdrawn" else str(row.status)

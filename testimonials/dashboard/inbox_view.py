@@ -16,7 +16,11 @@ MAX_SEARCH = 200
 EMPTY = {
     "pending": ("Nothing waits for you", "What customers send on your collection page lands here."),
     "approved": ("Nothing is approved yet", "Approved testimonials show in your widget."),
-    "rejected": ("Nothing is rejected", "Rejected testimonials show nowhere and stay here."),
+    "rejected": (
+        "Nothing is rejected",
+        "Rejected testimonials show nowhere and stay here, and so do those that their authors "
+        "withdraw.",
+    ),
     "all": ("No testimonials yet", "Send customers the link to your collection page."),
     "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
 }

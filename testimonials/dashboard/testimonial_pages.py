@@ -14,7 +14,7 @@ from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.fields import clean
 from testimonials.core.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
-from testimonials.dashboard.describe import describe_change, describe_testimonial
+from testimonials.dashboard.describe import describe_change, describe_consent, describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
@@ -276,4 +276,5 @@ def _form(
         back_url=f"{base}/inbox",
         history=[describe_change(change) for change in list_history(row)] if row else [],
         original_text=row.original_text if row else None,
+        consent=row and describe_consent(row),
     )

@@ -62,7 +62,9 @@ def get_guide_for_agents() -> Response:
 @site.get("/robots.txt")
 def get_robots() -> Response:
     """Keep crawlers from links that are secrets."""
-    return Response("User-agent: *\nDisallow: /v1/\nDisallow: /claim\n", mimetype="text/plain")
+    closed = ("/v1/", "/claim", "/yours/")
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in closed)]
+    return Response("\n".join(lines) + "\n", mimetype="text/plain")
 
 
 @site.get("/favicon.ico")

@@ -29,7 +29,8 @@ def send_submissions_mail(
     length = ONE_LENGTH if total == 1 else MANY_LENGTH
     title = f"{total} new testimonials for {name}"
     if total == 1:
-        title = f"{cut(rows[0].author_name, NAME_LENGTH)} wrote a testimonial for {name}"
+        did = "wrote a testimonial" if rows[0].returned_at is None else "changed their testimonial"
+        title = f"{cut(rows[0].author_name, NAME_LENGTH)} {did} for {name}"
     values = {
         "title": title,
         "project_name": name,

@@ -76,8 +76,10 @@ def count_tabs(project_id: str) -> dict[str, int]:
     ).all()
     counts = dict.fromkeys(TABS, 0)
     for status, kept, deleted in rows:
-        if status in counts:
-            counts[status] += kept
+        # What its author has withdrawn lies with what the owner has turned down.
+        tab = "rejected" if status == "withdrawn" else status
+        if tab in counts:
+            counts[tab] += kept
         counts["all"] += kept
         counts["trash"] += deleted
     return counts
@@ -97,7 +99,9 @@ def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
     conditions: list[ColumnElement[bool]] = [Testimonial.project_id == project_id]
     in_trash = Testimonial.deleted_at.is_not(None)
     conditions.append(in_trash if wanted.tab == "trash" else ~in_trash)
-    if wanted.tab in ("pending", "approved", "rejected"):
+    if wanted.tab == "rejected":
+        conditions.append(Testimonial.status.in_(("rejected", "withdrawn")))
+    elif wanted.tab in ("pending", "approved"):
         conditions.append(Testimonial.status == wanted.tab)
     for word in wanted.q.split():
         conditions.append(

@@ -66,6 +66,8 @@ class Testimonial(Base):
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # When the author took their consent back (status `withdrawn`).
     consent_withdrawn_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # When the author last put it back into the queue: corrected, or consented to again.
+    returned_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The words as they were sent, once somebody has edited them.
     original_text: Mapped[str | None] = mapped_column(Text)
     # In the trash since then; gone for good after 30 days.

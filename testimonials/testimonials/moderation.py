@@ -24,7 +24,14 @@ from testimonials.testimonials.tag_names import find_spellings, spell
 
 TRASH_DAYS = timedelta(days=30)
 UNDO_SECONDS = 24 * 60 * 60
-TIMES = ("reviewed_at", "deleted_at", "submitted_at")
+TIMES = (
+    "reviewed_at",
+    "deleted_at",
+    "submitted_at",
+    "email_verified_at",
+    "consented_at",
+    "consent_withdrawn_at",
+)
 
 undo_purpose = TokenPurpose("undo")
 
@@ -102,15 +109,21 @@ def edit_testimonial(
 ) -> str | None:
     """Change columns of one testimonial; the first words are kept. Gives the batch, None if equal.
 
-    Raises `ActionRefused` for a sample, which can only be deleted or kept.
+    Raises `ActionRefused` for a sample and for what its author has withdrawn: both can only be
+    deleted or kept.
     """
     if row.status == "demo":
         raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
+    if row.status == "withdrawn":
+        raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
     changes = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not changes:
         return None
     if "text" in changes and row.original_text is None:
         changes["original_text"] = row.text
+    if "author_email" in changes and row.email_verified_at is not None:
+        # Only the address that the author had given was proven to be theirs.
+        changes["email_verified_at"] = None
     batch = new_identifier()
     change_testimonial(row, changes, batch, actor, "edit")
     mark_changed(project)
@@ -166,6 +179,9 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
         raise ActionRefused("This belongs to another project.")
     undo, count, known = new_identifier(), 0, find_spellings(project.id)
     for change, row in _list_undoable(batch):
+        if row.status == "withdrawn" and "status" in change.before:
+            # Whatever it was before, only its author can take a withdrawal back.
+            continue
         values = _from_json(change.before)
         if "tags" in values:
             # Somebody may have begun to spell a tag in another way since it was taken off.

@@ -25,7 +25,7 @@ LARGEST_BATCH = 200
 
 
 def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
-    """Tell who wants to know at once of what has just been sent to the locked project.
+    """Tell who wants to know at once of what was just sent or corrected in the locked project.
 
     Who had a mail within the last minutes is told later, by `tell_waiting`.
     """
@@ -113,7 +113,8 @@ def _is_due(reader: Reader, oldest: Testimonial, now: datetime) -> bool:
         return _is_rested(reader, now)
     digest = latest_digest_time(now)
     is_told = reader.last_sent_at is not None and reader.last_sent_at >= digest
-    return reader.mode == "daily" and not is_told and oldest.created_at < digest
+    queued_at = oldest.returned_at or oldest.created_at
+    return reader.mode == "daily" and not is_told and queued_at < digest
 
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
@@ -121,10 +122,10 @@ def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial
     condition = and_(Testimonial.project_id == project.id, _is_waiting())
     for time in (reader.told_until, reader.since):
         if time is not None:
-            condition = and_(condition, Testimonial.created_at > time)
+            condition = and_(condition, _queued_at() > time)
     total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
     rows = db.session.scalars(
-        select(Testimonial).where(condition).order_by(Testimonial.created_at).limit(LISTED)
+        select(Testimonial).where(condition).order_by(_queued_at()).limit(LISTED)
     ).all()
     return rows, total
 
@@ -134,9 +135,14 @@ def _has_untold(until: datetime | None) -> ColumnElement[bool]:
     found = exists().where(
         Testimonial.project_id == NotificationChoice.project_id,
         _is_waiting(),
-        Testimonial.created_at > NotificationChoice.told_until,
+        _queued_at() > NotificationChoice.told_until,
     )
-    return found if until is None else found.where(Testimonial.created_at < until)
+    return found if until is None else found.where(_queued_at() < until)
+
+
+def _queued_at() -> ColumnElement[datetime]:
+    """Give when a testimonial came into the queue; its author may have put it there again."""
+    return func.coalesce(Testimonial.returned_at, Testimonial.created_at)
 
 
 def _is_waiting() -> ColumnElement[bool]:

@@ -53,8 +53,10 @@ def remove_tag(
 
 
 def can_be_tagged(row: Testimonial) -> bool:
-    """Tell whether a testimonial takes tags: samples don't, nor what lies in the trash."""
-    return row.deleted_at is None and row.status != "demo"
+    """Tell whether a testimonial takes tags: samples don't, nor what lies in the trash or was
+    withdrawn.
+    """
+    return row.deleted_at is None and row.status not in ("demo", "withdrawn")
 
 
 def _change_tags(

@@ -80,7 +80,10 @@ def test_the_page_asks_in_the_projects_words(client: FlaskClient, slug: str) -> 
 
 def test_a_visitor_is_sent_on_to_the_thanks(client: FlaskClient, slug: str) -> None:
     answer = _send(client, slug)
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{slug}/thanks")
+    path, _, query = answer.headers["Location"].partition("?")
+    assert (answer.status_code, path) == (303, f"/{slug}/thanks")
+    # The link to what was sent, and nothing else.
+    assert re.fullmatch(r"yours=[\w.-]+", query)
     thanks = client.get(f"/{slug}/thanks")
     assert thanks.status_code == 200
     assert "Thank you! Your words mean a lot to us." in thanks.text

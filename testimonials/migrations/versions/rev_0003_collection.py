@@ -19,6 +19,7 @@ def upgrade() -> None:
     op.add_column("testimonial", sa.Column("held_for", sa.String(), nullable=True))
     op.add_column("testimonial", sa.Column("email_verified_at", sa.BigInteger(), nullable=True))
     op.add_column("testimonial", sa.Column("consent_withdrawn_at", sa.BigInteger(), nullable=True))
+    op.add_column("testimonial", sa.Column("returned_at", sa.BigInteger(), nullable=True))
     _create_batch()
     _create_invitation()
     op.create_table(

@@ -1,0 +1,161 @@
+"""An author from the form to the widget and back out of it, by the links that they get."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site, other_address
+from tests.servers import wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PASSWORD = "three blue wardrobes"
+TEXT = "Two good questions, then gold."
+SCREENS = {
+    "phone, light": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light"},
+    "desk, dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+}
+
+
+def write(page: Page, email: str) -> str:
+    """Send a testimonial; give the link that the thank-you page shows."""
+    page.get_by_label("Your words").fill(TEXT)
+    page.get_by_label("Your name").fill("Hannah Whitlock")
+    page.get_by_label("Email").fill(email)
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Send my testimonial").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+    return page.get_by_role("textbox", name="Your own link").input_value()
+
+
+def mailed_link(site: Site, email: str) -> str:
+    """Give the link in the mail that has come to an address."""
+
+    def find() -> str | None:
+        texts = [mail.text for mail in site.sink.received if mail.recipients == [email]]
+        found = re.search(rf"{re.escape(site.url)}/yours/\S+", texts[-1]) if texts else None
+        return found[0] if found else None
+
+    return str(wait_for(find, what=f"a mail to {email}"))
+
+
+def sign_in(project: Project, page: Page) -> None:
+    """Claim the owner's account, which signs in."""
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("radio", name="Keep it").check()
+    page.get_by_role("button", name="Claim my account").click()
+    expect(page.get_by_role("heading", name="Your account is claimed")).to_be_visible()
+    page.goto(f"{project.site.url}/dashboard/projects/{project.id}/inbox")
+
+
+def shown(project: Project) -> tuple[int, int, int]:
+    """Count where the words are public: the widget's data, the wall, the API."""
+    service = project.site.service
+    feed = service.call("GET", f"/widget/{project.id}/feed").body.decode()
+    wall = service.call("GET", f"/widget/{project.id}").body.decode()
+    items = project.call("GET", "/testimonials")["items"]
+    return int(TEXT in feed), int(TEXT in wall), len(items)
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_from_the_form_to_the_widget_and_back(
+    site: Site, open_page: OpenPage, has_script: bool
+) -> None:
+    project = site.create_project()
+    email = f"hannah-{project.slug}@example.com"
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    own = write(page, email)
+    mailed = mailed_link(site, email)
+    assert mailed.partition("?")[0] != own.partition("?")[0]
+    page.goto(mailed)
+    expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Yes, this is my address").click()
+    expect(page.get_by_role("status").first).to_contain_text("this is your address")
+
+    owner = open_page(project.claim_link())
+    sign_in(project, owner)
+    row = owner.get_by_role("listitem").filter(has_text=TEXT)
+    expect(row.get_by_text("verified")).to_be_visible()
+    row.get_by_role("button", name="Approve").click()
+    wait_for(lambda: shown(project) == (1, 1, 1), what="the words in public")
+
+    page.goto(own)
+    expect(page.get_by_text("Shown in public")).to_be_visible()
+    page.get_by_role("link", name="Take back my consent").click()
+    page.get_by_role("button", name="Take back my consent").click()
+    expect(page.get_by_text("Withdrawn", exact=True)).to_be_visible()
+    assert shown(project) == (0, 0, 0)
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=rejected")
+    expect(owner.get_by_text("Withdrawn by its author")).to_be_visible()
+    expect(owner.get_by_role("button", name="Approve: Hannah")).to_have_count(0)
+
+    page.get_by_role("button", name="Give my consent again").click()
+    expect(page.get_by_role("alert")).to_contain_text("Tick this")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Give my consent again").click()
+    expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
+    (stored,) = project.stored()
+    assert stored["status"] == "pending"
+
+    page.get_by_role("link", name="Correct it").click()
+    page.get_by_label("Your words").fill("Three good questions.")
+    page.get_by_role("button", name="Send my correction").click()
+    expect(page.get_by_text("Your correction has arrived.")).to_be_visible()
+    expect(page.get_by_role("figure")).to_contain_text("Three good questions.")
+    page.get_by_role("link", name="Delete everything").click()
+    page.get_by_role("button", name="Delete everything").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Everything is deleted")
+    assert project.stored() == []
+    page.goto(own)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is left here")
+
+
+def test_the_link_is_copied(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, permissions=["clipboard-read", "clipboard-write"])
+    own = write(page, "")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == own
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_axe_finds_nothing_and_nothing_overflows(
+    site: Site, open_page: OpenPage, screen: str, language: str
+) -> None:
+    project = site.create_project()
+    email = f"axe-{project.slug}@example.com"
+    page = open_page(project.page_url, **SCREENS[screen])  # type: ignore[arg-type]
+    token = write(page, email).partition("?")[0]
+    mailed = mailed_link(site, email).partition("?")[0]
+    site.service.call("POST", f"{token.removeprefix(site.url)}/withdraw", b"", other_address())
+    paths = [f"/{project.slug}/thanks?yours={token.rpartition('/')[2]}&lang={language}"]
+    # Withdrawn first; what may be done with what waits is looked at after consenting again.
+    paths += [f"{token.removeprefix(site.url)}?lang={language}"]
+    for path in paths:
+        page.goto(site.url + path)
+        look(page, path)
+    body = b"consent=yes"
+    headers = other_address() | {"Content-Type": "application/x-www-form-urlencoded"}
+    site.service.call("POST", token.removeprefix(site.url), body, headers)
+    page.goto(f"{token}?lang={language}")
+    look(page, "waiting")
+    mailed = mailed.removeprefix(site.url)
+    for path in ("", "/correct", "/withdraw", "/delete", "/not-mine"):
+        page.goto(f"{site.url}{mailed}{path}?lang={language}")
+        look(page, path)
+    page.goto(f"{site.url}/yours/done/deleted?lang={language}")
+    look(page, "deleted")
+
+
+def look(page: Page, what: str) -> None:
+    """Check one page by axe and for what sticks out of it."""
+    results = Axe().run(page)
+    assert results.violations_count == 0, f"{what}: {results.generate_report()}"
+    width = page.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert width[0] <= width[1], what
