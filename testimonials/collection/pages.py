@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.collection import services
+from testimonials.collection import invitations, services
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.core.errors import NotFound, answer_service_error
@@ -15,6 +15,7 @@ from testimonials.core.i18n import (
     use_visitors_language,
 )
 from testimonials.core.ratelimit import Limit, client_key
+from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed
@@ -37,7 +38,11 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project)
-    return _form(project, {}, {}, services.make_form_token(project))
+    link = request.args.get("invitation", "")
+    invitation = invitations.find_invitation(link, project.id) if link else None
+    page = _form(project, invitations.prefill(invitation), {}, services.make_form_token(project))
+    # What is filled in is for the eyes of who got the link.
+    return answer_privately(page) if invitation else page
 
 
 @collection.post("/<slug>")
@@ -59,7 +64,11 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
         return _form(project, typed, errors, token), 422
     begin_write()
     project = lock_project(project.id)
-    services.submit_testimonial(project, to_values(typed), key)
+    link = request.form.get("invitation", "")
+    invitation = invitations.find_invitation(link, project.id, for_update=True)
+    testimonial = services.submit_testimonial(project, to_values(typed), key)
+    if invitation and testimonial:
+        invitations.note_answered(invitation, testimonial, asks_email="email" in typed)
     db.session.commit()
     # The form says which language it was in, whatever the browser prefers.
     language = asked_language()
@@ -105,4 +114,8 @@ def _paused(project: Project) -> str:
 
 
 def _form(project: Project, typed: dict[str, str], errors: Errors, token: str) -> str:
-    return render_template("collection/page.html", **describe_form(project, typed, errors, token))
+    # From the address at first, from the form after a refusal.
+    link = request.values.get("invitation", "")
+    invitation = link if invitations.find_invitation(link, project.id) else ""
+    values = describe_form(project, typed, errors, token) | {"invitation": invitation}
+    return render_template("collection/page.html", **values)

@@ -51,10 +51,13 @@ def consent_sentence(project: Project) -> str:
     )
 
 
-def submit_testimonial(project: Project, values: dict[str, Any], submission_key: str) -> None:
+def submit_testimonial(
+    project: Project, values: dict[str, Any], submission_key: str
+) -> Testimonial | None:
     """Store a visitor's testimonial, pending, once for each act of sending; tell who wants to know.
 
-    `project` is locked, `values` are columns (spec, "States and transitions").
+    `project` is locked, `values` are columns (spec, "States and transitions"). Gives the
+    testimonial, None where this act of sending has made one before.
     """
     time = next_time(project)
     testimonial = Testimonial(
@@ -75,5 +78,6 @@ def submit_testimonial(project: Project, values: dict[str, Any], submission_key:
             db.session.add(testimonial)
     except IntegrityError:
         # The same form arrived before: a double click, a reload, a retry after a time-out.
-        return
+        return None
     tell_of_submission(project, testimonial)
+    return testimonial
