@@ -61,9 +61,11 @@ class AddressList:
     people: list[Person] = field(default_factory=list)
     wrong: list[WrongLine] = field(default_factory=list)
 
-    def add(self, line: int, email: str, name: str, company: str) -> None:
-        """Take somebody in, or note why not."""
-        whole = " ".join(part for part in (name, email, company) if part)
+    def add(
+        self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
+    ) -> None:
+        """Take somebody in, or note why not; `whole` is how it stands in the list."""
+        whole = whole or " ".join(part for part in (name, email, company) if part)
         try:
             address = normalize_email(email.strip())
             name, company = clean(name, one_line=True), clean(company, one_line=True)
@@ -100,13 +102,13 @@ def read_pasted(text: str) -> AddressList:
     for number, line in enumerate(lines, 1):
         if not line.strip(" \t,;"):
             continue
-        pairs = getaddresses([line.replace(";", ",")])
-        if not any(email for _, email in pairs):
+        found_pairs = getaddresses([line.replace(";", ",")])
+        pairs = [pair for pair in found_pairs if any(pair)]
+        if not any("@" in email for _, email in pairs):
             found.wrong.append(WrongLine(number, _show(line), NO_ADDRESS))
             continue
         for name, email in pairs:
-            if name or email:
-                found.add(number, email, name, "")
+            found.add(number, email, name, whole=line if len(pairs) == 1 else "")
     found.check_size()
     return found
 

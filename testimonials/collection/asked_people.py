@@ -35,9 +35,10 @@ class AskedPerson:
 def list_asked(
     project: Project, state: str | None, page: int
 ) -> tuple[list[AskedPerson], int, dict[str, int]]:
-    """Give a page of who was asked, newest first, its number, and how many are in each state.
+    """Give a page of who was asked, its number, and how many are in each state.
 
-    A page past the end is the last one. `state` None: everybody.
+    The newest come first, those of one time by their addresses. A page past the end is the last
+    one. `state` None: everybody.
     """
     counts = count_states(project)
     total = counts["all"] if state is None else counts[state]
@@ -48,7 +49,7 @@ def list_asked(
     if state is not None:
         query = query.where(_state() == state)
     rows = db.session.execute(
-        query.order_by(Invitation.created_at.desc(), Invitation.id.desc())
+        query.order_by(Invitation.created_at.desc(), Invitation.email)
         .limit(PAGE_SIZE)
         .offset((page - 1) * PAGE_SIZE)
     )

@@ -66,11 +66,11 @@ def preview_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show who would get what, before anything is sent; or the form again, to change it."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     form = _read_form(project)
+    if form.errors:
+        return _page(owner, project, form.values, form.errors), 422
     if "change" in request.form:
         typed = request.form.get("original") or form.values["people"]
         return _page(owner, project, form.values | {"people": typed}, {})
-    if form.errors:
-        return _page(owner, project, form.values, form.errors), 422
     people, left_out = sort_out(project, form.pasted.people + form.uploaded.people)
     try:
         require_room(project.account_id, len(people))
@@ -103,6 +103,8 @@ def send_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Ask everybody of a preview; pressed twice, it is done once."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     form = _read_form(project)
+    if form.errors:
+        return _page(owner, project, form.values, form.errors), 422
     account_id = project.account_id
     begin_write()
     # The account first: how many it may ask is counted over all of its projects.
@@ -113,13 +115,13 @@ def send_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         if is_sent_already(batch_id):
             return redirect(f"{_base(project)}#asked", 303)
         people, _ = sort_out(project, form.pasted.people)
-        if form.errors or not people:
+        if not people:
             raise AskingRefused("Nobody is left to ask. Look at the list once more.")
         ask_people(project, batch_id, form.letter, people, owner.email)
     except AskingRefused as error:
         db.session.rollback()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        return _page(owner, project, form.values, form.errors or {"people": [error.message]}), 422
+        return _page(owner, project, form.values, {"people": [error.message]}), 422
     write_due_mails()
     db.session.commit()
     who = "One request is" if len(people) == 1 else f"{len(people)} requests are"

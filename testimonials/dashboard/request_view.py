@@ -29,7 +29,8 @@ LABELS = {
     "failed": "Not delivered",
     "unsubscribed": "Unsubscribed",
 }
-LISTED = 50
+# Of those who get the mail, so many are named in the preview.
+LISTED = 10
 
 
 def describe_form(project: Project) -> dict[str, Any]:
