@@ -128,6 +128,18 @@ class Settings:
     claim_days: float = setting(
         7.0, parse_days, "Days in which an account must be claimed; fractions are allowed."
     )
+    invitations_per_day: int = setting(
+        200,
+        whole(0, 100_000),
+        "How many people an account may ask for a testimonial by mail within 24 hours; 0 switches "
+        "it off.",
+    )
+    invitations_per_minute: int = setting(
+        10,
+        whole(1, 10_000),
+        "How many such mails leave in a minute, those of all accounts together: mail servers "
+        "distrust a sender of many at once.",
+    )
     signup: str = setting(
         "open",
         one_of("open", "domains", "closed"),

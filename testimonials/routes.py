@@ -7,6 +7,7 @@ from testimonials.auth.billing_pages import billing
 from testimonials.auth.pages import claim
 from testimonials.auth.session_pages import session
 from testimonials.collection.author_pages import author
+from testimonials.collection.invitation_pages import requests
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.checklist_pages import checklist
@@ -14,6 +15,7 @@ from testimonials.dashboard.inbox_pages import inbox
 from testimonials.dashboard.notification_pages import notifications
 from testimonials.dashboard.page_editor_pages import page_editor
 from testimonials.dashboard.pages import dashboard
+from testimonials.dashboard.request_pages import asking
 from testimonials.dashboard.settings_pages import settings
 from testimonials.dashboard.share_pages import share
 from testimonials.dashboard.team_pages import team
@@ -48,6 +50,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     page_editor,
     checklist,
     share,
+    asking,
     editor,
     settings,
     widget_editor,
@@ -56,6 +59,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     account,
     site,
     author,
+    requests,
     collection,
 )
 

@@ -1,11 +1,11 @@
 """Removing what an author wrote, or the address of somebody who wrote nothing, from every table."""
 
-import hashlib
 import re
 
 from flask import current_app
 from sqlalchemy import delete, exists, select, update
 
+from testimonials.collection.addresses import hash_email
 from testimonials.collection.authors import (
     DISOWNED,
     AuthorLinkInvalid,
@@ -75,11 +75,6 @@ def is_unwanted(project: Project, email: str) -> bool:
     """Tell whether an address wants no mail of the project's account."""
     key = (project.account_id, hash_email(project.account_id, email))
     return db.session.get(UnsubscribedAddress, key) is not None
-
-
-def hash_email(account_id: str, email: str) -> str:
-    """Give the hash under which an account keeps an address; other accounts keep another."""
-    return hashlib.sha256(f"{account_id}:{email}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _list_pictures(row: Testimonial) -> list[str]:

@@ -26,6 +26,8 @@ class InvitationBatch(Base):
     language: Mapped[str] = mapped_column(String(35))
     # None: no reminder.
     remind_after_days: Mapped[int | None]
+    # How many people it was sent to; counts towards the limit of a day, also once they are deleted.
+    size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
@@ -44,12 +46,17 @@ class Invitation(Base):
         ForeignKey(InvitationBatch.id, ondelete="CASCADE"), index=True
     )
     email: Mapped[str] = mapped_column(String(254))
+    # Under which the address would stand in `UnsubscribedAddress`.
+    email_hash: Mapped[str] = mapped_column(index=True)
     name: Mapped[str] = mapped_column(String(120), default="")
     company: Mapped[str | None] = mapped_column(String(120))
     # When its first mail or its reminder is due; None when no more is to be sent.
     next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    reminded_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Both are indexed because the pace of sending counts what was sent lately.
+    sent_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    reminded_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+    # The newest mail in the outbox. No foreign key: the outbox knows nothing of what it carries.
+    mail_id: Mapped[str | None]
     opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
     answered_at: Mapped[datetime | None] = mapped_column(Timestamp)
     declined_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.collection import photos, services
+from testimonials.collection import invitations, photos, services
 from testimonials.collection.authors import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.emails import send_author_mail
@@ -52,8 +52,13 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project)
+    link = request.args.get("invitation", "")
+    invitation = invitations.find_invitation(link, project.id) if link else None
     known = read_prefill(request.args, project.page_config["collectFields"])
-    return _form(project, known, {}, services.make_form_token(project))
+    known |= invitations.prefill(invitation)
+    page = _form(project, known, {}, services.make_form_token(project))
+    # What is filled in is for the eyes of who got the link.
+    return answer_privately(page) if invitation else page
 
 
 @collection.post("/<slug>")
@@ -81,9 +86,13 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     may_mail = _may_mail(typed.get("email", ""))
     begin_write()
     project = lock_project(project.id)
+    link = request.form.get("invitation", "")
+    invitation = invitations.find_invitation(link, project.id, for_update=True)
     photos.store_photo(photo)
     values = to_values(typed) | {"avatar_id": photo.image_id if photo else None}
     row, is_new = services.submit_testimonial(project, values, key)
+    if is_new and invitation:
+        invitations.note_answered(invitation, row, asks_email="email" in typed)
     if is_new and may_mail:
         send_author_mail(project, row)
     query: dict[str, Any] = {"yours": make_author_token(row)}
@@ -168,7 +177,10 @@ def _form(
     token: str,
     photo: photos.Photo | None = None,
 ) -> str:
-    shown = describe_form(project, typed, errors, token, photo)
+    # From the address at first, from the form after a refusal.
+    link = request.values.get("invitation", "")
+    invitation = link if invitations.find_invitation(link, project.id) else ""
+    shown = describe_form(project, typed, errors, token, photo) | {"invitation": invitation}
     return render_template("collection/page.html", **shown)
 
 

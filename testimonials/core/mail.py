@@ -58,6 +58,9 @@ def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
     message["From"] = make_address(address, name)
     message["To"] = make_address(mail.recipient)
     message["Subject"] = mail.subject
+    # A header can't hold other letters in it, unless the receiver's server takes them too.
+    if mail.reply_to and mail.reply_to.isascii():
+        message["Reply-To"] = make_address(mail.reply_to)
     message["Date"] = format_datetime(mail.created_at)
     # The same on each attempt, so that a receiver can tell a repetition.
     message["Message-ID"] = f"<{mail.id}@{address.rpartition('@')[2]}>"

@@ -42,6 +42,8 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
+    # Who gets an answer to it, where that isn't the sender.
+    reply_to: Mapped[str | None]
     # The address that ends mails of this kind in one click, where that can be asked for.
     list_unsubscribe: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)

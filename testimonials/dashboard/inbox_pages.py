@@ -11,6 +11,7 @@ from flask import Blueprint, current_app, jsonify, redirect, render_template, re
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sessions import SignedIn
+from testimonials.collection.asked_people import find_invited_emails
 from testimonials.core.web import safe_target
 from testimonials.dashboard.checklist import KEEPS_SAMPLES, describe_checklist, note
 from testimonials.dashboard.describe import describe_testimonial
@@ -62,6 +63,7 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     base = f"/dashboard/projects/{project.id}"
     shell = build_shell(owner, "inbox", project)
     checklist = describe_checklist(project) if shell["is_admin"] else None
+    invited = find_invited_emails(row.id for row in rows)
     return render_template(
         "dashboard/inbox.html",
         shell=shell,
@@ -76,7 +78,8 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         filters=describe_filters(base, wanted, list_project_tags(project.id)),
         status=wanted.tab,
         items=[
-            describe_testimonial(row, base) | {"tags": describe_tags(base, wanted, row.tags)}
+            describe_testimonial(row, base)
+            | {"tags": describe_tags(base, wanted, row.tags), "invited_email": invited.get(row.id)}
             for row in rows
         ],
         total=total,

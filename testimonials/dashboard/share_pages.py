@@ -112,6 +112,7 @@ def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) 
             "card": f"{base}/share/card",
             "message": f"{base}/share/message",
             "checklist": f"{base}/checklist",
+            "ask": f"{base}/invitations",
         },
         message=message,
         message_limit=MESSAGE_LENGTH,

@@ -10,6 +10,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.addresses import EmailMalformed, normalize_email
 from testimonials.auth.sessions import SignedIn
+from testimonials.collection.asked_people import find_invited_emails
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.fields import clean
@@ -277,4 +278,5 @@ def _form(
         history=[describe_change(change) for change in list_history(row)] if row else [],
         original_text=row.original_text if row else None,
         consent=row and describe_consent(row),
+        invited_email=find_invited_emails([row.id]).get(row.id) if row else None,
     )

@@ -4,6 +4,7 @@ import logging
 
 from testimonials.auth.services import delete_expired_accounts
 from testimonials.auth.sessions import delete_expired_sessions
+from testimonials.collection.asked_people import delete_old_invitations
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
@@ -24,6 +25,7 @@ def sweep() -> int:
     delete_expired_sessions()
     delete_trashed_projects()
     delete_expired_invitations()
+    delete_old_invitations()
     empty_trash()
     delete_old_sightings()
     delete_unused_images()

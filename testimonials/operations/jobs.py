@@ -6,10 +6,11 @@ from collections.abc import Callable
 from testimonials.extensions import db
 from testimonials.operations.expiry import sweep
 from testimonials.operations.notices import send_gathered_mail
+from testimonials.operations.requests import send_due_requests
 
 logger = logging.getLogger("testimonials")
 
-JOBS: tuple[Callable[[], object], ...] = (send_gathered_mail, sweep)
+JOBS: tuple[Callable[[], object], ...] = (send_gathered_mail, send_due_requests, sweep)
 
 
 def run_jobs() -> None:

@@ -47,6 +47,7 @@ COMMITTERS = {
     "core.ratelimit": "A hit counts also when the request that made it fails.",
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",
+    "operations.requests": "Writing what is due is a job of the background thread by itself.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_FILE_LINES = 300

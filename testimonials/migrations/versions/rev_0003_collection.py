@@ -12,6 +12,7 @@ depends_on: str | Sequence[str] | None = None
 
 
 TIMES = ("next_mail_at", "sent_at", "reminded_at", "opened_at", "answered_at", "declined_at")
+INDEXED = ("batch_id", "email_hash", "next_mail_at", "sent_at", "reminded_at", "testimonial_id")
 
 
 def upgrade() -> None:
@@ -20,6 +21,7 @@ def upgrade() -> None:
     op.add_column("testimonial", sa.Column("email_verified_at", sa.BigInteger(), nullable=True))
     op.add_column("testimonial", sa.Column("consent_withdrawn_at", sa.BigInteger(), nullable=True))
     op.add_column("testimonial", sa.Column("returned_at", sa.BigInteger(), nullable=True))
+    op.add_column("outbox_mail", sa.Column("reply_to", sa.String(), nullable=True))
     _create_batch()
     _create_invitation()
     op.create_table(
@@ -51,6 +53,7 @@ def _create_batch() -> None:
         sa.Column("message", sa.Text(), nullable=False),
         sa.Column("language", sa.String(length=35), nullable=False),
         sa.Column("remind_after_days", sa.Integer(), nullable=True),
+        sa.Column("size", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         _foreign_key("invitation_batch", "project"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_invitation_batch")),
@@ -65,9 +68,11 @@ def _create_invitation() -> None:
         sa.Column("project_id", sa.String(), nullable=False),
         sa.Column("batch_id", sa.String(), nullable=False),
         sa.Column("email", sa.String(length=254), nullable=False),
+        sa.Column("email_hash", sa.String(), nullable=False),
         sa.Column("name", sa.String(length=120), nullable=False),
         sa.Column("company", sa.String(length=120), nullable=True),
         *(sa.Column(name, sa.BigInteger(), nullable=True) for name in TIMES),
+        sa.Column("mail_id", sa.String(), nullable=True),
         sa.Column("testimonial_id", sa.String(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         _foreign_key("invitation", "project"),
@@ -85,7 +90,7 @@ def _create_invitation() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_invitation")),
     )
-    for name in ("batch_id", "next_mail_at", "testimonial_id"):
+    for name in INDEXED:
         op.create_index(f"ix_invitation_{name}", "invitation", [name])
     op.create_index(
         "ix_invitation_project_id_created_at", "invitation", ["project_id", "created_at", "id"]
