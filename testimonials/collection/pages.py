@@ -6,14 +6,9 @@ from flask.typing import ResponseReturnValue
 from testimonials.collection import services
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.schemas import Errors, read_form, to_values
+from testimonials.collection.spam import ADDRESS, BAIT
 from testimonials.core.errors import NotFound, answer_service_error
-from testimonials.core.i18n import (
-    PARAMETER,
-    asked_language,
-    gettext_noop,
-    translate,
-    use_visitors_language,
-)
+from testimonials.core.i18n import PARAMETER, asked_language, translate, use_visitors_language
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
@@ -23,12 +18,11 @@ from testimonials.projects.services import find_public_project, lock_project
 collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
 
-SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 30, "from one IP address")
+# A tablet on a counter has one address for all who write on it, so what is above the first number
+# is only held; above the second no person is behind it.
+HELD_ABOVE = 30
+SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address")
 HONEYPOT = "subject"
-HONEYPOT_MESSAGE = gettext_noop(
-    "A field that people don’t see was filled in, perhaps by your browser. It is empty again: "
-    "please send once more."
-)
 
 
 @collection.get("/<slug>")
@@ -37,29 +31,34 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project)
-    return _form(project, {}, {}, services.make_form_token(project))
+    # A link may bring words along, and then a person can be done at once.
+    is_empty = not set(request.args) - {PARAMETER}
+    return _form(project, {}, {}, services.make_form_token(project, is_empty=is_empty))
 
 
 @collection.post("/<slug>")
 def submit_testimonial(slug: str) -> ResponseReturnValue:
-    """Store what a visitor wrote, once for each act of sending; then go to the thank-you page."""
+    """Store what a visitor wrote, once for each act of sending; then go to the thank-you page.
+
+    What looks like spam is held for the owner to see, and whoever sent it is thanked all the same.
+    """
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project), 409
-    limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
+    count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     typed, errors = read_form(request.form, project.page_config["collectFields"])
-    if request.form.get(HONEYPOT):
-        errors["form"] = [translate(HONEYPOT_MESSAGE)]
     token = request.form.get("token", "")
     try:
-        key = services.read_form_token(project, token)
+        sent = services.read_form_token(project, token)
     except services.FormStale as error:
-        errors["form"], token = [translate(error.message)], services.make_form_token(project)
+        errors["form"] = [translate(error.message)]
+        token = services.make_form_token(project, is_empty=False)
     if errors:
         return _form(project, typed, errors, token), 422
     begin_write()
     project = lock_project(project.id)
-    services.submit_testimonial(project, to_values(typed), key)
+    signs = [*sent.signs, *_read_signs(count)]
+    services.submit_testimonial(project, to_values(typed), sent.key, signs)
     db.session.commit()
     # The form says which language it was in, whatever the browser prefers.
     language = asked_language()
@@ -98,6 +97,12 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
     # With its query, which may hold the language.
     query = f"?{request.query_string.decode()}" if request.query_string else ""
     return redirect(url_for(request.endpoint, slug=renamed) + query, 307)
+
+
+def _read_signs(count: int) -> list[str]:
+    """Give what speaks for spam in a request that is the so manieth from its address."""
+    signs = [BAIT] if request.form.get(HONEYPOT) else []
+    return [*signs, ADDRESS] if count > HELD_ABOVE else signs
 
 
 def _paused(project: Project) -> str:

@@ -142,6 +142,8 @@ def _has_untold(until: datetime | None) -> ColumnElement[bool]:
 def _is_waiting() -> ColumnElement[bool]:
     return and_(
         Testimonial.status == "pending",
+        # Whoever released it from the spam folder knows of it.
+        Testimonial.held_for.is_(None),
         Testimonial.source == "public_page",
         Testimonial.deleted_at.is_(None),
     )
