@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -41,6 +41,47 @@ _LINK = re.compile(
 )
 # Nobody writes markup to a customer's praise; programs try which kind works.
 _MARKUP = re.compile(r"<a\s[^>]*href|\[(?:url|link)\b", re.IGNORECASE)
+
+
+# The queries are asked with each submission, so they are built once.
+_OF_PROJECT = Testimonial.project_id == bindparam("project_id")
+_FIND_NAMES = (
+    select(Testimonial.author_name)
+    .where(
+        _OF_PROJECT,
+        Testimonial.text_fingerprint == bindparam("fingerprint"),
+        Testimonial.created_at > bindparam("since"),
+        Testimonial.deleted_at.is_(None),
+        # Who took their consent back may write again.
+        Testimonial.status != "withdrawn",
+    )
+    # The newest tell enough of a flood of the same words.
+    .order_by(Testimonial.created_at.desc())
+    .limit(50)
+)
+# Looking for the hundredth newest costs little, however many there are.
+_FIND_NTH = (
+    select(Testimonial.id)
+    .where(
+        _OF_PROJECT,
+        Testimonial.source == "public_page",
+        Testimonial.created_at > bindparam("since"),
+    )
+    .order_by(Testimonial.created_at.desc())
+    .offset(bindparam("before"))
+    .limit(1)
+)
+_COUNT_USUAL = select(func.count()).select_from(
+    select(Testimonial.id)
+    .where(
+        _OF_PROJECT,
+        Testimonial.status.in_(("pending", "approved")),
+        Testimonial.created_at > bindparam("since"),
+        Testimonial.created_at <= bindparam("until"),
+    )
+    .limit(MOST_COUNTED)
+    .subquery()
+)
 
 
 def find_reasons(
@@ -89,20 +130,12 @@ def _bare(text: str) -> str:
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -> bool:
     """Tell whether the same words came before, from the same name where they are few."""
-    names = db.session.scalars(
-        select(Testimonial.author_name)
-        .where(
-            Testimonial.project_id == project.id,
-            Testimonial.text_fingerprint == fingerprint(values["text"]),
-            Testimonial.created_at > now - DUPLICATE_DAYS,
-            Testimonial.deleted_at.is_(None),
-            # Who took their consent back may write again.
-            Testimonial.status != "withdrawn",
-        )
-        # The newest tell enough of a flood of the same words.
-        .order_by(Testimonial.created_at.desc())
-        .limit(50)
-    ).all()
+    wanted = {
+        "project_id": project.id,
+        "fingerprint": fingerprint(values["text"]),
+        "since": now - DUPLICATE_DAYS,
+    }
+    names = db.session.connection().scalars(_FIND_NAMES, wanted).all()
     if len(_bare(values["text"])) >= OWN_WORDS_LENGTH:
         return bool(names)
     return _bare(values["author_name"]) in map(_bare, names)
@@ -111,29 +144,13 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -
 def _is_flooded(project: Project, now: datetime) -> bool:
     """Tell whether the project got more within the hour than it usually may."""
     hour = now - timedelta(hours=1)
-    recent = select(Testimonial.id).where(
-        Testimonial.project_id == project.id,
-        Testimonial.source == "public_page",
-        Testimonial.created_at > hour,
-    )
-    # Looking for the hundredth newest costs little, however many there are.
-    if not _reaches(recent, FLOOD_PER_HOUR):
+    if not _reaches(project, hour, FLOOD_PER_HOUR):
         return False
-    usual = (
-        select(Testimonial.id)
-        .where(
-            Testimonial.project_id == project.id,
-            Testimonial.status.in_(("pending", "approved")),
-            Testimonial.created_at > now - USUAL_DAYS,
-            Testimonial.created_at <= hour,
-        )
-        .limit(MOST_COUNTED)
-    )
-    allowed = int(db.session.scalar(select(func.count()).select_from(usual.subquery())) or 0)
-    allowed //= FLOOD_SHARE
-    return allowed <= FLOOD_PER_HOUR or _reaches(recent, allowed)
+    times = {"project_id": project.id, "since": now - USUAL_DAYS, "until": hour}
+    allowed = int(db.session.connection().scalar(_COUNT_USUAL, times) or 0) // FLOOD_SHARE
+    return allowed <= FLOOD_PER_HOUR or _reaches(project, hour, allowed)
 
 
-def _reaches(query: Any, count: int) -> bool:
-    newest = query.order_by(Testimonial.created_at.desc()).offset(count - 1).limit(1)
-    return db.session.scalar(newest) is not None
+def _reaches(project: Project, since: datetime, count: int) -> bool:
+    values = {"project_id": project.id, "since": since, "before": count - 1}
+    return db.session.connection().scalar(_FIND_NTH, values) is not None

@@ -137,7 +137,7 @@ def test_link_stuffed_texts_are_held(page: Page, text: str) -> None:
         "Before: https://a.example, after: https://b.example. What a difference this makes!",
         "Better than booking.com, airbnb.com, expedia.com and every other one of them. 10/10!",
         "Use x < y and a[0]; e.g./i.e. this is no link. <b>Bold</b> words, and/or none. 3.5/5.",
-        "初めてなのに、髪の癖をすぐに分かってくれました。 https://a.example/ をどうぞ。ありがとう。",
+        "初めてなのに、髪の癖をすぐに分かってくれました。 https://a.example/ をどうぞ。感謝。",
         "👍👍👍",
     ],
 )
