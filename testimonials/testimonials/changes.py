@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, bindparam, case, delete, insert, select, type_coerce, update
 
 from testimonials.core import clock
 from testimonials.core.identifiers import new_identifier
@@ -29,16 +29,21 @@ _TAGS: Any = TestimonialTag.__table__
 _CHANGES: Any = TestimonialChange.__table__
 
 
-class Facts(Protocol):
-    """What decisions about a testimonial need to know of it: a model, or a row of `FACTS`."""
+class Dated(Protocol):
+    """A testimonial, or the row of a query, of which is known when it was changed last."""
 
     id: Any
+    updated_at: Any
+
+
+class Facts(Dated, Protocol):
+    """What decisions about a testimonial need to know of it: a model, or a row of `FACTS`."""
+
     status: Any
     is_pinned: Any
     held_for: Any
     reviewed_at: Any
     deleted_at: Any
-    updated_at: Any
 
 
 FACTS = (
@@ -56,7 +61,7 @@ FACTS = (
 class Change:
     """What one testimonial had before and has from now on: columns, and all its `tags`."""
 
-    row: Facts
+    row: Dated
     before: dict[str, Any]
     after: dict[str, Any]
 
@@ -75,8 +80,12 @@ def write_changes(
     now = clock.now()
     written = [_write_down(change, batch, actor, action, now) for change in changes]
     db.session.connection().execute(insert(_CHANGES), written)
-    times = {each["testimonial_id"]: each["created_at"] for each in written}
-    _write_columns(changes, times)
+    first = _columns_of(changes[0])
+    if all(_columns_of(change) == first for change in changes):
+        _write_same_columns(changes, first, now)
+    else:
+        times = {each["testimonial_id"]: each["created_at"] for each in written}
+        _write_columns(changes, times)
     _write_tags(project, changes)
 
 
@@ -105,7 +114,7 @@ def to_json(value: Any) -> Any:
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value
 
 
-def later_than(row: Facts, now: datetime) -> datetime:
+def later_than(row: Dated, now: datetime) -> datetime:
     """Give the time of a change: now, and later than every change of the row before."""
     before: datetime = row.updated_at
     return max(now, before + clock.MILLISECOND)
@@ -125,12 +134,33 @@ def _write_down(
     }
 
 
+def _columns_of(change: Change) -> dict[str, Any]:
+    return {name: value for name, value in change.after.items() if name != "tags"}
+
+
+def _write_same_columns(changes: Sequence[Change], columns: dict[str, Any], now: datetime) -> None:
+    """Set columns to the same values in all the rows, as most decisions do."""
+    # The rule of `later_than`, told to the database.
+    stored, present = (
+        type_coerce(_TESTIMONIALS.c.updated_at, BigInteger),
+        clock.to_milliseconds(now),
+    )
+    time = case((stored >= present, stored + 1), else_=present)
+    ids = [change.row.id for change in changes]
+    # By their ids and not by the batch, of whose size PostgreSQL knows nothing yet.
+    for part in in_chunks(ids):
+        db.session.connection().execute(
+            update(_TESTIMONIALS)
+            .where(_TESTIMONIALS.c.id.in_(part))
+            .values(columns | {"updated_at": time})
+        )
+
+
 def _write_columns(changes: Iterable[Change], times: dict[str, datetime]) -> None:
     """Set the columns, those of rows that change the same ones together."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
-        columns = {name: value for name, value in change.after.items() if name != "tags"}
-        columns["updated_at"] = times[change.row.id]
+        columns = _columns_of(change) | {"updated_at": times[change.row.id]}
         groups[tuple(columns)].append(columns | {"row_id": change.row.id})
     connection = db.session.connection()
     for names, values in groups.items():

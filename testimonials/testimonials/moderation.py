@@ -19,7 +19,6 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.changes import (
-    FACTS,
     Change,
     Facts,
     later_than,
@@ -262,22 +261,23 @@ def _list_undoing(project: Project, batch: str) -> list[Change]:
         TestimonialChange.batch_id == batch,
         ~exists().where(later.testimonial_id == TestimonialChange.testimonial_id, is_later),
     )
-    stored = select(TestimonialChange.testimonial_id, TestimonialChange.before).where(is_last)
-    afters = {row_id: _from_json(before) for row_id, before in db.session.execute(stored)}
-    names = {name for after in afters.values() for name in after}
-    columns = [getattr(Testimonial, name) for name in sorted(names - {"tags"})]
+    in_batch = select(TestimonialChange.before).where(TestimonialChange.batch_id == batch)
+    # All changes of a batch are of the same columns.
+    names = sorted(db.session.scalar(in_batch.limit(1)) or ())
+    columns = [getattr(Testimonial, name) for name in names if name != "tags"]
     rows = db.session.execute(
-        select(*dict.fromkeys((*FACTS, *columns)))
+        select(*dict.fromkeys((Testimonial.id, Testimonial.updated_at, *columns)))
+        .add_columns(TestimonialChange.before)
         .join(TestimonialChange, TestimonialChange.testimonial_id == Testimonial.id)
         .where(is_last)
     ).all()
     tags, known = {}, {}
     if "tags" in names:
         # Somebody may have begun to spell a tag in another way since it was taken off.
-        tags, known = load_tags(list(afters)), find_spellings(project.id)
+        tags, known = load_tags([row.id for row in rows]), find_spellings(project.id)
     changes = []
     for row in rows:
-        after = afters[row.id]
+        after = _from_json(row.before)
         now = {name: getattr(row, name) for name in after if name != "tags"}
         if "tags" in after:
             after["tags"] = spell(known, after["tags"])

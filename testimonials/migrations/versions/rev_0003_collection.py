@@ -19,7 +19,7 @@ def upgrade() -> None:
     op.add_column("testimonial", sa.Column("held_for", sa.String(), nullable=True))
     op.add_column("testimonial", sa.Column("text_fingerprint", sa.String(length=32), nullable=True))
     op.create_index(
-        "ix_testimonial_words", "testimonial", ["project_id", "text_fingerprint", "created_at"]
+        "ix_testimonial_words", "testimonial", ["text_fingerprint", "project_id", "created_at"]
     )
     op.add_column("testimonial", sa.Column("email_verified_at", sa.BigInteger(), nullable=True))
     op.add_column("testimonial", sa.Column("consent_withdrawn_at", sa.BigInteger(), nullable=True))
