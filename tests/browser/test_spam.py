@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.test_inbox import claim
 from tests.conftest import StartService
+from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -140,7 +141,7 @@ def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: Sta
     page.goto(f"{service.url}/kiln")
     page.locator("#text").fill("Written before.")
     page.locator("#name").fill("Noor")
-    page.wait_for_function("localStorage.length > 0")
+    wait_for(lambda: page.evaluate("localStorage.length"), what="the draft")
     page.reload()
     page.locator("#consent").check()
     page.locator("[data-send]").click()
