@@ -155,6 +155,12 @@ class Settings:
     email_deny_domains: tuple[str, ...] = setting(
         (), parse_domains, "E-mail domains refused although the disposable list lacks them."
     )
+    min_form_seconds: int = setting(
+        2,
+        whole(0, 60),
+        "A collection page's form that is sent sooner than this many seconds after it was opened "
+        "is held as spam. 0: none is.",
+    )
     ratelimit_storage_url: str = setting(
         "",
         parse_ratelimit_url,

@@ -20,11 +20,13 @@ from pathlib import Path
 
 from tests.process import Service, start_service
 from tests.servers import free_port, wait_for
+from tests.visitors import Visitors
 
 CONNECTIONS = 16
 SECONDS = 3
 ROUNDS = 3
 ITEMS = 50
+VISITORS = 2000
 TEXT = (
     "We switched on a Tuesday and by Friday every one of us had stopped asking where things are. "
 )
@@ -71,6 +73,7 @@ def main() -> None:
         report(rates)
         print(f"memory of the service: {resident_megabytes(service.process.pid):.0f} MB")
         service.kill()
+        measure_submissions(folder, statistics.median(rates[cases[0].name]))
         measure_start(folder)
         measure_depth(folder)
     finally:
@@ -138,6 +141,32 @@ def resident_megabytes(pid: int) -> float:
     """Give the memory that a process holds."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
+
+
+def measure_submissions(folder: Path, floor: float) -> None:
+    """Print how many visitors can send a form in a second, and check that each is there once.
+
+    The visitors are threads of Python, on the other core at best, so this is the least it can be.
+    """
+    shutil.rmtree(folder / "crowd", ignore_errors=True)
+    settings = {"trusted_proxies": "1", "min_form_seconds": "0", "log_level": "warning"}
+    service = start_service(folder / "crowd", (), settings)
+    try:
+        body = {"slug": "crowd", "skipDemoTestimonials": True}
+        service.call("POST", "/v1/projects", body, service.sign_up())
+        visitors = Visitors(f"{service.url}/crowd", VISITORS, CONNECTIONS)
+        for name, rate in (
+            ("collection page, opened", visitors.open_forms()),
+            ("collection page, sent", visitors.send_forms()),
+            ("collection page, sent again", visitors.send_forms()),
+        ):
+            print(f"{name:32} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
+        with closing(sqlite3.connect(folder / "crowd" / "testimonials.db")) as connection:
+            query = "SELECT count(*), count(DISTINCT text) FROM testimonial"
+            rows, texts = connection.execute(query).fetchone()
+        print(f"of {VISITORS} visitors stored: {texts}, doubled: {rows - texts}")
+    finally:
+        service.kill()
 
 
 def measure_start(folder: Path) -> None:

@@ -120,6 +120,8 @@ def make_app(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> It
     overrides: dict[str, object] = {
         "instance_path": str(instance),
         "base_url": "https://testimonials.example.com",
+        # Tests fill in forms faster than people.
+        "min_form_seconds": 0,
     }
     if backend == "postgresql":
         overrides["database_url"] = request.getfixturevalue("postgres_url")

@@ -17,14 +17,9 @@ from testimonials.collection.share_picture import (
     make_share_picture,
     picture_fingerprint,
 )
+from testimonials.collection.spam import ADDRESS, BAIT
 from testimonials.core.errors import NotFound, RateLimited, answer_service_error
-from testimonials.core.i18n import (
-    PARAMETER,
-    asked_language,
-    gettext_noop,
-    translate,
-    use_visitors_language,
-)
+from testimonials.core.i18n import PARAMETER, asked_language, translate, use_visitors_language
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.core.web import answer_privately
@@ -36,14 +31,13 @@ from testimonials.projects.services import find_public_project, lock_project
 collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
 
-SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 30, "from one IP address")
+# A tablet on a counter has one address for all who write on it, so what is above the first number
+# is only held; above the second no person is behind it.
+HELD_ABOVE = 30
+SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address")
 AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
 AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
 HONEYPOT = "subject"
-HONEYPOT_MESSAGE = gettext_noop(
-    "A field that people don’t see was filled in, perhaps by your browser. It is empty again: "
-    "please send once more."
-)
 
 
 @collection.get("/<slug>")
@@ -56,29 +50,33 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     invitation = invitations.find_invitation(link, project.id) if link else None
     known = read_prefill(request.args, project.page_config["collectFields"])
     known |= invitations.prefill(invitation)
-    page = _form(project, known, {}, services.make_form_token(project))
+    # A link may bring words along, and then a person can be done at once.
+    is_empty = not set(request.args) - {PARAMETER}
+    page = _form(project, known, {}, services.make_form_token(project, is_empty=is_empty))
     # What is filled in is for the eyes of who got the link.
     return answer_privately(page) if invitation else page
 
 
 @collection.post("/<slug>")
 def submit_testimonial(slug: str) -> ResponseReturnValue:
-    """Store what a visitor wrote, once for each act of sending; then go to the thank-you page."""
+    """Store what a visitor wrote, once for each act of sending; then go to the thank-you page.
+
+    What looks like spam is held for the owner to see, and whoever sent it is thanked all the same.
+    """
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project), 409
-    limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
+    count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     if not _allow_photo(project):
         errors = {"photo": [translate(photos.TOO_LARGE)]}
-        return _form(project, {}, errors, services.make_form_token(project)), 422
+        return _form(project, {}, errors, services.make_form_token(project, is_empty=False)), 422
     typed, errors = read_form(request.form, project.page_config["collectFields"])
-    if request.form.get(HONEYPOT):
-        errors["form"] = [translate(HONEYPOT_MESSAGE)]
     token = request.form.get("token", "")
     try:
-        key = services.read_form_token(project, token)
+        sent = services.read_form_token(project, token)
     except services.FormStale as error:
-        errors["form"], token = [translate(error.message)], services.make_form_token(project)
+        errors["form"] = [translate(error.message)]
+        token = services.make_form_token(project, is_empty=False)
     photo = _read_photo(project, errors)
     if errors:
         _keep_photo(photo)
@@ -90,10 +88,13 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     invitation = invitations.find_invitation(link, project.id, for_update=True)
     photos.store_photo(photo)
     values = to_values(typed) | {"avatar_id": photo.image_id if photo else None}
-    row, is_new = services.submit_testimonial(project, values, key)
+    # Whom the owner asked is no stranger.
+    is_known = invitations.is_invited(invitation)
+    signs = None if is_known else [*sent.signs, *_read_signs(count)]
+    row, is_new = services.submit_testimonial(project, values, sent.key, signs)
     if is_new and invitation:
         invitations.note_answered(invitation, row, asks_email="email" in typed)
-    if is_new and may_mail:
+    if is_new and may_mail and row.status == "pending":
         send_author_mail(project, row)
     query: dict[str, Any] = {"yours": make_author_token(row)}
     db.session.commit()
@@ -164,6 +165,12 @@ def _may_mail(email: str) -> bool:
         and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key())
         and limiter.allows(AUTHOR_MAIL_PER_EMAIL, hash_secret(email))
     )
+
+
+def _read_signs(count: int) -> list[str]:
+    """Give what speaks for spam in a request that is the so manieth from its address."""
+    signs = [BAIT] if request.form.get(HONEYPOT) else []
+    return [*signs, ADDRESS] if count > HELD_ABOVE else signs
 
 
 def _paused(project: Project) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from testimonials.collection.spam import fingerprint
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -41,6 +42,7 @@ def find_arrived(project: Project, values: Mapping[str, Any]) -> Testimonial | N
         Testimonial.source == "public_page",
         Testimonial.status != "withdrawn",
         Testimonial.deleted_at.is_(None),
+        Testimonial.text_fingerprint == fingerprint(values["text"]),
         # The owner may have edited them already.
         func.coalesce(Testimonial.original_text, Testimonial.text) == values["text"],
         has_photo if values.get("avatar_id") else ~has_photo,

@@ -1,13 +1,18 @@
 """The rules of submissions by visitors."""
 
 import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.collection.photos import collects_photo
 from testimonials.collection.repeats import find_arrived, make_submission_key
+from testimonials.collection.spam import FAST, find_reasons, fingerprint
+from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.i18n import current_language, gettext, gettext_noop
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -31,20 +36,35 @@ class FormStale(ServiceError):
     )
 
 
-def make_form_token(project: Project) -> str:
-    """Give the token of one act of sending; a repetition makes no second row."""
-    return form_purpose.sign([project.id, secrets.token_urlsafe(16)])
+@dataclass(frozen=True)
+class FormToken:
+    """What a form's token says: which act of sending it is, and what its age tells of it."""
+
+    key: str
+    signs: tuple[str, ...]
 
 
-def read_form_token(project: Project, token: str) -> str:
-    """Give the submission key of a form's token; raise `FormStale`."""
+def make_form_token(project: Project, *, is_empty: bool) -> str:
+    """Give the token of one act of sending: it is what makes a repetition one row.
+
+    It carries the time, which tells a form that was sent sooner than a person can fill it in. Of a
+    form that came filled in already (`is_empty` is false) the time tells nothing.
+    """
+    return form_purpose.sign([project.id, secrets.token_urlsafe(16), int(is_empty)])
+
+
+def read_form_token(project: Project, token: str) -> FormToken:
+    """Read the token of a form that was sent; raise `FormStale`."""
     try:
-        (project_id, key), _ = form_purpose.read(token, TOKEN_SECONDS)
+        (project_id, key, is_empty), made = form_purpose.read(token, TOKEN_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):
         raise FormStale from None
     if project_id != project.id:
         raise FormStale
-    return str(key)
+    # Tokens know whole seconds, cut off: a form seems up to a second older than it is.
+    age = (clock.now() - made).total_seconds()
+    is_fast = is_empty and age < current_app.config["MIN_FORM_SECONDS"]
+    return FormToken(str(key), (FAST,) if is_fast else ())
 
 
 def consent_sentence(project: Project) -> str:
@@ -60,20 +80,25 @@ def consent_sentence(project: Project) -> str:
 
 
 def submit_testimonial(
-    project: Project, values: dict[str, Any], form_key: str
+    project: Project, values: dict[str, Any], form_key: str, signs: Sequence[str] | None = ()
 ) -> tuple[Testimonial, bool]:
-    """Store a visitor's testimonial, pending, once for each act of sending; tell who wants to know.
+    """Store a visitor's testimonial, once for each act of sending; tell who wants to know.
 
-    `project` is locked, `values` are columns (spec, "States and transitions"). Gives the
-    testimonial and whether it is new; the act of sending may have made it before.
+    `project` is locked, `values` are columns (spec, "States and transitions"), `signs` what spoke
+    for spam in the act of sending; None for somebody known, whose words are never held. It is
+    pending; what is held as spam is told to nobody. Gives the testimonial and whether it is new;
+    the act of sending may have made it before.
     """
     if (arrived := find_arrived(project, values)) is not None:
         return arrived, False
     time = next_time(project)
+    reasons = [] if signs is None else find_reasons(project, values, signs, time)
     testimonial = Testimonial(
         project_id=project.id,
-        status="pending",
+        status="spam" if reasons else "pending",
+        held_for=",".join(reasons) or None,
         source="public_page",
+        text_fingerprint=fingerprint(values["text"]),
         submitted_at=time,
         consent_text=consent_sentence(project),
         consent_language=current_language().code,
@@ -91,5 +116,6 @@ def submit_testimonial(
         key = make_submission_key(form_key, values)
         query = select(Testimonial).where(Testimonial.submission_key == key)
         return db.session.scalars(query).one(), False
-    tell_of_submission(project, testimonial)
+    if not reasons:
+        tell_of_submission(project, testimonial)
     return testimonial, True

@@ -140,16 +140,22 @@ class RateLimiter:
         strategy: FixedWindowRateLimiter = current_app.extensions["testimonials_ratelimit"]
         return strategy
 
-    def count(self, limit: Limit, key: str) -> None:
-        """Count one request; raise `RateLimited` (429 with Retry-After) past the limit.
+    def count(self, limit: Limit, key: str) -> int:
+        """Count one request and give how many there were within the limit's hour.
+
+        Raises `RateLimited` (429 with Retry-After) past the limit.
 
         Comes before a door's writing transaction. What was read so far is over, since a request
         that holds one connection while it waits for another can bring all of them to a halt.
         """
         current_app.extensions["sqlalchemy"].session.close()
         item = RateLimitItemPerHour(limit.per_hour)
-        if not self._strategy.hit(item, limit.scope, key):
+        # What the strategy's own `hit` does, which keeps the number to itself.
+        storage = self._strategy.storage
+        count = int(storage.incr(item.key_for(limit.scope, key), item.get_expiry()))
+        if count > item.amount:
             raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
+        return count
 
     def allows(self, limit: Limit, key: str) -> bool:
         """Count one event and tell whether it is within the limit; else as `count`."""

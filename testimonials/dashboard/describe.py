@@ -6,11 +6,12 @@ from typing import Any
 
 from testimonials.auth.models import Account
 from testimonials.collection.authors import DISOWNED
+from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.projects.models import Project
 from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation import ACTIONS
+from testimonials.testimonials.moderation import ACTIONS, BY_HAND
 
 SOURCES = {
     "public_page": "Collection page",
@@ -40,6 +41,16 @@ FIELD_LABELS = {
 # Columns of an edit of the picture alone, which has a name of its own in the history.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
 COLOURS = 8
+HELD = {
+    BAIT: "filled in a field that people don’t see",
+    FAST: "sent sooner than a person can write",
+    LINKS: "a link",
+    DUPLICATE: "the same words came before",
+    ADDRESS: "many came from one address",
+    FLOOD: "many came at once",
+    DISOWNED: "whoever has this address didn’t write it",
+}
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 MODES = {
     "at_once": ("At once", "Within minutes. Many at a time come in one mail."),
     "daily": ("Once a day", "One mail in the morning, at 8:00 UTC, when there is something new."),
@@ -68,9 +79,9 @@ def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
         "is_edited": row.original_text is not None,
         "is_email_verified": row.email_verified_at is not None,
         "is_withdrawn": row.status == "withdrawn",
-        "is_disowned": row.held_for == DISOWNED,
         # Only while it waits: what the owner decided since is about the new words.
         "is_returned": row.returned_at is not None and row.status == "pending",
+        "held": describe_held(row),
         "edit_url": f"{base_url}/testimonials/{row.id}",
         "action_url": f"{base_url}/testimonials/{row.id}/action",
         **{f"can_{name}": action.can(row) for name, action in ACTIONS.items()},
@@ -78,6 +89,17 @@ def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
         "can_pin": ACTIONS["pin"].can(row) or ACTIONS["unpin"].can(row),
         **describe_time(row.submitted_at),
     }
+
+
+def describe_held(row: Testimonial) -> str | None:
+    """Say why a testimonial is in the spam folder; None for one that is not."""
+    if row.status != "spam":
+        return None
+    reasons = (row.held_for or "").split(",")
+    if BY_HAND in reasons:
+        return "Marked as spam by hand"
+    told = [_count_links(row) if reason == LINKS else HELD.get(reason, "") for reason in reasons]
+    return f"Held: {', '.join(filter(None, told))}"
 
 
 def describe_change(change: TestimonialChange) -> dict[str, Any]:
@@ -129,6 +151,14 @@ def describe_plan(account: Account) -> dict[str, Any]:
         "allowed": project_limit_of(account),
         "more_url": more_projects_url(account.id),
     }
+
+
+def _count_links(row: Testimonial) -> str:
+    """Say how many links a text had as it was sent."""
+    count = len(find_links(row.original_text or row.text))
+    if count < 2:
+        return "a link and little else" if count and not find_links(row.author_name) else "a link"
+    return f"{NUMBERS[count] if count < len(NUMBERS) else count} links"
 
 
 def _name_edit(change: TestimonialChange) -> str | None:

@@ -30,6 +30,7 @@ from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
+from testimonials.testimonials.changes import Facts
 from testimonials.testimonials.inbox import (
     InboxFilter,
     count_samples,
@@ -37,7 +38,6 @@ from testimonials.testimonials.inbox import (
     find_rows,
     list_inbox,
 )
-from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
     ACTIONS,
     ActionRefused,
@@ -106,7 +106,7 @@ def decide(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRet
     batch, count = apply_action(project, [row], name, owner.email)
     if not count:
         raise ActionRefused(f"{row.author_name} is {_describe_state(row)} already.")
-    text = f"{ACTIONS[name].done} {row.author_name}"
+    text = ACTIONS[name].tell(row.author_name)
     token = make_undo_token(project, batch)
     db.session.commit()
     return _answer(project, text, token)
@@ -125,7 +125,7 @@ def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         raise ActionRefused("Nothing was chosen that this can be done to.")
     token = make_undo_token(project, batch)
     db.session.commit()
-    return _answer(project, f"{ACTIONS[name].done} {_count(count)}", token)
+    return _answer(project, ACTIONS[name].tell(_count(count)), token)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")
@@ -195,7 +195,7 @@ def _read_filter(project: Project, values: Any) -> InboxFilter:
     return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
 
 
-def _find_chosen(project: Project) -> Sequence[Testimonial]:
+def _find_chosen(project: Project) -> Sequence[Facts]:
     """Give the rows that a form of the bulk bar is about."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)

@@ -23,6 +23,7 @@ EMPTY = {
     ),
     "all": ("No testimonials yet", "Send customers the link to your collection page."),
     "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
+    "spam": ("No spam here", "What looks like spam is held here for 30 days."),
 }
 
 
@@ -60,6 +61,8 @@ def describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[
             "count": counts[tab],
             "url": f"{base}/inbox?status={tab}",
             "is_current": tab == current,
+            # A project that gets no spam has no tab for it.
+            "is_hidden": tab == "spam" and tab != current and not counts[tab],
         }
         for tab in TABS
     ]

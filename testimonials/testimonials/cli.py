@@ -7,7 +7,7 @@ from testimonials.projects.services import get_project
 from testimonials.testimonials.schemas import TestimonialSchema
 from testimonials.testimonials.services import list_all_of_project
 
-STATES = ("pending", "approved", "rejected", "demo")
+STATES = ("pending", "approved", "rejected", "spam", "demo")
 
 
 @click.group()
@@ -22,7 +22,7 @@ def testimonials() -> None:
 @json_option
 @database_command
 def list_command(project: str, status: str | None, limit: int, as_json: bool) -> None:
-    """List a project's testimonials, newest first, pending and rejected ones too."""
+    """List a project's testimonials, newest first, whatever state they are in."""
     rows = list_all_of_project(get_project(project).id, status, limit)
     records = TestimonialSchema(many=True).dump(rows)
     if as_json:

@@ -1,6 +1,6 @@
-"""Moderation: deciding, pinning, editing, the trash, and undoing any of it.
+"""Moderation: deciding, pinning, editing, spam, the trash, and undoing any of it.
 
-Every change is recorded with who made it and what was there before (TestimonialChange).
+Every change is recorded with who made it and what was there before (`changes`).
 """
 
 from collections.abc import Callable, Sequence
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, exists, or_, select
-from sqlalchemy.orm import aliased, selectinload
+from sqlalchemy import and_, delete, exists, or_, select, true
+from sqlalchemy.orm import aliased
 
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ServiceError
@@ -18,11 +18,22 @@ from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
+from testimonials.testimonials.changes import (
+    Change,
+    Facts,
+    later_than,
+    load_tags,
+    to_json,
+    write_changes,
+)
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.services import next_time
 from testimonials.testimonials.tag_names import find_spellings, spell
 
 TRASH_DAYS = timedelta(days=30)
+# As long as in the trash; one sentence tells of both.
+SPAM_DAYS = TRASH_DAYS
+BY_HAND = "owner"
 UNDO_SECONDS = 24 * 60 * 60
 TIMES = (
     "reviewed_at",
@@ -47,9 +58,15 @@ class ActionRefused(ServiceError):
 class Action:
     """One thing that can be done: in which states, what it sets, and what it is called after."""
 
-    can: Callable[[Testimonial], bool]
-    values: Callable[[Testimonial, datetime], dict[str, Any]]
+    can: Callable[[Facts], bool]
+    values: Callable[[Facts, datetime], dict[str, Any]]
     done: str
+    # The same about something, where the two words are not simply put together.
+    about: str = ""
+
+    def tell(self, what: str) -> str:
+        """Say that it was done to `what`."""
+        return self.about.replace("{}", what, 1) if self.about else f"{self.done} {what}"
 
 
 def _decide(status: str, *sources: str) -> Action:
@@ -83,25 +100,36 @@ ACTIONS = {
         lambda _row, _now: {"deleted_at": None},
         "Restored",
     ),
+    "spam": Action(
+        lambda row: row.deleted_at is None and row.status == "pending",
+        lambda _row, now: {"status": "spam", "held_for": BY_HAND, "reviewed_at": now},
+        "Marked as spam",
+        "Marked {} as spam",
+    ),
+    # Back to the queue; why it was held is kept, so that nobody is told of it as of something new.
+    "release": Action(
+        lambda row: row.deleted_at is None and row.status == "spam",
+        lambda _row, _now: {"status": "pending", "reviewed_at": None},
+        "Not spam",
+        "Moved {} to Pending",
+    ),
 }
 
 
-def apply_action(
-    project: Project, rows: Sequence[Testimonial], name: str, actor: str
-) -> tuple[str, int]:
+def apply_action(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
     """Do `name` (a key of ACTIONS) to each of the rows that it can be done to.
 
     `project` is locked, `actor` is an e-mail address. Gives the batch, for undoing, and how many
     were changed; the others were in no state for it, decided by somebody else meanwhile perhaps.
     """
     action, now, batch = ACTIONS[name], clock.now(), new_identifier()
-    changed = [row for row in rows if action.can(row)]
-    for row in changed:
-        change_testimonial(row, action.values(row, now), batch, actor, name)
-    if changed:
-        mark_changed(project)
-        db.session.flush()
-    return batch, len(changed)
+    changes = []
+    for row in rows:
+        if action.can(row):
+            after = action.values(row, now)
+            changes.append(Change(row, {column: getattr(row, column) for column in after}, after))
+    write_changes(project, changes, batch, actor, name)
+    return batch, len(changes)
 
 
 def edit_testimonial(
@@ -155,10 +183,10 @@ def change_testimonial(
     row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
 ) -> None:
     """Set columns of a testimonial, or its tags, and record what they were."""
+    row.updated_at = later_than(row, clock.now())
     _record(row, {name: getattr(row, name) for name in values}, batch, actor, action)
     for name, value in values.items():
         setattr(row, name, value)
-    row.updated_at = max(clock.now(), row.updated_at + clock.MILLISECOND)
 
 
 def make_undo_token(project: Project, batch: str) -> str:
@@ -177,22 +205,11 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
         raise ActionRefused("This is too long ago to be undone here.") from None
     if project_id != project.id:
         raise ActionRefused("This belongs to another project.")
-    undo, count, known = new_identifier(), 0, find_spellings(project.id)
-    for change, row in _list_undoable(batch):
-        if row.status == "withdrawn" and "status" in change.before:
-            # Whatever it was before, only its author can take a withdrawal back.
-            continue
-        values = _from_json(change.before)
-        if "tags" in values:
-            # Somebody may have begun to spell a tag in another way since it was taken off.
-            values["tags"] = spell(known, values["tags"])
-        change_testimonial(row, values, undo, actor, "undo")
-        count += 1
-    if not count:
+    changes = _list_undoing(project, batch)
+    if not changes:
         raise ActionRefused("It was changed again since, so there is nothing left to undo.")
-    mark_changed(project)
-    db.session.flush()
-    return count
+    write_changes(project, changes, new_identifier(), actor, "undo")
+    return len(changes)
 
 
 def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
@@ -219,10 +236,15 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 
 
 def empty_trash() -> int:
-    """Remove for good what has lain in the trash for 30 days; give how many."""
+    """Remove for good what has lain in the trash for 30 days, or among the spam; give how many.
+
+    The days of spam count from its last change: what somebody has just put back can be released.
+    """
+    now = clock.now()
+    is_old_spam = and_(Testimonial.status == "spam", Testimonial.updated_at <= now - SPAM_DAYS)
     removed = db.session.scalars(
         delete(Testimonial)
-        .where(Testimonial.deleted_at <= clock.now() - TRASH_DAYS)
+        .where(or_(Testimonial.deleted_at <= now - TRASH_DAYS, is_old_spam))
         .returning(Testimonial.id)
     ).all()
     return len(removed)
@@ -235,32 +257,48 @@ def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, ac
             batch_id=batch,
             actor=actor,
             action=action,
-            before={name: _to_json(value) for name, value in before.items()},
+            before={name: to_json(value) for name, value in before.items()},
+            created_at=row.updated_at,
         )
     )
 
 
-def _list_undoable(batch: str) -> Sequence[tuple[TestimonialChange, Testimonial]]:
-    """Give the changes of a batch after which nothing else was changed, with their rows."""
+def _list_undoing(project: Project, batch: str) -> list[Change]:
+    """Give what puts back each change of a batch after which nothing else was changed."""
     later = aliased(TestimonialChange)
     is_later = or_(
         later.created_at > TestimonialChange.created_at,
         and_(later.created_at == TestimonialChange.created_at, later.id > TestimonialChange.id),
     )
-    found = db.session.execute(
-        select(TestimonialChange, Testimonial)
-        .join(Testimonial, Testimonial.id == TestimonialChange.testimonial_id)
-        .where(
-            TestimonialChange.batch_id == batch,
-            ~exists().where(later.testimonial_id == Testimonial.id, is_later),
-        )
-        .options(selectinload(Testimonial.tag_rows))
+    is_last = and_(
+        TestimonialChange.batch_id == batch,
+        ~exists().where(later.testimonial_id == TestimonialChange.testimonial_id, is_later),
     )
-    return [(change, row) for change, row in found]
-
-
-def _to_json(value: Any) -> Any:
-    return clock.to_milliseconds(value) if isinstance(value, datetime) else value
+    in_batch = select(TestimonialChange.before).where(TestimonialChange.batch_id == batch)
+    # All changes of a batch are of the same columns.
+    names = sorted(db.session.scalar(in_batch.limit(1)) or ())
+    columns = [getattr(Testimonial, name) for name in names if name != "tags"]
+    # Whatever it was before, only its author can take a withdrawal back.
+    is_free = Testimonial.status != "withdrawn" if "status" in names else true()
+    rows = db.session.execute(
+        select(*dict.fromkeys((Testimonial.id, Testimonial.updated_at, *columns)))
+        .add_columns(TestimonialChange.before)
+        .join(TestimonialChange, TestimonialChange.testimonial_id == Testimonial.id)
+        .where(is_last, is_free)
+    ).all()
+    tags, known = {}, {}
+    if "tags" in names:
+        # Somebody may have begun to spell a tag in another way since it was taken off.
+        tags, known = load_tags([row.id for row in rows]), find_spellings(project.id)
+    changes = []
+    for row in rows:
+        after = _from_json(row.before)
+        now = {name: getattr(row, name) for name in after if name != "tags"}
+        if "tags" in after:
+            after["tags"] = spell(known, after["tags"])
+            now["tags"] = tags.get(row.id, [])
+        changes.append(Change(row, now, after))
+    return changes
 
 
 def _from_json(before: dict[str, Any]) -> dict[str, Any]:

@@ -148,6 +148,8 @@ def _queued_at() -> ColumnElement[datetime]:
 def _is_waiting() -> ColumnElement[bool]:
     return and_(
         Testimonial.status == "pending",
+        # Whoever released it from the spam folder knows of it.
+        Testimonial.held_for.is_(None),
         Testimonial.source == "public_page",
         Testimonial.deleted_at.is_(None),
     )

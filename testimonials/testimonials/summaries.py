@@ -13,6 +13,7 @@ def summarize_projects(account_id: str) -> list[ProjectSummary]:
     summaries = []
     for project in list_projects(account_id):
         counts = count_by_status(project.id)
+        counts.pop("spam", None)
         summaries.append(
             ProjectSummary(
                 name=project.name,

@@ -3,11 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from testimonials.core.identifiers import new_identifier
-from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.services import mark_changed
-from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import change_testimonial
+from testimonials.testimonials.changes import Change, Facts, load_tags, write_changes
 from testimonials.testimonials.tag_names import (
     MAX_TAGS,
     TagRefused,
@@ -18,16 +15,7 @@ from testimonials.testimonials.tag_names import (
 )
 
 
-def set_tags(
-    project: Project, row: Testimonial, names: Sequence[str], actor: str
-) -> tuple[str, int]:
-    """Give one testimonial exactly these tags; see `add_tag` for what comes back."""
-    return _change_tags(project, [row], lambda _: list(names), actor)
-
-
-def add_tag(
-    project: Project, rows: Sequence[Testimonial], name: str, actor: str
-) -> tuple[str, int]:
+def add_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
     """Put one tag on each of the rows that can have it; `project` is locked.
 
     Gives the batch, for undoing, and how many were changed: samples and what lies in the trash
@@ -42,9 +30,7 @@ def add_tag(
     return _change_tags(project, rows, with_tag, actor)
 
 
-def remove_tag(
-    project: Project, rows: Sequence[Testimonial], name: str, actor: str
-) -> tuple[str, int]:
+def remove_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
     """Take one tag off the rows that have it; see `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
@@ -52,7 +38,7 @@ def remove_tag(
     )
 
 
-def can_be_tagged(row: Testimonial) -> bool:
+def can_be_tagged(row: Facts) -> bool:
     """Tell whether a testimonial takes tags: samples don't, nor what lies in the trash or was
     withdrawn.
     """
@@ -61,24 +47,21 @@ def can_be_tagged(row: Testimonial) -> bool:
 
 def _change_tags(
     project: Project,
-    rows: Sequence[Testimonial],
+    rows: Sequence[Facts],
     make: Callable[[list[str]], list[str]],
     actor: str,
 ) -> tuple[str, int]:
-    batch, count = new_identifier(), 0
+    tags, changes = load_tags([row.id for row in rows]), []
     for row in rows:
-        before = row.tags
+        before = tags.get(row.id, [])
         after = make(before)
         is_equal = set(map(fold, after)) == set(map(fold, before))
-        if is_equal or not can_be_tagged(row):
-            continue
-        change_testimonial(row, {"tags": after}, batch, actor, "tag")
-        count += 1
-    if count:
-        # A widget may show the testimonials of one tag.
-        mark_changed(project)
-        db.session.flush()
-    return batch, count
+        if not is_equal and can_be_tagged(row):
+            changes.append(Change(row, {"tags": before}, {"tags": after}))
+    batch = new_identifier()
+    # A widget may show the testimonials of one tag, so what is shown may change.
+    write_changes(project, changes, batch, actor, "tag")
+    return batch, len(changes)
 
 
 def _read_one(text: str) -> str:

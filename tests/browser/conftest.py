@@ -161,7 +161,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One service for all tests; each of them signs up somebody new."""
     sink = MailSink()
     sink.start()
-    settings = {"smtp_url": sink.url, "trusted_proxies": "1"}
+    settings = {"smtp_url": sink.url, "trusted_proxies": "1", "min_form_seconds": "0"}
     service = start_service(tmp_path_factory.mktemp("browser"), (), settings)
     yield Site(service, sink)
     service.kill()

@@ -336,15 +336,6 @@ def test_only_what_the_project_collects_is_asked_for_and_kept(
     assert row.author_name == "Noor Haddad"
 
 
-def test_a_filled_honeypot_is_refused_and_can_be_sent_again(
-    app: Flask, client: FlaskClient, slug: str
-) -> None:
-    page = _refused(client, slug, app, subject="Buy now")
-    assert "A field that people don’t see was filled in" in page
-    assert "Buy now" not in page
-    assert "They listened." in page
-
-
 @pytest.mark.parametrize("kind", ["missing", "garbage", "foreign", "old", "cut", "bytes"])
 def test_a_stale_or_foreign_token_is_refused_with_everything_kept_and_a_fresh_one(
     app: Flask, owner: Caller, slug: str, moved_clock: MovableClock, kind: str
@@ -458,15 +449,6 @@ def test_the_page_can_not_be_framed_and_runs_no_script_but_ours(
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert "form-action 'self'" in policy
-
-
-def test_thirty_an_hour_from_one_address_are_enough(client: FlaskClient, slug: str) -> None:
-    token = _token(client, slug)
-    form = FILLED | {"token": token}
-    statuses = [client.post(f"/{slug}", data=form).status_code for _ in range(31)]
-    assert statuses == [303] * 30 + [429]
-    other = client.post(f"/{slug}", data=form, environ_base={"REMOTE_ADDR": "192.0.2.9"})
-    assert other.status_code == 303
 
 
 def test_a_body_that_is_too_large_is_413_and_says_the_limit_of_a_page(

@@ -18,6 +18,10 @@ INDEXED = ("batch_id", "email_hash", "next_mail_at", "sent_at", "reminded_at", "
 def upgrade() -> None:
     """Change the schema."""
     op.add_column("testimonial", sa.Column("held_for", sa.String(), nullable=True))
+    op.add_column("testimonial", sa.Column("text_fingerprint", sa.String(length=32), nullable=True))
+    op.create_index(
+        "ix_testimonial_words", "testimonial", ["text_fingerprint", "project_id", "created_at"]
+    )
     op.add_column("testimonial", sa.Column("email_verified_at", sa.BigInteger(), nullable=True))
     op.add_column("testimonial", sa.Column("consent_withdrawn_at", sa.BigInteger(), nullable=True))
     op.add_column("testimonial", sa.Column("returned_at", sa.BigInteger(), nullable=True))

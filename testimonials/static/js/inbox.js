@@ -98,7 +98,11 @@ function say(text, notice = null, item = null) {
 
 function showCounts(counts) {
   for (const [key, value] of Object.entries(counts ?? {})) {
-    for (const place of document.querySelectorAll(`[data-count="${CSS.escape(key)}"]`)) place.textContent = value;
+    for (const place of document.querySelectorAll(`[data-count="${CSS.escape(key)}"]`)) {
+      place.textContent = value;
+      // The tab of the spam stands there only once there is some.
+      if (value) place.closest('li')?.removeAttribute('hidden');
+    }
     if (key !== 'pending') continue;
     for (const place of document.querySelectorAll('[data-pending]')) {
       place.hidden = !value;
@@ -333,6 +337,7 @@ document.addEventListener('keydown', async (event) => {
     a: () => row && decide(row, 'approve'),
     r: () => row && decide(row, 'reject'),
     p: () => row && decide(row, row.querySelector('[data-pin]')?.value ?? 'pin'),
+    s: () => row && decide(row, row.querySelector('[data-spam]')?.value ?? 'spam'),
     e: () => link && location.assign(link.href),
     x: () => row && pick(row, event.shiftKey),
     z: async () => {

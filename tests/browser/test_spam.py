@@ -1,0 +1,172 @@
+"""The spam folder in a browser, and a form filled in by the browser instead of the person."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.test_inbox import claim
+from tests.conftest import StartService
+from tests.servers import wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+# What a browser or a password manager fills in, by the kinds and names it knows.
+FILLER = """
+() => {
+  const known = {
+    name: 'Noor Haddad', email: 'noor@example.com',
+    organization: 'Haddad & Co', 'organization-title': 'Owner',
+  };
+  const patterns = [
+    [/e.?mail/i, known.email],
+    [/company|business|organi[sz]ation|firma/i, known.organization],
+    [/name|nombre|nom/i, known.name],
+    [/phone|mobile|tel/i, '+31 20 1'],
+    [/address|street|city|zip|country|website|url/i, 'Harbour Street 12'],
+    [/title|role/i, known['organization-title']],
+  ];
+  const kinds = 'input:not([type=hidden], [type=radio], [type=checkbox], [type=file])';
+  const filled = [];
+  for (const field of document.querySelectorAll(kinds)) {
+    const label = document.querySelector(`label[for="${field.id}"]`)?.textContent ?? '';
+    const words = `${field.name} ${field.id} ${label}`;
+    const value = known[field.autocomplete] ?? patterns.find(([each]) => each.test(words))?.[1];
+    if (!value) continue;
+    field.value = value;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    filled.push(field.name);
+  }
+  return filled;
+}
+"""
+
+
+LINKS = "Look: https://a.example https://b.example https://c.example " + "more of it " * 8
+
+
+def write(page: Page, project: Project, name: str, words: str) -> None:
+    """Send a testimonial as a visitor does, and be thanked."""
+    page.goto(project.page_url)
+    page.get_by_label("Your words").fill(words)
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("checkbox", name=re.compile("may show my words")).check()
+    page.get_by_role("button", name="Send my testimonial").click()
+    page.wait_for_url("**/thanks*")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "pt", "ja", "ar"])
+def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
+    site: Site, open_page: OpenPage, language: str
+) -> None:
+    project = site.create_project()
+    page = open_page(f"{project.page_url}?lang={language}")
+    filled = page.evaluate(FILLER)
+    assert {"name", "email", "role", "company"} <= set(filled)
+    assert "subject" not in filled
+    page.locator("#text").fill("Filled in by the browser.")
+    page.locator("#consent").check()
+    page.locator("[data-send]").click()
+    page.wait_for_url("**/thanks*")
+    (row,) = project.stored()
+    assert (row["status"], row["authorEmail"]) == ("pending", "noor@example.com")
+
+
+def test_the_bait_can_neither_be_seen_nor_reached(site: Site, open_page: OpenPage) -> None:
+    page = open_page(site.create_project().page_url)
+    bait = page.locator('[name="subject"]')
+    assert bait.evaluate("field => field.tabIndex") == -1
+    assert bait.get_attribute("autocomplete") == "off"
+    hidden = page.locator(".visually-hidden", has=bait).bounding_box()
+    assert hidden is not None
+    assert hidden["width"] <= 1
+    expect(page.get_by_role("textbox", name=re.compile("Subject"))).to_have_count(0)
+
+
+def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    write(page, project, "Link Farm", LINKS)
+    write(page, project, "Maya", "Words of Maya")
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard")
+    expect(page.get_by_role("listitem").filter(has_text="Words of Maya")).to_be_visible()
+    expect(page.get_by_text("Link Farm")).to_have_count(0)
+    page.get_by_role("link", name=re.compile("^Spam")).click()
+    expect(page.get_by_text("Held: three links")).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
+    expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
+    page.keyboard.press("z")
+    expect(page.get_by_text("Held: three links")).to_be_visible()
+    page.keyboard.press("s")
+    page.get_by_role("link", name=re.compile("^Pending")).click()
+    expect(page.get_by_role("listitem").filter(has_text="Link Farm")).to_be_visible()
+    assert {row["status"] for row in project.stored()} == {"pending"}
+
+
+def test_the_tab_appears_when_something_is_marked(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    write(page, project, "Maya", "Words of Maya")
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard")
+    tab = page.get_by_role("link", name=re.compile("^Spam"))
+    expect(tab).to_have_count(0)
+    page.get_by_role("button", name=re.compile("Mark as spam.*Maya")).click()
+    expect(page.get_by_text("Marked Maya as spam")).to_be_visible()
+    expect(tab).to_be_visible()
+    assert project.stored()[0]["status"] == "spam"
+
+
+def test_without_a_script_spam_is_released(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, java_script_enabled=False)
+    write(page, project, "Link Farm", LINKS)
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=spam")
+    page.get_by_role("button", name=re.compile("Not spam.*Link Farm")).click()
+    expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
+    assert project.stored()[0]["status"] == "pending"
+
+
+def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: StartService) -> None:
+    service = start()
+    body = {"slug": "kiln", "skipDemoTestimonials": True}
+    service.call("POST", "/v1/projects", body, service.sign_up())
+    page = browser.new_page()
+    page.goto(f"{service.url}/kiln")
+    page.locator("#text").fill("Written before.")
+    page.locator("#name").fill("Noor")
+    wait_for(lambda: page.evaluate("localStorage.length"), what="the draft")
+    page.reload()
+    page.locator("#consent").check()
+    page.locator("[data-send]").click()
+    page.wait_for_url("**/thanks*")
+    page.close()
+    found = service.run("testimonials", "list", "kiln", "--json")
+    assert [row["status"] for row in json.loads(found.stdout)] == ["pending"]
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_spam_folder(
+    site: Site, open_page: OpenPage, width: int, scheme: str
+) -> None:
+    project = site.create_project()
+    page = open_page(
+        project.page_url, viewport={"width": width, "height": 800}, color_scheme=scheme
+    )
+    write(page, project, "Link Farm", LINKS)
+    claim(page, project)
+    base = f"{site.url}/dashboard/projects/{project.id}"
+    for address in (
+        f"{base}/inbox?status=spam",
+        f"{base}/testimonials/{project.stored()[0]['_id']}",
+    ):
+        page.goto(address)
+        assert Axe().run(page).response["violations"] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

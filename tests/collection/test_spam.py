@@ -1,0 +1,287 @@
+"""What is held as spam, what is not, and that whoever sent it is thanked all the same."""
+
+import html
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.collection.spam import fingerprint, is_link_stuffed
+from testimonials.core.outbox import OutboxMail
+from testimonials.extensions import db
+from testimonials.testimonials import models
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.rows import change_testimonial, count_rows, read_testimonials
+
+FILLED = {"name": "Noor Haddad", "consent": "yes", "subject": ""}
+LONG = "They took the time to explain every single step to me."
+
+
+@dataclass
+class Page:
+    """The collection page of one project, as a visitor uses it; with the hurry that counts."""
+
+    app: Flask
+    client: FlaskClient
+    clock: MovableClock
+    project: str
+    slug: str
+
+    def token(self, query: str = "") -> str:
+        page = self.client.get(f"/{self.slug}{query}").text
+        found = re.search(r'name="token" value="([^"]+)"', page)
+        assert found
+        return html.unescape(found[1])
+
+    def send(self, text: str, *, seconds: float = 3, address: str = "", **values: str) -> str:
+        """Send words some seconds after the form was opened; give what became of them."""
+        form = FILLED | {"text": text, "token": self.token()}
+        self.clock.move(seconds=seconds)
+        answer = self.post(form | values, address)
+        assert (answer.status_code, answer.location) == (303, f"/{self.slug}/thanks")
+        return self.newest()
+
+    def post(self, form: dict[str, str], address: str = "") -> TestResponse:
+        base = {"REMOTE_ADDR": address or "192.0.2.1"}
+        return self.client.post(f"/{self.slug}", data=form, environ_base=base)
+
+    def newest(self) -> str:
+        row = read_testimonials(self.app, self.project)[-1]
+        return f"{row.status} {row.held_for or ''}".strip()
+
+
+@pytest.fixture
+def page(make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock) -> Page:
+    app = make_app(min_form_seconds=2)
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project(slug="kiln")
+    return Page(app, app.test_client(), moved_clock, project["_id"], "kiln")
+
+
+def test_a_filled_bait_is_held_in_silence(page: Page) -> None:
+    assert page.send("Buy now", subject="Cheap") == "spam bait"
+    row = read_testimonials(page.app, page.project)[0]
+    assert (row.text, row.author_name, row.reviewed_at) == ("Buy now", "Noor Haddad", None)
+    assert count_rows(page.app, OutboxMail) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "status"), [(0, "spam fast"), (0.9, "spam fast"), (2, "pending")]
+)
+def test_what_comes_sooner_than_a_person_writes_is_held(
+    page: Page, seconds: float, status: str
+) -> None:
+    page.clock.time = page.clock.time.replace(microsecond=0)
+    assert page.send("Quick and good.", seconds=seconds) == status
+
+
+def test_a_form_that_came_filled_in_may_be_sent_at_once(page: Page) -> None:
+    form = FILLED | {"text": "They wrote to me.", "token": page.token("?name=Noor")}
+    assert page.post(form).status_code == 303
+    assert page.newest() == "pending"
+    form["token"] = page.token("?lang=de")
+    page.post(form | {"text": "In another language."})
+    assert page.newest() == "spam fast"
+
+
+def test_a_form_that_was_refused_for_its_age_may_be_sent_at_once(page: Page) -> None:
+    token = page.token()
+    page.clock.move(hours=25)
+    refused = page.post(FILLED | {"text": "Written slowly.", "token": token})
+    assert refused.status_code == 422
+    found = re.search(r'name="token" value="([^"]+)"', refused.text)
+    assert found
+    page.post(FILLED | {"text": "Written slowly.", "token": html.unescape(found[1])})
+    assert page.newest() == "pending"
+
+
+def test_a_corrected_form_counts_from_when_it_was_opened(page: Page) -> None:
+    token = page.token()
+    page.clock.move(seconds=2)
+    assert page.post(FILLED | {"text": "", "token": token}).status_code == 422
+    page.post(FILLED | {"text": "Corrected.", "token": token})
+    assert page.newest() == "pending"
+
+
+def test_an_operator_can_switch_the_hurry_off(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    page = Page(app, app.test_client(), MovableClock(), project, "kiln")
+    assert page.send("At once.", seconds=0) == "pending"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See http://a.example http://b.example and http://c.example for more words than links here",
+        "www.a.example/x, www.b.example/y, www.c.example/z: all of these are worth a look, I say",
+        "cheap-pills.example/buy more.example/now best.example/deal are what everybody should see",
+        "https://very-long.example/path/to/a/thing Nice!",
+        "https://only.example",
+        "Good [url=http://a.example]shoes[/url] for little money, they are really very very good",
+        'Good <a href="http://a.example">shoes</a> for little money, really very very good ones',
+        "Good [LINK]shoes[/LINK] for very little money, they are really very very good ones, buy",
+    ],
+)
+def test_link_stuffed_texts_are_held(page: Page, text: str) -> None:
+    assert page.send(text) == "spam links"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "They built https://my-shop.example for us, and it has been a pleasure from day one.",
+        "Before: https://a.example, after: https://b.example. What a difference this makes!",
+        "Better than booking.com, airbnb.com, expedia.com and every other one of them. 10/10!",
+        "Use x < y and a[0]; e.g./i.e. this is no link. <b>Bold</b> words, and/or none. 3.5/5.",
+        "初めてなのに、髪の癖をすぐに分かってくれました。 https://a.example/ をどうぞ。感謝。",
+        "👍👍👍",
+    ],
+)
+def test_praise_with_a_link_or_two_is_not_held(page: Page, text: str) -> None:
+    assert page.send(text) == "pending"
+
+
+def test_a_name_is_no_place_for_a_link(page: Page) -> None:
+    assert page.send("Very good indeed.", name="Casino www.casino.example") == "spam links"
+    assert not is_link_stuffed("Very good indeed.", "Noor of haddad.example")
+
+
+def test_the_same_sentence_is_held_whoever_signs_it(page: Page) -> None:
+    assert page.send(LONG) == "pending"
+    assert page.send(f"  {LONG.upper().replace(' ', '  ')}!! ", name="Ben") == "spam duplicate"
+    assert page.send(LONG.replace("every", "each"), name="Ben") == "pending"
+
+
+def test_a_few_words_may_be_the_same_from_several_people(page: Page) -> None:
+    assert page.send("Great service!") == "pending"
+    assert page.send("Great service", name="Ben Adler") == "pending"
+    assert page.send("great service", name="noor  haddad") == "spam duplicate"
+    assert page.send("👍👍", name="Ben Adler") == "pending"
+    assert page.send("👍", name="Ben Adler") == "pending"
+    assert page.send("👍", name="Ben Adler") == "spam duplicate"
+
+
+def test_a_repetition_counts_for_a_week_in_one_project(page: Page, make_caller: MakeCaller) -> None:
+    assert page.send(LONG) == "pending"
+    other = make_caller("other@example.com", is_claimed=True, on=page.app).create_project(slug="o")
+    there = Page(page.app, page.client, page.clock, other["_id"], "o")
+    assert there.send(LONG) == "pending"
+    page.clock.move(days=6)
+    assert page.send(LONG) == "spam duplicate"
+    page.clock.move(days=8)
+    assert page.send(LONG) == "pending"
+
+
+def test_what_lies_in_the_trash_or_was_taken_back_is_no_first_one(page: Page) -> None:
+    page.send(LONG)
+    (row,) = read_testimonials(page.app, page.project)
+    change_testimonial(page.app, row.id, deleted_at=page.clock.time)
+    assert page.send(LONG) == "pending"
+    newest = read_testimonials(page.app, page.project)[-1]
+    change_testimonial(page.app, newest.id, status="withdrawn")
+    assert page.send(LONG) == "pending"
+
+
+def test_one_act_of_sending_is_no_duplicate_of_itself(page: Page) -> None:
+    form = FILLED | {"text": LONG, "token": page.token()}
+    page.clock.move(seconds=5)
+    for _ in range(3):
+        assert page.post(form).status_code == 303
+    assert count_rows(page.app, models.Testimonial) == 1
+    assert page.newest() == "pending"
+
+
+def test_fingerprints_know_the_same_words() -> None:
+    assert fingerprint("Ｇｒｅａｔ, service!") == fingerprint("great SERVICE")
+    assert fingerprint("👍") != fingerprint("👎")
+    assert fingerprint("\ud800") != fingerprint("")
+
+
+def test_a_tablet_on_a_counter_is_held_after_thirty_and_refused_after_three_hundred(
+    page: Page,
+) -> None:
+    for number in range(30):
+        assert page.send(f"Number {number} is satisfied.", name=f"Guest {number}") == "pending"
+    assert page.send("One more of us.", name="Guest 31") == "spam address"
+    assert page.send("From a telephone.", address="192.0.2.9") == "pending"
+    form = FILLED | {"text": "Again.", "token": page.token()}
+    statuses = [page.post(form).status_code for _ in range(270)]
+    assert statuses == [303] * 269 + [429]
+    assert page.post(form, "192.0.2.9").status_code == 303
+
+
+def fill(page: Page, count: int, *, days: float = 0, **columns: Any) -> None:
+    """Let so many come within moments, some days ago."""
+    time = page.clock.time
+    page.clock.move(days=-days)
+    rows = [
+        {
+            "id": f"{count:08x}{number:016x}",
+            "project_id": page.project,
+            "status": "pending",
+            "source": "public_page",
+            "author_name": f"Guest {number}",
+            "text": f"Words {number}",
+            "submitted_at": page.clock.time,
+            "created_at": page.clock.time,
+            "updated_at": page.clock.time,
+        }
+        | columns
+        for number in range(count)
+    ]
+    with page.app.app_context():
+        db.session.execute(models.Testimonial.__table__.insert(), rows)
+        db.session.commit()
+    page.clock.time = time
+
+
+def test_a_sudden_flood_is_held(page: Page) -> None:
+    fill(page, 99)
+    assert page.send("The hundredth.") == "pending"
+    assert page.send("One too many.", name="Ben") == "spam flood"
+    page.clock.move(hours=1.1)
+    assert page.send("An hour later.", name="Ana") == "pending"
+
+
+def test_what_an_owner_adds_or_imports_is_no_flood(page: Page) -> None:
+    fill(page, 150, source="import")
+    assert page.send("The first visitor.") == "pending"
+
+
+def test_a_project_that_usually_gets_many_may_get_more(page: Page) -> None:
+    fill(page, 1200, days=3)
+    fill(page, 119)
+    assert page.send("A busy hour.") == "pending"
+    assert page.send("Too busy.", name="Ben") == "spam flood"
+
+
+def test_spam_makes_no_project_a_busy_one(page: Page) -> None:
+    fill(page, 3000, days=3, status="spam")
+    fill(page, 100)
+    assert page.send("Not this way.") == "spam flood"
+
+
+def test_several_reasons_stand_in_their_order(page: Page) -> None:
+    page.send(LONG)
+    stuffed = "http://a.example http://b.example http://c.example"
+    assert page.send(stuffed, seconds=0, subject="x") == "spam bait,fast,links"
+    assert page.send(stuffed, seconds=0) == "spam fast,links,duplicate"
+
+
+def test_the_door_refuses_what_is_wrong_before_it_holds_anything(page: Page) -> None:
+    form = FILLED | {"text": "No consent.", "token": page.token(), "subject": "x", "consent": ""}
+    assert page.post(form).status_code == 422
+    assert count_rows(page.app, models.Testimonial) == 0
+
+
+def test_what_is_held_shows_nowhere_in_public(page: Page, make_caller: MakeCaller) -> None:
+    page.send("Secret spam words", subject="x")
+    for path in (f"/widget/{page.project}/feed", f"/widget/{page.project}", f"/{page.slug}"):
+        assert "Secret spam words" not in page.client.get(path).text
+    with page.app.app_context():
+        row = db.session.scalars(db.select(models.Testimonial)).one()
+        assert row.is_visible is False
