@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.collection import invitations, photos, services
 from testimonials.collection.authors import find_own_url, make_author_token
@@ -184,11 +185,21 @@ def _form(
     token: str,
     photo: photos.Photo | None = None,
 ) -> str:
-    # From the address at first, from the form after a refusal.
-    link = request.values.get("invitation", "")
+    link = _read_link()
     invitation = link if invitations.find_invitation(link, project.id) else ""
     shown = describe_form(project, typed, errors, token, photo) | {"invitation": invitation}
     return render_template("collection/page.html", **shown)
+
+
+def _read_link() -> str:
+    """Give the link of a request by mail: from the address at first, after a refusal from the form.
+
+    A form that is too large to be read has lost it.
+    """
+    try:
+        return request.values.get("invitation", "")
+    except RequestEntityTooLarge:
+        return request.args.get("invitation", "")
 
 
 def _allow_photo(project: Project) -> bool:

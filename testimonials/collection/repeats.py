@@ -16,7 +16,14 @@ from testimonials.testimonials.models import Testimonial
 
 # As long as a form can be sent after it was opened.
 SAME_WITHIN = timedelta(days=1)
-SAID = ("author_name", "author_role", "author_company", "author_email", "rating")
+# What an author says beside the words, and what a form that doesn't ask for it leaves.
+SAID: dict[str, Any] = {
+    "author_name": "",
+    "author_role": "",
+    "author_company": None,
+    "author_email": None,
+    "rating": None,
+}
 
 
 def make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
@@ -34,7 +41,10 @@ def find_arrived(project: Project, values: Mapping[str, Any]) -> Testimonial | N
     A second tab, or going back and sending again, brings a form of its own, with the same words.
     What the owner deleted or the author took back may be sent again.
     """
-    same = [getattr(Testimonial, name).is_not_distinct_from(values[name]) for name in SAID]
+    same = [
+        getattr(Testimonial, name).is_not_distinct_from(values.get(name, nothing))
+        for name, nothing in SAID.items()
+    ]
     has_photo = Testimonial.avatar_id.is_not(None)
     query = select(Testimonial).where(
         Testimonial.project_id == project.id,
@@ -52,4 +62,5 @@ def find_arrived(project: Project, values: Mapping[str, Any]) -> Testimonial | N
 
 
 def _identity(values: Mapping[str, Any]) -> list[Any]:
-    return [values["text"], *(values[name] for name in SAID), bool(values.get("avatar_id"))]
+    said = [values.get(name, nothing) for name, nothing in SAID.items()]
+    return [values["text"], *said, bool(values.get("avatar_id"))]

@@ -21,7 +21,7 @@ def submit(page: Page, project: Project, name: str) -> None:
     page.get_by_label("Your name").fill(name)
     page.get_by_role("checkbox", name=re.compile("may show my words")).check()
     page.get_by_role("button", name="Send my testimonial").click()
-    page.wait_for_url("**/thanks")
+    page.wait_for_url("**/thanks?*")
 
 
 def claim(page: Page, project: Project) -> None:

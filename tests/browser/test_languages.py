@@ -1,5 +1,7 @@
 """The collection page in other languages, in a real browser: mirrored, switched, and small."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
@@ -157,7 +159,7 @@ def test_a_form_is_answered_in_its_language(
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="Envoyer mon témoignage").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Merci")
-    expect(page).to_have_url(f"{project.page_url}/thanks?lang=fr")
+    expect(page).to_have_url(re.compile(r"/thanks\?.*lang=fr"))
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     assert len(project.stored()) == 1
 

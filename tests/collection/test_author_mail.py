@@ -130,7 +130,7 @@ def test_one_address_gets_three_mails_a_day(visitor: Visitor, inbox: Inbox, owne
 
 def test_one_visitor_causes_ten_mails_an_hour(visitor: Visitor, inbox: Inbox) -> None:
     for number in range(12):
-        visitor.write(email=f"person{number}@example.com")
+        visitor.write(email=f"person{number}@example.com", text=f"Words {number}")
     assert len(visitor.mailed()) == 10
     assert inbox.counts()["pending"] == 12
 

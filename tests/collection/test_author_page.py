@@ -46,7 +46,7 @@ def test_the_page_shows_what_was_sent_and_agreed_to(visitor: Visitor) -> None:
     assert "Noor Haddad" in page
     assert "Haddad & Co" in page
     assert "Rated 4 out of 5" in page
-    assert "Kiln & Clay may show my words and name on its website and in print." in page
+    assert "Kiln & Clay may show my words, name and photo on its website and in print." in page
     assert "Waiting" in page
     # Only the mailed link can prove the address, and the page doesn't tell it.
     assert "noor@example.com" not in page

@@ -3,6 +3,7 @@
 import html
 import re
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from flask import Flask
@@ -29,7 +30,7 @@ CONSENT = {
     "es": "Kiln & Clay puede mostrar mis palabras",
     "fr": "Kiln & Clay peut publier mon témoignage",
     "pt": "Kiln & Clay pode mostrar minhas palavras",
-    "ja": "Kiln & Clayが、私の言葉と名前を",
+    "ja": "Kiln & Clayが、私の言葉、名前、写真を",
     "ar": "أوافق على أن يعرض \u2068Kiln & Clay\u2069 كلماتي",
 }
 NAME_MISSING = {
@@ -156,7 +157,9 @@ def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
     app: Flask, client: FlaskClient, project: dict[str, Any], slug: str, code: str
 ) -> None:
     answer = _send(client, slug, f"?lang={code}")
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{slug}/thanks?lang={code}")
+    assert answer.status_code == 303
+    target = urlsplit(answer.headers["Location"])
+    assert (target.path, parse_qs(target.query)["lang"]) == (f"/{slug}/thanks", [code])
     assert f">{THANKS[code]}</h1>" in _speaks(client.get(answer.headers["Location"]), code)
     (row,) = read_testimonials(app, project["_id"])
     assert row.consent_language == code
@@ -182,7 +185,6 @@ def test_the_language_of_the_form_wins_over_the_browsers(client: FlaskClient, sl
         ({"email": "x@mailinator.com"}, "Nehmen Sie eine dauerhafte Adresse"),
         ({"rating": "7"}, "Wählen Sie 1 bis 5 Sterne oder keine."),
         ({"consent": ""}, "Setzen Sie hier ein Häkchen"),
-        ({"subject": "Buy"}, "Ein unsichtbares Feld war ausgefüllt"),
         ({"token": "x"}, "Diese Seite war lange geöffnet."),
     ],
 )
@@ -308,7 +310,7 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
     answer = client.put(f"/{slug}", headers=german)
     assert answer.status_code == 405
     assert "Das geht hier nicht" in _speaks(answer, "de")
-    for _ in range(30):
+    for _ in range(300):
         client.post(f"/{slug}", data=FORM)
     answer = client.post(f"/{slug}", data=FORM, headers=german)
     assert answer.status_code == 429

@@ -42,7 +42,8 @@ class Page:
         form = FILLED | {"text": text, "token": self.token()}
         self.clock.move(seconds=seconds)
         answer = self.post(form | values, address)
-        assert (answer.status_code, answer.location) == (303, f"/{self.slug}/thanks")
+        assert answer.status_code == 303
+        assert answer.location.partition("?")[0] == f"/{self.slug}/thanks"
         return self.newest()
 
     def post(self, form: dict[str, str], address: str = "") -> TestResponse:
@@ -162,7 +163,7 @@ def test_a_few_words_may_be_the_same_from_several_people(page: Page) -> None:
     assert page.send("great service", name="noor  haddad") == "spam duplicate"
     assert page.send("👍👍", name="Ben Adler") == "pending"
     assert page.send("👍", name="Ben Adler") == "pending"
-    assert page.send("👍", name="Ben Adler") == "spam duplicate"
+    assert page.send("👍", name="ben adler") == "spam duplicate"
 
 
 def test_a_repetition_counts_for_a_week_in_one_project(page: Page, make_caller: MakeCaller) -> None:
@@ -269,7 +270,8 @@ def test_several_reasons_stand_in_their_order(page: Page) -> None:
     page.send(LONG)
     stuffed = "http://a.example http://b.example http://c.example"
     assert page.send(stuffed, seconds=0, subject="x") == "spam bait,fast,links"
-    assert page.send(stuffed, seconds=0) == "spam fast,links,duplicate"
+    again = page.send(stuffed, seconds=0, name="Ben Adler")
+    assert again == "spam fast,links,duplicate"
 
 
 def test_the_door_refuses_what_is_wrong_before_it_holds_anything(page: Page) -> None:
