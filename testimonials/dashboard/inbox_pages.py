@@ -43,11 +43,10 @@ from testimonials.testimonials.moderation import (
     ActionRefused,
     apply_action,
     find_testimonial,
-    make_undo_token,
-    undo_batch,
 )
 from testimonials.testimonials.tag_names import TagRefused, find_spellings, list_project_tags, spell
 from testimonials.testimonials.tags import add_tag, remove_tag
+from testimonials.testimonials.undoing import make_undo_token, undo_batch
 
 inbox = Blueprint("inbox", __name__)
 

@@ -83,6 +83,7 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
     base = f"/dashboard/projects/{project.id}"
     counts = count_by_status(project.id)
     is_owner = project.account_id == owner.account_id
+    account = get_account(owner.account_id)
     return render_template(
         "dashboard/settings.html",
         shell=build_shell(owner, "settings", project),
@@ -94,7 +95,8 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
             project, find_mode(owner.account_id, project.id), owner.email
         ),
         # The plan is the owner's own affair, not their colleagues'.
-        limit=describe_plan(get_account(owner.account_id)) if is_owner else None,
+        limit=describe_plan(account) if is_owner else None,
+        key_last_four=account.key_last_four if is_owner else None,
         status_action=f"{base}/status",
         is_active=project.is_active,
         team={

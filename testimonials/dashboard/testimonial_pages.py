@@ -27,7 +27,6 @@ from testimonials.testimonials.moderation import (
     edit_testimonial,
     find_testimonial,
     list_history,
-    make_undo_token,
 )
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 from testimonials.testimonials.tag_names import (
@@ -37,6 +36,7 @@ from testimonials.testimonials.tag_names import (
     read_tags,
     spell,
 )
+from testimonials.testimonials.undoing import make_undo_token
 
 editor = Blueprint("editor", __name__)
 

@@ -1,4 +1,4 @@
-"""Moderation: deciding, pinning, editing, spam, the trash, and undoing any of it.
+"""Moderation: deciding, pinning, editing, spam and the trash.
 
 Every change is recorded with who made it and what was there before (`changes`).
 """
@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, exists, or_, select, true
-from sqlalchemy.orm import aliased
+from sqlalchemy import and_, delete, or_, select
 
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ServiceError
 from testimonials.core.identifiers import is_identifier, new_identifier
-from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
@@ -22,29 +20,16 @@ from testimonials.testimonials.changes import (
     Change,
     Facts,
     later_than,
-    load_tags,
     to_json,
     write_changes,
 )
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.services import next_time
-from testimonials.testimonials.tag_names import find_spellings, spell
 
 TRASH_DAYS = timedelta(days=30)
 # As long as in the trash; one sentence tells of both.
 SPAM_DAYS = TRASH_DAYS
 BY_HAND = "owner"
-UNDO_SECONDS = 24 * 60 * 60
-TIMES = (
-    "reviewed_at",
-    "deleted_at",
-    "submitted_at",
-    "email_verified_at",
-    "consented_at",
-    "consent_withdrawn_at",
-)
-
-undo_purpose = TokenPurpose("undo")
 
 
 class ActionRefused(ServiceError):
@@ -189,29 +174,6 @@ def change_testimonial(
         setattr(row, name, value)
 
 
-def make_undo_token(project: Project, batch: str) -> str:
-    """Give the token with which a batch can be undone for a day."""
-    return undo_purpose.sign([project.id, batch])
-
-
-def undo_batch(project: Project, token: str, actor: str) -> int:
-    """Put back what a batch changed, where nothing was changed since; give how many.
-
-    Raises `ActionRefused` for a token that is too old, of another project, or used.
-    """
-    try:
-        (project_id, batch), _ = undo_purpose.read(token, UNDO_SECONDS)
-    except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        raise ActionRefused("This is too long ago to be undone here.") from None
-    if project_id != project.id:
-        raise ActionRefused("This belongs to another project.")
-    changes = _list_undoing(project, batch)
-    if not changes:
-        raise ActionRefused("It was changed again since, so there is nothing left to undo.")
-    write_changes(project, changes, new_identifier(), actor, "undo")
-    return len(changes)
-
-
 def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
     """Give the changes of a testimonial, newest first."""
     return db.session.scalars(
@@ -261,48 +223,3 @@ def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, ac
             created_at=row.updated_at,
         )
     )
-
-
-def _list_undoing(project: Project, batch: str) -> list[Change]:
-    """Give what puts back each change of a batch after which nothing else was changed."""
-    later = aliased(TestimonialChange)
-    is_later = or_(
-        later.created_at > TestimonialChange.created_at,
-        and_(later.created_at == TestimonialChange.created_at, later.id > TestimonialChange.id),
-    )
-    is_last = and_(
-        TestimonialChange.batch_id == batch,
-        ~exists().where(later.testimonial_id == TestimonialChange.testimonial_id, is_later),
-    )
-    in_batch = select(TestimonialChange.before).where(TestimonialChange.batch_id == batch)
-    # All changes of a batch are of the same columns.
-    names = sorted(db.session.scalar(in_batch.limit(1)) or ())
-    columns = [getattr(Testimonial, name) for name in names if name != "tags"]
-    # Whatever it was before, only its author can take a withdrawal back.
-    is_free = Testimonial.status != "withdrawn" if "status" in names else true()
-    rows = db.session.execute(
-        select(*dict.fromkeys((Testimonial.id, Testimonial.updated_at, *columns)))
-        .add_columns(TestimonialChange.before)
-        .join(TestimonialChange, TestimonialChange.testimonial_id == Testimonial.id)
-        .where(is_last, is_free)
-    ).all()
-    tags, known = {}, {}
-    if "tags" in names:
-        # Somebody may have begun to spell a tag in another way since it was taken off.
-        tags, known = load_tags([row.id for row in rows]), find_spellings(project.id)
-    changes = []
-    for row in rows:
-        after = _from_json(row.before)
-        now = {name: getattr(row, name) for name in after if name != "tags"}
-        if "tags" in after:
-            after["tags"] = spell(known, after["tags"])
-            now["tags"] = tags.get(row.id, [])
-        changes.append(Change(row, now, after))
-    return changes
-
-
-def _from_json(before: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: clock.from_milliseconds(value) if name in TIMES and value is not None else value
-        for name, value in before.items()
-    }

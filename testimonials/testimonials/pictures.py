@@ -10,7 +10,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 
-# Longer than a change can be undone (moderation.UNDO_SECONDS), so that the picture is still there.
+# Longer than a change can be undone (undoing.UNDO_SECONDS), so that the picture is still there.
 KEPT = timedelta(days=2)
 
 

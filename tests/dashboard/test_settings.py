@@ -8,6 +8,7 @@ from werkzeug.test import TestResponse
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
+from tests.rows import add_member
 
 
 @pytest.fixture
@@ -302,3 +303,15 @@ def test_a_project_that_was_not_deleted_is_not_taken_back(
 @pytest.mark.parametrize("slug", ["%00", "a%00b", "%C3%A9", "..", "%ff"])
 def test_an_address_that_nobody_has_is_not_found(client: FlaskClient, slug: str) -> None:
     assert client.get(f"/{slug}").status_code == 404
+
+
+def test_the_owner_finds_the_key_here_and_a_colleague_does_not(
+    app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    add_member(app, project, outsider, "admin")
+    address = f"/dashboard/projects/{project}/settings"
+    assert "Replace key" in open_browser(app, owner).get(address).text
+    page = open_browser(app, outsider).get(address).text
+    assert "Replace key" not in page
+    assert "API key" not in page
