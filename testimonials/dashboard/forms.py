@@ -1,5 +1,10 @@
 """What forms of the dashboard share."""
 
+import json
+from typing import Any
+
+from flask import request
+
 from testimonials.core.errors import ServiceError
 
 Errors = dict[str, list[str]]
@@ -10,3 +15,17 @@ def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
     return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
         field: [error.message]
     }
+
+
+def wants_json() -> bool:
+    """Tell whether a script of the page asks, and not a person's browser."""
+    return bool(request.accept_mimetypes.best == "application/json")
+
+
+def read_before(text: str) -> dict[str, Any]:
+    """Give what a form says that it showed, so that only what was changed in it is written."""
+    try:
+        before = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return before if isinstance(before, dict) else {}

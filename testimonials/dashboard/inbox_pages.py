@@ -15,6 +15,7 @@ from testimonials.collection.asked_people import find_invited_emails
 from testimonials.core.web import safe_target
 from testimonials.dashboard.checklist import KEEPS_SAMPLES, describe_checklist, note
 from testimonials.dashboard.describe import describe_testimonial
+from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.inbox_view import (
     describe_address,
@@ -182,7 +183,7 @@ def undo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
     """Tell a script why, and take a person back to the list with the reason."""
     db.session.rollback()
-    if _wants_json():
+    if wants_json():
         return jsonify({"message": error.message}), error.status
     return redirect(add_notice(_return_target(), error.message, None), 303)
 
@@ -215,14 +216,10 @@ def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
 
 def _answer(project: Project, text: str, token: str | None) -> ResponseReturnValue:
     undo_url = f"/dashboard/projects/{project.id}/undo" if token else None
-    if _wants_json():
+    if wants_json():
         notice = {"text": text, "undo_url": undo_url, "undo_token": token}
         return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)})
     return redirect(add_notice(_return_target(), text, token), 303)
-
-
-def _wants_json() -> bool:
-    return bool(request.accept_mimetypes.best == "application/json")
 
 
 def _return_target() -> str:

@@ -3,7 +3,6 @@
 A change answers a form with a redirect back to the editor, and a script with JSON.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from testimonials.collection.describe import describe_form, describe_thanks
 from testimonials.core.colours import ENOUGH, contrast, find_readable
 from testimonials.core.errors import FieldErrors, ValidationFailed
 from testimonials.core.images import LOGO, MEGABYTE, ImageRefused, image_url, read_image
+from testimonials.dashboard.forms import read_before, wants_json
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects import defaults
@@ -59,7 +59,7 @@ def save_page(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         found = error.messages_dict if isinstance(error, ValidationError) else error.errors
         return _refuse(owner, project_id, sent, _level(found or {}))
     db.session.commit()
-    if _wants_json():
+    if wants_json():
         return jsonify({"ok": True, "config": flatten(project), "contrast": _judge(project)})
     return redirect(f"{_base(project)}?done=saved", 303)
 
@@ -121,7 +121,7 @@ def read_settings(form: MultiDict[str, str]) -> dict[str, Any]:
             # A switch is sent twice when it is on, since browsers send nothing for one that is off.
             text = form.getlist(name)[-1]
             sent[name] = {"true": True, "false": False}.get(text, text)
-    before = _read_before(form.get("before", ""))
+    before = read_before(form.get("before", ""))
     return {name: value for name, value in sent.items() if value != before.get(name)}
 
 
@@ -164,7 +164,7 @@ def _judge(project: Project) -> dict[str, Any]:
 
 
 def _answer_logo(project: Project) -> ResponseReturnValue:
-    if _wants_json():
+    if wants_json():
         return jsonify({"ok": True, "logo_url": image_url(project.logo_id)})
     return redirect(f"{_base(project)}?done=saved", 303)
 
@@ -172,7 +172,7 @@ def _answer_logo(project: Project) -> ResponseReturnValue:
 def _refuse(
     owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
 ) -> ResponseReturnValue:
-    if _wants_json():
+    if wants_json():
         messages = " ".join(message for each in errors.values() for message in each)
         return jsonify({"message": messages, "errors": errors}), 422
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
@@ -207,17 +207,5 @@ def _page(owner: SignedIn, project: Project, sent: dict[str, Any], errors: Field
     )
 
 
-def _read_before(text: str) -> dict[str, Any]:
-    try:
-        before = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return before if isinstance(before, dict) else {}
-
-
 def _base(project: Project) -> str:
     return f"/dashboard/projects/{project.id}/page"
-
-
-def _wants_json() -> bool:
-    return bool(request.accept_mimetypes.best == "application/json")

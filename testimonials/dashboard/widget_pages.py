@@ -3,7 +3,6 @@
 A change answers a form with a redirect back to the editor, and a script with JSON.
 """
 
-import json
 import re
 from typing import Any
 
@@ -16,6 +15,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import FieldErrors
 from testimonials.core.fields import Count, Switch
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.dashboard.forms import read_before, wants_json
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects import defaults
@@ -56,10 +56,10 @@ def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     except ValidationError as error:
         db.session.rollback()
         return _refuse(owner, project_id, sent, error.messages_dict)
-    before = _read_before(request.form.get("before", ""))
+    before = read_before(request.form.get("before", ""))
     _change(project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)})
     db.session.commit()
-    if _wants_json():
+    if wants_json():
         return jsonify({"ok": True, "config": project.widget_config})
     return redirect(f"{_base(project)}?done=saved", 303)
 
@@ -130,14 +130,6 @@ def _to_json(field: object, text: str) -> Any:
     return text
 
 
-def _read_before(text: str) -> dict[str, Any]:
-    try:
-        before = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return before if isinstance(before, dict) else {}
-
-
 def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
     try:
         (project_id, before), _ = reset_purpose.read(token, UNDO_SECONDS)
@@ -156,7 +148,7 @@ def _change(project: Project, wanted: dict[str, Any]) -> None:
 def _refuse(
     owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
 ) -> ResponseReturnValue:
-    if _wants_json():
+    if wants_json():
         messages = " ".join(message for each in errors.values() for message in each)
         return jsonify({"message": messages, "errors": errors}), 422
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
@@ -205,7 +197,3 @@ def _read_notice(project: Project) -> dict[str, str | None] | None:
 
 def _base(project: Project) -> str:
     return f"/dashboard/projects/{project.id}/widget"
-
-
-def _wants_json() -> bool:
-    return bool(request.accept_mimetypes.best == "application/json")
