@@ -158,8 +158,8 @@ class Settings:
     min_form_seconds: int = setting(
         2,
         whole(0, 60),
-        "A collection page's form that is sent sooner than this many seconds after it was opened "
-        "is held as spam. 0: none is.",
+        "A collection page's form with a link in its words that is sent sooner than this many "
+        "seconds after it was opened is held as spam. 0: none is.",
     )
     ratelimit_storage_url: str = setting(
         "",

@@ -77,26 +77,35 @@ def test_what_comes_sooner_than_a_person_writes_is_held(
     page: Page, seconds: float, status: str
 ) -> None:
     page.clock.time = page.clock.time.replace(microsecond=0)
-    assert page.send("Quick and good.", seconds=seconds) == status
+    words = "Quick and good, as https://kiln.example says of itself and its people."
+    assert page.send(words, seconds=seconds) == status
+
+
+def test_who_pastes_prepared_words_is_no_program(page: Page) -> None:
+    assert page.send("Written yesterday, sent in a moment.", seconds=0) == "pending"
+
+
+LINKED = "See for yourself what they have made for us: https://our-shop.example"
 
 
 def test_a_form_that_came_filled_in_may_be_sent_at_once(page: Page) -> None:
-    form = FILLED | {"text": "They wrote to me.", "token": page.token("?name=Noor")}
+    form = FILLED | {"text": f"They wrote to me. {LINKED}", "token": page.token("?name=Noor")}
     assert page.post(form).status_code == 303
     assert page.newest() == "pending"
     form["token"] = page.token("?lang=de")
-    page.post(form | {"text": "In another language."})
+    page.post(form | {"text": f"In another language. {LINKED}"})
     assert page.newest() == "spam fast"
 
 
 def test_a_form_that_was_refused_for_its_age_may_be_sent_at_once(page: Page) -> None:
     token = page.token()
     page.clock.move(hours=25)
-    refused = page.post(FILLED | {"text": "Written slowly.", "token": token})
+    refused = page.post(FILLED | {"text": f"Written slowly. {LINKED}", "token": token})
     assert refused.status_code == 422
     found = re.search(r'name="token" value="([^"]+)"', refused.text)
     assert found
-    page.post(FILLED | {"text": "Written slowly.", "token": html.unescape(found[1])})
+    slow = {"text": f"Written slowly. {LINKED}", "token": html.unescape(found[1])}
+    page.post(FILLED | slow)
     assert page.newest() == "pending"
 
 
@@ -104,14 +113,14 @@ def test_a_corrected_form_counts_from_when_it_was_opened(page: Page) -> None:
     token = page.token()
     page.clock.move(seconds=2)
     assert page.post(FILLED | {"text": "", "token": token}).status_code == 422
-    page.post(FILLED | {"text": "Corrected.", "token": token})
+    page.post(FILLED | {"text": f"Corrected. {LINKED}", "token": token})
     assert page.newest() == "pending"
 
 
 def test_an_operator_can_switch_the_hurry_off(app: Flask, owner: Caller) -> None:
     project = owner.create_project(slug="kiln")["_id"]
     page = Page(app, app.test_client(), MovableClock(), project, "kiln")
-    assert page.send("At once.", seconds=0) == "pending"
+    assert page.send(f"At once. {LINKED}", seconds=0) == "pending"
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ const waitMs = 20000;
 // A photo takes time on a slow line: so many bytes a second are waited for.
 const slowest = 16000;
 const draftDays = 14;
-// The server takes what is sent sooner for a program's; see MIN_FORM_SECONDS.
-const writingMs = 2000;
 
 // Storage may be full or switched off; the form must not care.
 const store = {
@@ -34,8 +32,6 @@ function setUp(form, isFirst = false) {
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? number.format(values[name]) : all));
   const rating = () => find('[name="rating"]:checked');
 
-  const opened = performance.now();
-  let isDraft = false;
 
   if (!isFirst || !autofocuses) find('[data-error-summary]')?.focus();
 
@@ -93,7 +89,6 @@ function setUp(form, isFirst = false) {
     if (star && !star.checked && (!rating() || rating().defaultChecked)) { star.checked = true; restored = true; }
     const note = find('[data-draft-note]');
     note.hidden = !restored;
-    isDraft = restored;
     find('[data-draft-clear]').addEventListener('click', () => {
       for (const name of kept) if (form.elements[name]) form.elements[name].value = form.elements[name].defaultValue;
       for (const each of form.querySelectorAll('[name="rating"]')) each.checked = each.defaultChecked;
@@ -158,9 +153,6 @@ function setUp(form, isFirst = false) {
     clearTimeout(timer);
     timer = 0;
     save();
-    // Whoever finds their words again may be done at once, which must not count against them.
-    const early = isDraft ? writingMs - (performance.now() - opened) : 0;
-    if (early > 0) await new Promise((resolve) => { setTimeout(resolve, early); });
     const stop = new AbortController();
     let limit = 0;
     try {

@@ -21,7 +21,7 @@ export async function post(url, body, options = {}) {
   const isJson = response.headers.get('Content-Type')?.includes('json');
   const data = isJson ? await response.json().catch(() => ({})) : {};
   if (response.ok && data.ok) return data;
-  if (response.redirected) throw new Error('Not saved: you are signed out. Sign in in another tab, then come back here.');
+  if (response.status === 401) throw new Error('Not saved: you are signed out. Sign in in another tab, then come back here.');
   throw new Error(`Not saved: ${data.message || 'something went wrong on our side.'}`);
 }
 

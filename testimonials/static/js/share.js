@@ -120,8 +120,8 @@ if (form) {
     busy = true;
     const text = field.value;
     try {
-      const answer = await fetch(form.action, { method: 'POST', body: new URLSearchParams({ message: text }), headers: { Accept: 'application/json' }, redirect: 'manual', ...options });
-      if (answer.type === 'opaqueredirect') {
+      const answer = await fetch(form.action, { method: 'POST', body: new URLSearchParams({ message: text }), headers: { Accept: 'application/json' }, ...options });
+      if (answer.status === 401) {
         say('Not saved: you are signed out. Sign in in another tab; your words stay here.', true);
       } else if (!answer.ok) {
         const problem = await answer.json().catch(() => ({}));
