@@ -103,6 +103,7 @@ def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) ->
     page.keyboard.press("z")
     expect(page.get_by_text("Held: three links")).to_be_visible()
     page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
     page.get_by_role("link", name=re.compile("^Pending")).click()
     expect(page.get_by_role("listitem").filter(has_text="Link Farm")).to_be_visible()
     assert {row["status"] for row in project.stored()} == {"pending"}
