@@ -27,7 +27,7 @@ UNSUBSCRIBED = "Wants no more requests from you."
 ALREADY_ASKED = "You have asked them already."
 TWICE = "Is on the list twice."
 
-batch_purpose = TokenPurpose("invitation-batch")
+batch_purpose = TokenPurpose("request-batch")
 
 
 class AskingRefused(ServiceError):

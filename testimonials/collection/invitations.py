@@ -23,8 +23,8 @@ LINK_SECONDS = 60 * 24 * 60 * 60
 LINK_BROKEN = gettext_noop("This link is not whole. Copy all of it from the mail.")
 LINK_GONE = gettext_noop("Who asked you is no longer here, so no more mail comes.")
 
-link_purpose = TokenPurpose("invitation")
-answer_purpose = TokenPurpose("invitation-answer")
+link_purpose = TokenPurpose("request")
+answer_purpose = TokenPurpose("request-answer")
 
 
 @dataclass(frozen=True)

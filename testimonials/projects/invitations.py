@@ -15,7 +15,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import MemberInvitation, Project, ProjectMember
 from testimonials.projects.team import INVITATION_LIFETIME, NewInvitation
 
-invitation_purpose = TokenPurpose("invitation")
+invitation_purpose = TokenPurpose("member-invitation")
 
 
 class InvitationInvalid(ServiceError):

@@ -241,6 +241,21 @@ def test_public_names_have_docstrings(name: str) -> None:
     assert missing == []
 
 
+def test_each_purpose_of_tokens_has_a_name_of_its_own() -> None:
+    """Tokens of one name could be used for each other: the name is the salt."""
+    names = [
+        node.args[0].value
+        for module in modules().values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "TokenPurpose"
+        and isinstance(node.args[0], ast.Constant)
+    ]
+    assert len(names) > 10
+    assert len(names) == len(set(names)), sorted(names)
+
+
 def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
     written = {
         (decorator.func.attr, argument.value)
