@@ -9,8 +9,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.collection.services import submit_testimonial
+from testimonials.core import clock
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
+from testimonials.testimonials import models
 from testimonials.testimonials.services import list_all_of_project
 from tests.conftest import PASSWORD, Caller
 
@@ -72,6 +74,29 @@ class Inbox:
         notice = answer.json["notice"]  # type: ignore[index]
         data = {"undo": notice["undo_token"]}
         return self.client.post(notice["undo_url"], data=data, headers=JSON)
+
+    def fill(self, count: int) -> list[str]:
+        """Put that many pending testimonials into the project in one statement; give their ids."""
+        with self.app.app_context():
+            moment = clock.now()
+            rows = [
+                {
+                    "id": f"{number:024x}",
+                    "project_id": self.project,
+                    "status": "pending",
+                    "source": "public_page",
+                    "author_name": f"Person {number}",
+                    "author_role": "",
+                    "text": "Words",
+                    "submitted_at": moment,
+                    "created_at": moment,
+                    "updated_at": moment,
+                }
+                for number in range(1, count + 1)
+            ]
+            db.session.execute(models.Testimonial.__table__.insert(), rows)
+            db.session.commit()
+        return [str(row["id"]) for row in rows]
 
     def shown(self) -> list[str]:
         """Give the authors that the widget shows."""

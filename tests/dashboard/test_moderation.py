@@ -254,25 +254,7 @@ def test_html_in_every_field_is_text(inbox: Inbox) -> None:
 
 
 def test_right_with_twenty_thousand(inbox: Inbox) -> None:
-    rows = [
-        {
-            "id": f"{n:024x}",
-            "project_id": inbox.project,
-            "status": "pending",
-            "source": "public_page",
-            "author_name": f"Person {n}",
-            "author_role": "",
-            "text": "Words",
-            "submitted_at": moment,
-            "created_at": moment,
-            "updated_at": moment,
-        }
-        for n in range(1, 20_001)
-        for moment in [MovableClock().time]
-    ]
-    with inbox.app.app_context():
-        db.session.execute(models.Testimonial.__table__.insert(), rows)
-        db.session.commit()
+    inbox.fill(20_000)
     assert inbox.counts()["pending"] == 20_000
     assert inbox.get("inbox?page=400").text.count('<li class="item"') == 50
     answer = inbox.bulk("approve", all="1", status="pending")
