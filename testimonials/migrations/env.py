@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 # Imported for their tables.
 import testimonials.collection.models
 import testimonials.core.images
+import testimonials.core.leases
 import testimonials.core.outbox
 import testimonials.core.ratelimit
 import testimonials.testimonials.models  # noqa: F401

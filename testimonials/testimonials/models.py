@@ -36,6 +36,7 @@ class Testimonial(Base):
             "created_at",
             "id",
         ),
+        Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -62,6 +63,8 @@ class Testimonial(Base):
     consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # One act of sending on the collection page makes one row, however often it arrives.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
+    # One testimonial of another service makes one row, however often its file is imported.
+    import_key: Mapped[str | None] = mapped_column(String(64))
     # Why it lies in the spam folder (status `spam`) instead of the queue: words with commas between
     # them. They stay when it is released, so that it is told to nobody as new.
     held_for: Mapped[str | None]

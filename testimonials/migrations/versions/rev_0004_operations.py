@@ -1,0 +1,33 @@
+"""What operating needs: background jobs shared by processes, and testimonials imported once."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
+
+revision: str = "0004"
+down_revision: str | None = "0003"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+
+def upgrade() -> None:
+    """Change the schema."""
+    op.create_table(
+        "background_job",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("leased_until", sa.BigInteger(), nullable=True),
+        sa.Column("leased_by", sa.String(), nullable=True),
+        sa.Column("started_at", sa.BigInteger(), nullable=True),
+        sa.Column("finished_at", sa.BigInteger(), nullable=True),
+        sa.Column("failed_at", sa.BigInteger(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_background_job")),
+    )
+    op.add_column("testimonial", sa.Column("import_key", sa.String(length=64), nullable=True))
+    op.create_index(
+        "uq_testimonial_project_id_import_key",
+        "testimonial",
+        ["project_id", "import_key"],
+        unique=True,
+    )
