@@ -23,6 +23,7 @@ from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.jobs import run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.widget.scripts import keep_script
 
 logger = logging.getLogger("testimonials.server")
 
@@ -100,6 +101,7 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
         before, after = upgrade(db.engine)
         if before != after:
             logger.info("database upgraded from %s to %s", before or "empty", after)
+        keep_script()
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
     worker = BackgroundWorker(app, run_jobs)

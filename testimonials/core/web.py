@@ -7,7 +7,7 @@ from flask import Flask, Response, current_app, g, make_response, request
 from testimonials.core.errors import wants_json
 
 PAGE_POLICY = (
-    "default-src 'none'; script-src 'self' {service}; style-src 'self'; "
+    "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
     "img-src 'self' data: https: http:; connect-src 'self' {service}; "
     "form-action 'self'; base-uri 'none'; frame-src {frames}; frame-ancestors {ancestors}"
 )
@@ -49,6 +49,8 @@ def _add_headers(response: Response) -> Response:
     is_page = response.mimetype == "text/html"
     page_policy = PAGE_POLICY.format(
         service=current_app.config["BASE_URL"],
+        # One style sheet inside the page, named by its digest.
+        styles=f" {g.style_source}" if "style_source" in g else "",
         frames="'self'" if getattr(g, "has_preview", False) else "'none'",
         ancestors=_choose_ancestors(),
     )

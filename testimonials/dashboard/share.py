@@ -13,8 +13,8 @@ from marshmallow import ValidationError
 from testimonials.core.fields import clean
 from testimonials.dashboard.describe import describe_age, describe_time
 from testimonials.projects.models import Project
-from testimonials.widget.services import build_snippet
 from testimonials.widget.sightings import find_newest_sighting
+from testimonials.widget.snippet import build_snippet
 
 MESSAGE_LENGTH = 2_000
 MESSAGE = "shareMessage"

@@ -22,7 +22,8 @@ from testimonials.projects import defaults
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
-from testimonials.widget.services import SCRIPT_PATH, describe_feed, update_widget_config
+from testimonials.widget.services import describe_feed, update_widget_config
+from testimonials.widget.snippet import SCRIPT_PATH
 
 widget_editor = Blueprint("widget_editor", __name__)
 

@@ -9,7 +9,8 @@ import testimonials.core.images
 import testimonials.core.leases
 import testimonials.core.outbox
 import testimonials.core.ratelimit
-import testimonials.testimonials.models  # noqa: F401
+import testimonials.testimonials.models
+import testimonials.widget.models  # noqa: F401
 from testimonials.core.database import Base
 
 

@@ -13,6 +13,7 @@ from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchem
 from testimonials.projects.services import find_project
 from testimonials.widget import services
 from testimonials.widget.schemas import EmbedSnippetSchema
+from testimonials.widget.snippet import build_snippet
 
 widget = Blueprint("widget", __name__)
 
@@ -47,4 +48,4 @@ def get_embed_snippet(account: Identity, project_id: str) -> Response:
 
     Place ``container`` where the testimonials should show, and ``script`` once on the page.
     """
-    return answer("OK", services.build_snippet(find_project(account.id, project_id)))
+    return answer("OK", build_snippet(find_project(account.id, project_id)))

@@ -1,24 +1,24 @@
 """The widget's public doors: its script and its data, open to every origin."""
 
 import re
-from functools import cache
-from pathlib import Path
 
 from flask import Blueprint, Response, current_app, request
 
 from testimonials.core.envelope import dump_json
-from testimonials.core.versioned_cache import Answer, Body, VersionedCache, make_body
+from testimonials.core.versioned_cache import Answer, Body, VersionedCache
+from testimonials.widget.scripts import current_script, find_script
+from testimonials.widget.selection import WHOLE, read_selection
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
 from testimonials.widget.sightings import note_sighting
 
 feed = Blueprint("feed", __name__)
 
-SCRIPT_FILE = Path(__file__).parent.parent / "static" / "widget" / "v1.js"
 EXTENSION = "testimonials_feed"
 
 # A changed approval shows at the next load; an unchanged one costs a 304.
 FEED_CACHING = "public, no-cache"
 SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
+PINNED_CACHING = "public, max-age=31536000, immutable"
 
 _GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
@@ -26,20 +26,32 @@ _GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 @feed.get("/widget/v1.js")
 def get_script() -> Response:
     """Serve the widget's script; the path is frozen, its contract stays."""
-    return _answer(_read_script(), "text/javascript; charset=utf-8", SCRIPT_CACHING)
+    return _answer(current_script(), "text/javascript; charset=utf-8", SCRIPT_CACHING)
+
+
+@feed.get("/widget/v1-<digest>.js")
+def get_pinned_script(digest: str) -> Response:
+    """Serve the script with this content, for a year; one of an earlier version too."""
+    return _answer(find_script(digest), "text/javascript; charset=utf-8", PINNED_CACHING)
 
 
 @feed.get("/widget/<project_id>/feed")
 def get_feed(project_id: str) -> Response:
-    """Serve the settings and a page of testimonials; ``?after=`` takes the cursor of the next."""
+    """Serve the settings and a page of testimonials; ``?after=`` takes the cursor of the next.
+
+    ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` are what a container's attributes choose.
+    """
     after = request.args.get("after")
+    selection = read_selection(request.args)
     version = find_feed_version(project_id)
     note_sighting(project_id, request.headers.get("Origin"))
     bodies: VersionedCache = current_app.extensions[EXTENSION]
     body = bodies.get(
-        (project_id, after),
+        (project_id, after) if selection == WHOLE else (project_id, after, selection),
         version,
-        lambda: dump_json(describe_feed(find_shown_project(project_id), after)),
+        lambda: dump_json(
+            describe_feed(find_shown_project(project_id), after, selection=selection)
+        ),
     )
     return _answer(body, "application/json", FEED_CACHING)
 
@@ -96,8 +108,3 @@ def _answer(body: Body, content_type: str, caching: str) -> Response:
         del response.headers["Content-Type"]
     response.headers.update(headers)
     return response
-
-
-@cache
-def _read_script() -> Body:
-    return make_body(0, SCRIPT_FILE.read_bytes(), level=9)

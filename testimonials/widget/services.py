@@ -1,4 +1,4 @@
-"""The rules of the widget: its settings, its snippet, and what it may show."""
+"""The rules of the widget: its settings, and what it may show."""
 
 import binascii
 import re
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flask import current_app
-from markupsafe import escape
-from sqlalchemy import func, literal, select, tuple_
+from sqlalchemy import ColumnExpressionArgument, exists, func, literal, select, tuple_
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -17,10 +16,10 @@ from testimonials.core.identifiers import is_identifier
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_changed
-from testimonials.testimonials.models import Testimonial
-
-SCRIPT_PATH = "/widget/v1.js"
-CTA_LABEL = "Share your experience"
+from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.tag_names import find_spellings, fold
+from testimonials.widget.selection import WHOLE, Selection
+from testimonials.widget.settings import page_url, read_cta
 
 _CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
 
@@ -33,22 +32,6 @@ def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
     project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
     mark_changed(project)
     db.session.flush()
-
-
-def build_snippet(project: Project) -> dict[str, str]:
-    """Give the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
-
-    The link inside the container is what a visitor sees where the script can't run.
-    """
-    base_url = current_app.config["BASE_URL"]
-    widget_url = base_url + SCRIPT_PATH
-    return {
-        "projectId": project.id,
-        "widgetUrl": widget_url,
-        "script": f'<script src="{escape(widget_url)}" async></script>',
-        "container": f'<div data-testimonials-project="{project.id}">'
-        f'<a href="{escape(base_url)}/widget/{project.id}">Read our testimonials</a></div>',
-    }
 
 
 def find_shown_project(project_id: str) -> Project:
@@ -70,7 +53,7 @@ def find_feed_version(project_id: str) -> int:
 
 
 def list_shown(
-    project: Project, after: str | None, limit: int
+    project: Project, after: str | None, limit: int, selection: Selection = WHOLE
 ) -> tuple[Sequence[Testimonial], str | None]:
     """Give a page of what the widget shows, pinned first, and the cursor of the next page.
 
@@ -80,7 +63,7 @@ def list_shown(
     if not project.is_active:
         return [], None
     order = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
-    query = select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.is_visible)
+    query = select(Testimonial).where(*_select(project, selection))
     if after is not None:
         # Each value takes its column's type: of itself a time would not be compared as the number
         # that the column holds.
@@ -95,33 +78,64 @@ def list_shown(
     return shown, _make_cursor(shown[-1]) if len(rows) > limit else None
 
 
-def count_shown(project: Project) -> int:
+def count_shown(project: Project, selection: Selection = WHOLE) -> int:
     """Give how many testimonials the widget shows in all."""
-    query = select(func.count(Testimonial.id)).where(
-        Testimonial.project_id == project.id, Testimonial.is_visible
-    )
+    query = select(func.count(Testimonial.id)).where(*_select(project, selection))
     return int(db.session.scalar(query) or 0) if project.is_active else 0
 
 
-def describe_feed(project: Project, after: str | None, limit: int | None = None) -> dict[str, Any]:
+def rate(project: Project) -> tuple[float, int]:
+    """Give the average of the ratings that people gave, on one decimal, and their number.
+
+    Every approved rating counts, whatever a container selects; a sample never does.
+    """
+    query = select(func.avg(Testimonial.rating), func.count(Testimonial.rating)).where(
+        *_select(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 1
+    )
+    average, count = db.session.execute(query).one()
+    # Halves up, as people round.
+    return (int(average * 10 + 0.5) / 10, count) if count and project.is_active else (0, 0)
+
+
+def describe_feed(
+    project: Project,
+    after: str | None,
+    limit: int | None = None,
+    selection: Selection = WHOLE,
+) -> dict[str, Any]:
     """Give all that the widget needs for a page: settings, items, and where the next page begins.
 
     A page has `limit` items, and without one as many as the settings say. No e-mail address and
     nothing that is not approved or a sample.
     """
     config = project.widget_config
-    rows, cursor = list_shown(project, after, limit or config["initialCount"])
-    return {
+    feed: dict[str, Any] = {
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
         "config": config,
-        "cta": {
-            "label": CTA_LABEL,
-            "url": f"{current_app.config['APP_URL']}/{project.slug}",
-        },
-        "total": count_shown(project),
-        "items": [describe_shown(row) for row in rows],
-        "next": cursor,
     }
+    app_url = current_app.config["APP_URL"]
+    if selection.shape == "badge":
+        average, count = rate(project)
+        label = f"{count} rating{'' if count == 1 else 's'}"
+        badge = {"average": average, "label": label, "url": wall_url(project)}
+        return feed | {"shape": "badge", "badge": badge, "total": count, "items": [], "next": None}
+    rows, cursor = list_shown(project, after, limit or config["initialCount"], selection)
+    items = [describe_shown(row) for row in rows]
+    if selection.is_whole:
+        return feed | {
+            "cta": read_cta(project, app_url),
+            "total": count_shown(project, selection),
+            "items": items,
+            "next": cursor,
+        }
+    if selection.shape == "strip":
+        feed |= {"shape": "strip", "config": config | _strip(config["animation"])}
+    return feed | {"total": len(items), "items": items, "next": None}
+
+
+def wall_url(project: Project) -> str:
+    """Give the address of the project's public wall."""
+    return f"{page_url(project, current_app.config['APP_URL'])}/wall"
 
 
 def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
@@ -143,6 +157,32 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
         "text": testimonial.text,
         "submittedAt": clock.iso(testimonial.submitted_at),
     } | {name: value for name, value in optional.items() if value is not None}
+
+
+def _strip(animation: str) -> dict[str, str]:
+    """Give the settings that a strip has whatever the owner chose: one row, and no column moves."""
+    return {"layout": "carousel", "animation": "none" if animation == "none" else "horizontal"}
+
+
+def _select(project: Project, selection: Selection) -> list[ColumnExpressionArgument[bool]]:
+    """Give the conditions for what a selection shows of a project."""
+    found: list[ColumnExpressionArgument[bool]] = [
+        Testimonial.project_id == project.id,
+        Testimonial.is_visible,
+    ]
+    if selection.testimonial_id:
+        found.append(Testimonial.id == selection.testimonial_id)
+    if selection.min_length:
+        found.append(func.length(Testimonial.text) >= selection.min_length)
+    if selection.tag:
+        # Whatever the spelling, it is the tag that the inbox shows.
+        name = find_spellings(project.id).get(fold(selection.tag), selection.tag)
+        found.append(
+            exists().where(
+                TestimonialTag.testimonial_id == Testimonial.id, TestimonialTag.name == name
+            )
+        )
+    return found
 
 
 def _make_cursor(testimonial: Testimonial) -> str:

@@ -48,6 +48,7 @@ COMMITTERS = {
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",
     "operations.requests": "Writing what is due is a job of the background thread by itself.",
+    "widget.scripts": "The script is kept by `serve` before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_FILE_LINES = 300

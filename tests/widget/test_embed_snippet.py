@@ -1,5 +1,6 @@
 """GET /v1/projects/:id/embed-snippet (spec, "GET /v1/projects/:id/embed-snippet")."""
 
+import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -49,9 +50,13 @@ def test_script_is_a_script_element_that_loads_the_widget_url(owner: Caller) -> 
 def test_container_is_a_div_element_that_names_the_project(owner: Caller) -> None:
     project_id = owner.create_project()["_id"]
     (div, attributes), *inside = Elements(_snippet(owner, project_id)["container"]).found
-    assert (div, attributes) == ("div", {"data-testimonials-project": project_id})
-    # Where the script can't run, there is a link to the same testimonials.
-    assert inside == [("a", {"href": f"{BASE}/widget/{project_id}"})]
+    assert (div, attributes["data-testimonials-project"]) == ("div", project_id)
+    assert re.fullmatch(r"min-height:(\d+px);--tm-reserve:\1", attributes["style"] or "")
+    # Until the script has them, there is a link to the same testimonials; without it, a frame.
+    page = f"{BASE}/widget/{project_id}"
+    assert inside[0] == ("a", {"href": page})
+    assert [tag for tag, _ in inside[1:]] == ["noscript", "iframe"]
+    assert inside[2][1]["src"] == page
 
 
 def test_what_the_snippet_names_answers(owner: Caller) -> None:

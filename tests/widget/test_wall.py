@@ -22,13 +22,14 @@ def _page(client: FlaskClient, project_id: str) -> str:
     return str(answer.text)
 
 
-def test_holds_the_snippet_that_the_api_gives(
+def test_holds_the_script_and_a_container_for_it(
     client: FlaskClient, owner: Caller, project_id: str
 ) -> None:
+    owner.create_testimonial(project_id)
     snippet = owner.get(f"/v1/projects/{project_id}/embed-snippet").json["data"]
     page = _page(client, project_id)
     assert snippet["script"] in page
-    assert snippet["container"] in page
+    assert f'<div data-testimonials-project="{project_id}">' in page
 
 
 def test_shows_the_same_testimonials_where_there_is_no_script(

@@ -1,4 +1,4 @@
-"""What operating needs: background jobs shared by processes, and testimonials imported once."""
+"""What operating needs: shared background jobs, what is imported once, scripts that are pinned."""
 
 from collections.abc import Sequence
 
@@ -30,4 +30,11 @@ def upgrade() -> None:
         "testimonial",
         ["project_id", "import_key"],
         unique=True,
+    )
+    op.create_table(
+        "widget_script",
+        sa.Column("digest", sa.String(length=16), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_widget_script")),
     )

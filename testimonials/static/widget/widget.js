@@ -5,97 +5,15 @@ if (window.__testimonials || !CSSStyleSheet.prototype.replaceSync) return;
 window.__testimonials = true;
 const BASE = new URL('.', document.currentScript.src).href;
 
-// Colours by NAMES, then pairs for initials.
-const NAMES = 'accent solid on soft tint ink card text muted line control star rim';
-const PALETTES = {
-  neutral: { light: '3f3f46 27272a ffffff f4f4f5 e4e4e7 3f3f46', dark: 'd4d4d8 e4e4e7 18181b 27272a 27272a e4e4e7' },
-  indigo: { light: '4338ca 4f46e5 ffffff eef2ff e0e7ff 3730a3', dark: 'a5b4fc a5b4fc 1e1b4b 1e1f3f 2a2a5c c7d2fe' },
-  emerald: { light: '047857 047857 ffffff ecfdf5 d1fae5 065f46', dark: '6ee7b7 6ee7b7 022c22 0b2b22 0f3d30 a7f3d0' },
-  amber: { light: '92400e b45309 ffffff fffbeb fef3c7 78350f', dark: 'fcd34d fcd34d 451a03 2e2108 45310b fde68a' },
-  rose: { light: 'be123c e11d48 ffffff fff1f2 ffe4e6 9f1239', dark: 'fda4af fda4af 4c0519 33141c 4a1926 fecdd3' },
-  sky: { light: '0369a1 0369a1 ffffff f0f9ff e0f2fe 075985', dark: '7dd3fc 7dd3fc 082f49 0c2636 103a54 bae6fd' },
-};
-const THEMES = {
-  light: ' ffffff 18181b 52525b e4e4e7 71717a f59e0b b45309 e0e7ff 3730a3 d1fae5 065f46 fef3c7 78350f ffe4e6 9f1239 e0f2fe 075985 f3e8ff 6b21a8 ccfbf1 115e59 ffedd5 9a3412',
-  dark: ' 18181b f4f4f5 a1a1aa 3f3f46 8a8a94 fbbf24 fbbf24 312e81 c7d2fe 064e3b a7f3d0 78350f fde68a 881337 fecdd3 0c4a6e bae6fd 581c87 e9d5ff 134e4a 99f6e4 7c2d12 fed7aa',
-};
+const { names: NAMES, palettes: PALETTES, themes: THEMES } = 'look.json';
 
 const sheet = new CSSStyleSheet();
-sheet.replaceSync(`
-:host{all:initial!important;display:block!important;min-height:var(--tm-reserve)!important}
-:host([hidden]),:host([data-testimonials-state=empty]){display:none!important}
-*{box-sizing:border-box;margin:0;padding:0}
-.tm{position:relative;display:flex;flex-direction:column;container-type:inline-size;font:16px/26px system-ui,sans-serif;color:var(--tm-text);overflow-wrap:anywhere}
-:focus-visible{outline:2px solid var(--tm-accent);outline-offset:2px;box-shadow:0 0 0 6px var(--tm-card)}
-[role=status]{position:absolute;width:100%;height:1px;overflow:hidden;opacity:0}
+sheet.replaceSync(`widget.css`);
 
-.view{order:-1;width:100%;max-width:calc(var(--tm-columns)*576px - 16px);margin-inline:auto}
-.list .view{max-width:720px}
-ul{display:grid;gap:16px;grid-template-columns:repeat(var(--tm-columns),minmax(0,1fr));list-style:none}
-.packed{row-gap:0;grid-auto-flow:dense;grid-auto-rows:2px;align-items:start}
-li{border-radius:14px}
-.carousel .view{margin-block:-8px -20px;padding-block:8px 20px;overflow-x:auto;scroll-snap-type:x mandatory;scroll-behavior:smooth;scrollbar-width:none}
-.carousel ul{display:flex}
-.carousel li{flex:none;width:calc((100% + 16px)/var(--tm-columns) - 16px);scroll-snap-align:start}
-.moving .view{max-width:none;overflow:hidden;scroll-snap-type:none;scroll-behavior:auto;mask:linear-gradient(var(--tm-fade,90deg),#0000,#000 24px calc(100% - 24px),#0000)}
-.moving ul{width:max-content}
-.moving li{width:min(340px,85cqi)}
-.vertical{--tm-fade:0deg}
-.vertical .view{max-width:560px;height:520px;margin:0 auto;padding:0}
-.vertical ul{flex-direction:column}
-.vertical :is(ul,li){width:100%}
-
-.card{position:relative;display:flex;flex-direction:column;gap:12px;height:100%;padding:20px;background:var(--tm-card);border:1px solid var(--tm-line);border-radius:14px}
-.light:is(.default,.stripe) .card{box-shadow:0 1px 2px #18181b0f,0 4px 12px #18181b0f}
-.quote .card{padding-top:52px;background:var(--tm-soft);border-color:#0000}
-.quote .card::before{content:"“";content:"“"/"";position:absolute;top:10px;inset-inline-start:18px;font:700 64px/1 Georgia,serif;color:var(--tm-accent)}
-.stripe .card{border-inline-start:4px solid var(--tm-solid);border-start-start-radius:6px;border-end-start-radius:6px}
-.gradient .card{background:linear-gradient(160deg,var(--tm-card),var(--tm-tint));border-color:var(--tm-tint)}
-.gradient.dark .card{background:linear-gradient(160deg,var(--tm-tint),var(--tm-card))}
-.outlined .card{border:2px solid var(--tm-accent)}
-
-.stars{flex:none;fill:none;stroke:var(--tm-control);stroke-width:1.25;stroke-linejoin:round}
-.stars svg{fill:var(--tm-star);stroke:var(--tm-rim)}
-.rtl .stars{transform:scaleX(-1)}
-blockquote{white-space:pre-wrap}
-blockquote:not(.open){display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:8;overflow:hidden}
-button{font:inherit;color:inherit;background:none;border:0;cursor:pointer}
-.more,.card a{color:var(--tm-accent);text-decoration:underline;text-underline-offset:3px;border-radius:6px}
-.more{align-self:start;margin-top:-8px;font-size:14px;font-weight:600}
-figcaption{display:grid;grid-template-columns:auto minmax(0,1fr) auto;justify-items:start;column-gap:12px;margin-top:auto;padding-top:4px;font-size:13px;line-height:18px;color:var(--tm-muted)}
-figcaption>*{grid-column:2}
-.face{grid-area:1/1/span 4;align-self:center;position:relative;display:grid;place-items:center;width:40px;height:40px;overflow:hidden;border-radius:50%;font-size:14px;font-weight:600;color:var(--tm-fore);background:var(--tm-back)}
-.quote .face{color:var(--tm-ink);background:var(--tm-card)}
-img{position:absolute;width:100%;height:100%;object-fit:cover;background:var(--tm-card)}
-.name{grid-column:2/4;font-size:15px;line-height:20px;font-weight:600;color:var(--tm-text)}
-.tag{padding-inline:6px;border:1px solid var(--tm-control);border-radius:6px}
-time{grid-area:2/3/span 3;align-self:end}
-
-.nav,.foot{display:flex;flex-wrap:wrap;justify-content:center;gap:12px;margin-top:20px;font-size:15px;line-height:20px}
-:empty:is(.nav,.foot){display:none}
-.button,.pill{display:grid;grid-auto-flow:column;place-items:center;gap:8px;min-height:44px;background:var(--tm-card);border:1px solid var(--tm-control);border-radius:8px}
-.button{padding:8px 20px;font-weight:600;text-decoration:none}
-.button span{font-weight:400;color:var(--tm-muted)}
-.button:hover{text-decoration:underline}
-.cta{background:var(--tm-solid);border-color:#0000;color:var(--tm-on)}
-.pill{border-radius:23px}
-.pill span{min-width:72px;text-align:center}
-.pill button{width:44px;height:44px;padding-bottom:4px;border-radius:50%;font-size:28px}
-.pill [aria-disabled=true]{opacity:.4}
-
-@media (forced-colors:active){
-.face,.cta,.quote .card{border:1px solid}
-.stars,.stars svg{stroke:CanvasText}
-.stars svg{fill:CanvasText}
-}
-@media (prefers-reduced-motion){.view{scroll-behavior:auto!important}}
-@media print{
-.nav,.foot,.more,[inert]{display:none!important}
-.tm .view{height:auto;max-width:none;overflow:visible;mask:none}
-.tm ul{display:block;width:auto;columns:260px;transform:none!important}
-.tm li{width:auto;margin-bottom:16px;break-inside:avoid}
-.tm blockquote{display:block;overflow:visible}
-}`);
+// What a container may choose, beside its project and theme.
+const PREFIX = 'data-testimonials-';
+const SELECTION = ['shape', 'id', 'tag', 'min'];
+const WATCHED = ['project', 'theme', ...SELECTION].map((name) => PREFIX + name);
 
 const reducedMotion = matchMedia('(prefers-reduced-motion:reduce)');
 
@@ -106,13 +24,14 @@ const set = (node, attributes) => {
 const el = (tag, attributes, ...children) => {
   const node = /svg|path/.test(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   set(node, attributes);
+  if (attributes.class) node.part = attributes.class;
   node.append(...children.filter(Boolean));
   return node;
 };
 const text = (value) => (typeof value === 'string' ? value : '');
 const oneOf = (value, ...allowed) => (allowed.includes(value) ? value : allowed[0]);
 const webUrl = (value) => (/^https?:\/\//i.test(value) ? value : '');
-const paint = (node, names, colours) => names.split(' ').forEach((name, i) => node.style.setProperty('--tm-' + name, '#' + colours[i]));
+
 
 const initials = (name, segmenter) => {
   const words = name.match(/[\p{L}\p{N}]\S*/gu) || ['★'];
@@ -140,12 +59,19 @@ const rest = (signal) => new Promise((done) => setTimeout(done)).then(() => sign
 const render = async (host, feed, url, signal) => {
   let total = feed.total;
   const config = feed.config || {};
-  const theme = oneOf(config.theme, 'light', 'dark');
   const palette = oneOf(config.palette, ...Object.keys(PALETTES));
+  const wanted = host.dataset.testimonialsTheme;
+  let themes = [oneOf(wanted, oneOf(config.theme, 'light', 'dark'), 'light', 'dark')];
+  // The page's own color-scheme decides, at each moment.
+  if (wanted === 'auto' && CSS.supports('color', 'light-dark(red,red)')) themes = ['light', 'dark'];
+  const colours = themes.map((theme) => (PALETTES[palette][theme] + ' ' + THEMES[theme]).split(' '));
+  const paint = (node, names, from) => names.split(' ').forEach((name, i) => {
+    const [light, dark] = colours.map((each) => '#' + each[from + i]);
+    node.style.setProperty('--tm-' + name, `var(--testimonials-${name},${dark ? `light-dark(${light},${dark})` : light})`);
+  });
   const layout = total > 1 ? oneOf(config.layout, 'masonry', 'carousel', 'list') : 'masonry';
   const carousel = layout === 'carousel';
   const animation = carousel ? oneOf(config.animation, 'none', 'horizontal', 'vertical') : 'none';
-  const colours = (PALETTES[palette][theme] + THEMES[theme]).split(' ');
   const vertical = animation === 'vertical';
   const rtl = getComputedStyle(host).direction === 'rtl';
   const listen = (node, types, handler) => types.split(' ').forEach((type) => node.addEventListener(type, handler, { signal }));
@@ -166,8 +92,8 @@ const render = async (host, feed, url, signal) => {
   const foot = el('div', { class: 'foot' });
   const status = el('div', { role: 'status', lang: 'en' }); // Its width is watched.
   const root = el('div', {}, nav, view, foot, status);
-  const look = ['tm', theme, layout, oneOf(config.cardStyle, 'default', 'quote', 'stripe', 'gradient', 'outlined'), rtl && 'rtl'].join(' ');
-  paint(root, NAMES, colours);
+  const look = ['tm', feed.shape, layout, oneOf(config.cardStyle, 'default', 'quote', 'stripe', 'gradient', 'outlined'), rtl && 'rtl'].join(' ');
+  paint(root, NAMES, 0);
 
   const button = (attributes, handler, ...children) => {
     const node = el('button', { lang: 'en', ...attributes }, ...children);
@@ -178,8 +104,8 @@ const render = async (host, feed, url, signal) => {
   const face = (item, name) => {
     let hash = 0;
     for (const letter of name) hash = (hash * 3 + letter.codePointAt()) % 8;
-    const node = el('span', { class: 'face', 'aria-hidden': true }, initials(name, segmenter));
-    paint(node, 'back fore', colours.slice(13 + hash * 2));
+    const node = el('span', { class: 'avatar', 'aria-hidden': true }, initials(name, segmenter));
+    paint(node, 'back fore', 14 + hash * 2);
     const src = webUrl(item.authorAvatar) || webUrl(item.twitter?.avatarUrl);
     if (src) {
       const img = el('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
@@ -193,10 +119,10 @@ const render = async (host, feed, url, signal) => {
   const addCard = (item) => {
     const name = text(item.authorName);
     const rating = Math.min(item.rating, 5);
-    const role = [item.authorRole, item.authorCompany].map(text).filter(Boolean).join(', ');
+    const role = [item.authorRole, config.showSource !== false && item.authorCompany].map(text).filter(Boolean).join(', ');
     const handle = text(item.twitter?.handle).replace(/\W/g, '');
     const date = new Date(item.submittedAt);
-    const words = el('blockquote', { dir: 'auto' }, text(item.text));
+    const words = el('blockquote', { class: 'text', dir: 'auto' }, text(item.text));
     const label = (open) => {
       more.textContent = open ? 'Show less' : 'Read more';
       set(more, { 'aria-expanded': open, 'aria-label': more.textContent + ': ' + name });
@@ -208,10 +134,10 @@ const render = async (host, feed, url, signal) => {
     label(false);
     const node = el('li', { tabindex: -1 }, el('figure', { class: 'card' },
       config.showStars !== false && rating >= 1 && stars(rating), words, more,
-      el('figcaption', {}, face(item, name), el('bdi', { class: 'name' }, name), role && el('bdi', {}, role),
-        config.showSource !== false && handle && el('a', { href: 'https://x.com/' + handle, rel: 'noopener nofollow', target: '_blank', dir: 'ltr' }, '@' + handle),
-        item.isSample && el('span', { class: 'tag', lang: 'en' }, 'Sample'),
-        config.showDates !== false && date > 0 && el('time', { datetime: date.toISOString() }, dates.format(date)))));
+      el('figcaption', {}, face(item, name), el('bdi', { class: 'name' }, name), role && el('bdi', { class: 'role' }, role),
+        config.showSource !== false && handle && el('a', { class: 'source', href: 'https://x.com/' + handle, rel: 'noopener nofollow', target: '_blank', dir: 'ltr' }, '@' + handle),
+        item.isSample && el('span', { class: 'sample', lang: 'en' }, 'Sample'),
+        config.showDates !== false && date > 0 && el('time', { class: 'date', datetime: date.toISOString() }, dates.format(date)))));
     cards.push({ node, words, more });
     list.append(node);
   };
@@ -321,7 +247,8 @@ const render = async (host, feed, url, signal) => {
     say('Loading…');
     try {
       const from = cards.length;
-      await fill(await load(url + '?after=' + encodeURIComponent(after), signal));
+      url.searchParams.set('after', after);
+      await fill(await load(url, signal));
       say('Load more');
       cards[from]?.node.focus();
       status.textContent = progress.textContent;
@@ -333,6 +260,12 @@ const render = async (host, feed, url, signal) => {
     }
   }, 'Load more ', progress);
 
+  const badge = feed.badge;
+  if (badge) {
+    root.append(el('a', { class: 'button badge', href: webUrl(badge.url), target: '_blank', rel: 'noopener', lang: 'en' },
+      stars(badge.average), el('b', {}, badge.average), el('span', {}, badge.label)));
+    host.dataset.testimonialsCount = total;
+  }
   if (feed.next) foot.append(loadMore);
   const href = webUrl(feed.cta?.url);
   if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
@@ -374,10 +307,13 @@ const render = async (host, feed, url, signal) => {
     list.querySelectorAll('a,button')[at]?.click();
   });
 
-  root.style.visibility = 'hidden';
-  host.shadowRoot.replaceChildren(root);
+  // What stands in the host stays until all of this is in its place.
+  const slot = el('slot', {});
+  root.inert = true;
+  host.shadowRoot.replaceChildren(root, slot);
   await fill(feed);
-  root.style.visibility = '';
+  root.inert = false;
+  slot.remove();
 };
 
 const start = async (host, id, signal) => {
@@ -385,14 +321,18 @@ const start = async (host, id, signal) => {
   let event = 'ready';
   let total = 0;
   // A shadow root can't be removed, but shows the link.
-  const showLink = () => host.shadowRoot?.replaceChildren(el('slot'));
+  const showLink = () => host.shadowRoot?.replaceChildren(el('slot', {}));
   signal.addEventListener('abort', showLink);
   data.testimonialsState = 'loading';
   data.testimonialsCount = 0;
   try {
-    const url = BASE + encodeURIComponent(id) + '/feed';
+    const url = new URL(encodeURIComponent(id) + '/feed', BASE);
+    for (const name of SELECTION) {
+      const value = host.getAttribute(PREFIX + name);
+      if (value) url.searchParams.set(name, value);
+    }
     const feed = await load(url, signal);
-    if (feed.project.active !== false && feed.items.length) total = feed.total;
+    if (feed.project.active !== false) total = feed.total;
     if (!host.shadowRoot) host.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
     if (total) await render(host, feed, url, signal);
     data.testimonialsState = total ? event : 'empty';
@@ -405,11 +345,13 @@ const start = async (host, id, signal) => {
   host.dispatchEvent(new CustomEvent('testimonials:' + event, { bubbles: true, detail: { projectId: id, count: +data.testimonialsCount, total } }));
 };
 
+const keyOf = (host) => WATCHED.map((name) => host.getAttribute(name)).join();
+
 // A div that was only moved is connected again.
 const widgets = new Map();
 const scan = () => {
-  for (const [host, { id, stop }] of widgets) {
-    if (host.isConnected && host.dataset.testimonialsProject === id) continue;
+  for (const [host, { key, stop }] of widgets) {
+    if (host.isConnected && keyOf(host) === key) continue;
     stop.abort();
     widgets.delete(host);
   }
@@ -417,10 +359,10 @@ const scan = () => {
     const id = host.dataset.testimonialsProject;
     if (!id || widgets.has(host)) continue;
     const stop = new AbortController();
-    widgets.set(host, { id, stop });
+    widgets.set(host, { key: keyOf(host), stop });
     start(host, id, stop.signal);
   }
 };
-new MutationObserver(scan).observe(document, { childList: true, subtree: true, attributeFilter: ['data-testimonials-project'] });
+new MutationObserver(scan).observe(document, { childList: true, subtree: true, attributeFilter: WATCHED });
 scan();
 })();

@@ -1,0 +1,54 @@
+"""The widget's script, put together from its parts: script, styles and colours.
+
+The parts are what the server's own renderings are made from too, so all of them look the same.
+"""
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent.parent / "static" / "widget"
+
+_COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
+
+
+@cache
+def read_look() -> dict[str, Any]:
+    """Give ``look.json``: the names of the colours, and their values by palette and by theme."""
+    return dict(json.loads((FOLDER / "look.json").read_text(encoding="utf-8")))
+
+
+@cache
+def read_styles() -> str:
+    """Give ``widget.css`` on as few lines as can be."""
+    return squeeze((FOLDER / "widget.css").read_text(encoding="utf-8"), "")
+
+
+@cache
+def build_script() -> bytes:
+    """Give the script as it is served: one file, without comments and indentation."""
+    script = squeeze((FOLDER / "widget.js").read_text(encoding="utf-8"), "\n")
+    look = json.dumps(read_look(), separators=(",", ":"))
+    return script.replace("'look.json'", look).replace("widget.css", read_styles()).encode()
+
+
+@cache
+def script_digest() -> str:
+    """Give the first letters of the script's SHA-256, which its unchanging address has in it."""
+    return hashlib.sha256(build_script()).hexdigest()[:16]
+
+
+@cache
+def script_integrity() -> str:
+    """Give the value of the ``integrity`` attribute (Subresource Integrity)."""
+    return "sha384-" + b64encode(hashlib.sha384(build_script()).digest()).decode()
+
+
+def squeeze(source: str, end: str) -> str:
+    """Leave comments of a whole line or at a line's end, indentation and empty lines out."""
+    lines = (_COMMENT.sub("", line.strip()).rstrip() for line in source.splitlines())
+    return end.join(line for line in lines if line)

@@ -1,0 +1,21 @@
+"""What the widget's clients hold this service to."""
+
+from datetime import datetime
+
+from sqlalchemy import LargeBinary, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.database import Base, Timestamp, present
+
+
+class WidgetScript(Base):
+    """A version of the widget's script that this service has served, by its digest.
+
+    Websites that pin a version by its digest go on to get it after an upgrade.
+    """
+
+    __tablename__ = "widget_script"
+
+    digest: Mapped[str] = mapped_column(String(16), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -1,0 +1,79 @@
+"""What a container asks for: a shape, one testimonial, a tag, a least length.
+
+The script sends these attributes of its container as parameters of the same names; the pages that
+the server renders take them too.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testimonials.core.errors import ValidationFailed
+from testimonials.core.identifiers import is_identifier
+from testimonials.testimonials.models import TAG_LENGTH
+
+SHAPES = ("badge", "strip")
+THEME_CHOICES = ("auto", "light", "dark")
+MAX_LENGTH = 2_000
+
+_LENGTH = re.compile(r"[0-9]{1,4}")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A shape (empty for the whole widget), and which of the approved testimonials it shows.
+
+    `theme` is only for what the server renders; empty means as configured.
+    """
+
+    shape: str = ""
+    testimonial_id: str = ""
+    tag: str = ""
+    min_length: int = 0
+    theme: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the widget as configured, with its button below."""
+        return not (self.shape or self.testimonial_id)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Its parameters, as a request sends them."""
+        values = {
+            "shape": self.shape,
+            "id": self.testimonial_id,
+            "tag": self.tag,
+            "min": str(self.min_length or ""),
+            "theme": self.theme,
+        }
+        return {name: value for name, value in values.items() if value}
+
+
+WHOLE = Selection()
+
+
+def read_selection(arguments: Mapping[str, str]) -> Selection:
+    """Read a query's parameters; raise `ValidationFailed` for what means nothing.
+
+    An id that names nothing, or nothing that is shown, is no error: there is nothing to show then.
+    """
+    values = {name: arguments.get(name, "") for name in ("shape", "id", "tag", "min", "theme")}
+    errors: dict[str, list[str]] = {}
+    if values["shape"] not in ("", *SHAPES):
+        errors["shape"] = [f"Must be one of: {', '.join(SHAPES)}."]
+    if values["id"] and not is_identifier(values["id"]):
+        errors["id"] = ["Must be the id of a testimonial."]
+    if len(values["tag"]) > TAG_LENGTH or not values["tag"].isprintable():
+        errors["tag"] = [f"Must be a tag: at most {TAG_LENGTH} characters on one line."]
+    if values["min"] and not (
+        _LENGTH.fullmatch(values["min"]) and int(values["min"]) <= MAX_LENGTH
+    ):
+        errors["min"] = [f"Must be a number of characters from 0 to {MAX_LENGTH}."]
+    if values["theme"] not in ("", *THEME_CHOICES):
+        errors["theme"] = [f"Must be one of: {', '.join(THEME_CHOICES)}."]
+    if errors:
+        raise ValidationFailed.of(errors)
+    return Selection(
+        values["shape"], values["id"], values["tag"], int(values["min"] or 0), values["theme"]
+    )

@@ -1,0 +1,74 @@
+"""Settings of the widget that only the dashboard has: its button, and what is being rated."""
+
+from typing import Any
+
+from testimonials.core import clock
+from testimonials.core.fields import Choice, StrictSchema, Text, WebUrl
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.services import mark_changed
+
+CTA_LABEL = "Share your experience"
+CTA_LABEL_LENGTH = 60
+URL_LENGTH = 500
+RATED_NAME_LENGTH = 120
+# Of these, search engines may show ratings; of a business that collects its own, they never do.
+RATED_KINDS = ("Product", "SoftwareApplication", "Course")
+
+# Where they are kept in `dashboard_config`.
+CTA, RATED = "cta", "rated"
+
+
+class CtaSchema(StrictSchema):
+    """The button below the widget; an empty value is the one that every project has."""
+
+    label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
+    url = WebUrl(URL_LENGTH)
+
+
+class RatedSchema(StrictSchema):
+    """What the ratings are about, for structured data."""
+
+    kind = Choice(*RATED_KINDS, required=True)
+    name = Text(RATED_NAME_LENGTH, one_line=True, blank=False, required=True)
+
+
+def page_url(project: Project, app_url: str) -> str:
+    """Give the address of the project's collection page."""
+    return f"{app_url}/{project.slug}"
+
+
+def read_cta(project: Project, app_url: str) -> dict[str, str]:
+    """Give the label and the target of the button below the widget."""
+    own = project.dashboard_config.get(CTA) or {}
+    return {
+        "label": own.get("label") or CTA_LABEL,
+        "url": own.get("url") or page_url(project, app_url),
+    }
+
+
+def read_rated(project: Project) -> dict[str, str] | None:
+    """Give kind and name of what the ratings are about; None where the owner named nothing."""
+    return project.dashboard_config.get(RATED) or None
+
+
+def change_cta(project: Project, values: dict[str, str]) -> None:
+    """Keep the button of the locked project; `values` is what `CtaSchema` gave."""
+    _keep(project, CTA, {name: value for name, value in values.items() if value})
+
+
+def change_rated(project: Project, values: dict[str, str] | None) -> None:
+    """Keep what is rated in the locked project, as `RatedSchema` gave it; None switches it off."""
+    _keep(project, RATED, values or {})
+
+
+def _keep(project: Project, name: str, values: dict[str, Any]) -> None:
+    config = {key: value for key, value in project.dashboard_config.items() if key != name}
+    if values:
+        config[name] = values
+    if config == project.dashboard_config:
+        return
+    project.dashboard_config = config
+    project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
+    mark_changed(project)
+    db.session.flush()

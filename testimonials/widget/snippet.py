@@ -1,0 +1,89 @@
+"""The embed snippet: what an owner puts into a web page."""
+
+from flask import current_app
+from markupsafe import Markup, escape
+
+from testimonials.projects.models import Project
+from testimonials.widget.client import script_digest, script_integrity
+from testimonials.widget.reserve import Words, reserve_height
+from testimonials.widget.selection import SHAPES, WHOLE, Selection
+from testimonials.widget.services import count_shown, list_shown
+
+SCRIPT_PATH = "/widget/v1.js"
+FRAME_HEIGHT = 600
+BADGE_HEIGHT = "44px"
+STRIP_HEIGHT = "140px"
+
+
+def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, str]:
+    """Give the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
+
+    The link inside the container is what a visitor sees until the testimonials are there; a frame
+    with the page of the widget takes its place where no script runs at all.
+    """
+    base_url = current_app.config["BASE_URL"]
+    widget_url = base_url + SCRIPT_PATH
+    return {
+        "projectId": project.id,
+        "widgetUrl": widget_url,
+        "script": f'<script src="{escape(widget_url)}" async></script>',
+        "container": _build_container(project, selection, base_url),
+    }
+
+
+def build_checked_script() -> str:
+    """Give a script element whose address and digest pin these very bytes, for good."""
+    base_url = current_app.config["BASE_URL"]
+    return (
+        f'<script src="{escape(base_url)}{pinned_path()}" integrity="{script_integrity()}" '
+        'crossorigin="anonymous" async></script>'
+    )
+
+
+def pinned_path() -> str:
+    """Give the path of the script by its content."""
+    return f"/widget/v1-{script_digest()}.js"
+
+
+def container_attributes(project: Project, selection: Selection) -> Markup:
+    """Give the attributes of a container, as they are written in HTML."""
+    attributes = {"data-testimonials-project": project.id}
+    for name, value in selection.query.items():
+        attributes[f"data-testimonials-{name}"] = value
+    return Markup(" ").join(
+        Markup('{}="{}"').format(name, value) for name, value in attributes.items()
+    )
+
+
+def _build_container(project: Project, selection: Selection, base_url: str) -> str:
+    attributes = container_attributes(project, selection)
+    page = f"{base_url}/widget/{project.id}"
+    if height := _reserve(project, selection):
+        # The first is for browsers that don't know max().
+        first = height.removeprefix("max(").partition(",")[0]
+        again = f"min-height:{height};" if height != first else ""
+        attributes += Markup(f' style="min-height:{first};{again}--tm-reserve:{height}"')  # noqa: S704
+    frame = Markup(
+        '<noscript><iframe src="{}" title="Testimonials" loading="lazy" '
+        'style="width:100%;height:{}px;border:0"></iframe></noscript>'
+    ).format(page, FRAME_HEIGHT)
+    return str(
+        Markup('<div {}><a href="{}">Read our testimonials</a>{}</div>').format(
+            attributes, page, frame if selection.is_whole else ""
+        )
+    )
+
+
+def _reserve(project: Project, selection: Selection) -> str:
+    if selection.shape in SHAPES:
+        return BADGE_HEIGHT if selection.shape == "badge" else STRIP_HEIGHT
+    config = project.widget_config
+    rows, cursor = list_shown(project, None, config["initialCount"], selection)
+    words = [Words(len(row.text), row.text.count("\n"), row.rating is not None) for row in rows]
+    # Where there is nothing yet, there will be one at least when the widget is first seen.
+    words = words or [Words(120, 0, True)]
+    # A chosen testimonial stands alone, without the widget's button.
+    if selection.testimonial_id:
+        config = config | {"showCtaButton": False}
+    has_more = cursor is not None and count_shown(project, selection) > len(rows)
+    return reserve_height(words, config, has_more)

@@ -1,0 +1,54 @@
+"""Structured data (schema.org) for search engines, where an owner has asked for it."""
+
+import json
+from typing import Any
+
+from markupsafe import Markup
+
+from testimonials.projects.models import Project
+from testimonials.widget.services import rate
+from testimonials.widget.settings import read_rated
+
+
+def describe_ratings(project: Project, items: list[dict[str, Any]]) -> Markup:
+    """Give a JSON-LD script element about the ratings of a page with these items of the feed.
+
+    Only real testimonials with a rating that the page shows are named; the average counts every
+    approved rating. Empty where the owner has named nothing that is rated, or nobody has rated it.
+    """
+    rated = read_rated(project)
+    shown = [item for item in items if "rating" in item and not item.get("isSample")]
+    if rated is None or not shown:
+        return Markup("")
+    average, count = rate(project)
+    data = {
+        "@context": "https://schema.org",
+        "@type": rated["kind"],
+        "name": rated["name"],
+        "aggregateRating": {
+            "@type": "AggregateRating",
+            "ratingValue": average,
+            "ratingCount": count,
+            "bestRating": 5,
+            "worstRating": 1,
+        },
+        "review": [_describe(item) for item in shown],
+    }
+    # A text that ends the element, or opens a comment, must not be read as one.
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    return Markup('<script type="application/ld+json">') + Markup(text) + Markup("</script>")  # noqa: S704
+
+
+def _describe(item: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "@type": "Review",
+        "author": {"@type": "Person", "name": item["authorName"]},
+        "datePublished": item["submittedAt"][:10],
+        "reviewBody": item["text"],
+        "reviewRating": {
+            "@type": "Rating",
+            "ratingValue": item["rating"],
+            "bestRating": 5,
+            "worstRating": 1,
+        },
+    }
