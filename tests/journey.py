@@ -128,7 +128,7 @@ def act_as_agent(service: Service) -> dict[str, str]:
 
 def look_at(site: Path, picture: Path) -> int:
     """Serve `site` from an origin of its own and take its picture once the widget is ready."""
-    handler = functools.partial(_Quiet, directory=str(site))
+    handler = functools.partial(Quiet, directory=str(site))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as driver:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
@@ -157,7 +157,7 @@ def watch(page: Page) -> list[str]:
     return problems
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Keep the terminal for the result."""
 

@@ -262,6 +262,7 @@ const render = async (host, feed, url, signal) => {
 
   const badge = feed.badge;
   if (badge) {
+    root.className = look;
     root.append(el('a', { class: 'button badge', href: webUrl(badge.url), target: '_blank', rel: 'noopener', lang: 'en' },
       stars(badge.average), el('b', {}, badge.average), el('span', {}, badge.label)));
     host.dataset.testimonialsCount = total;

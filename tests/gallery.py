@@ -1,0 +1,347 @@
+"""`scripts/gallery`: the widget in every dress, on pages of another origin, as contact sheets.
+
+A fresh service is started and set up over its API; Chromium opens the snippet as returned, for each
+combination of settings. The sheets are for looking at: what no test can say is whether it is good.
+"""
+
+import functools
+import io
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+from playwright.sync_api import Browser, sync_playwright
+
+from testimonials.projects.defaults import CARD_STYLES, LAYOUTS, PALETTES, THEMES
+from tests.journey import CHROMIUM, CHROMIUM_FLAGS, Quiet
+from tests.process import Service, start_service
+
+GROUNDS = {"light": "#fbf9f4", "dark": "#101014"}
+# A page that is not ours, with a font and margins of its own.
+PAGE = """<!doctype html>
+<html lang="{lang}" dir="{dir}"><head><meta charset="utf-8"><title>Host</title>
+<style>
+html{{color-scheme:{scheme}}}
+body{{margin:0;padding:20px;background:{ground};font:18px Georgia}}
+</style>
+</head><body>{body}</body></html>
+"""
+PEOPLE: list[dict[str, Any]] = [
+    {
+        "authorName": "Maya Kowalski",
+        "authorRole": "Owner",
+        "authorCompany": "Kiln & Clay Studio",
+        "text": "Booking used to be three phone calls. Now clients pick a slot at midnight if they "
+        "like, and I find out over breakfast.",
+        "rating": 5,
+    },
+    {
+        "authorName": "ليلى منصور",
+        "authorRole": "مصممة داخلية",
+        "text": "صالون هادئ ونظيف، والموعد يبدأ في وقته دائمًا. طلبت خصلات خفيفة تناسب لون شعري "
+        "الطبيعي، وكانت النتيجة أجمل مما تخيلت.",
+        "rating": 5,
+    },
+    {
+        "authorName": "Tom Okafor",
+        "authorRole": "Regular, every five weeks",
+        "text": "Best fade in the neighbourhood, and nobody tries to sell me shampoo.",
+        "rating": 4.5,
+    },
+    {
+        "authorName": "Lucía Fernández",
+        "authorRole": "Profesora",
+        "text": "Llegué con un tinte casero desastroso y salí con el color que llevaba años "
+        "buscando. Me explicaron cada paso, respetaron el precio y todavía me llamaron una semana "
+        "después para saber si seguía contenta.",
+        "rating": 5,
+    },
+    {
+        "authorName": "Ярослава Ткаченко",
+        "authorRole": "Фотографка",
+        "text": "Прийшла за порадою, а пішла зі стрижкою, про яку питають знайомі.",
+        "rating": 5,
+    },
+    {
+        "authorName": "Dana Levitt",
+        "authorRole": "First visit",
+        "text": "Lovely cut, but I waited twenty-five minutes past my slot and nobody said why. "
+        "I’d come back for Theo, on a quieter day.",
+        "rating": 3,
+    },
+    {
+        "authorName": "Paul Brandt",
+        "authorCompany": "Hafenkantine",
+        "text": "Zuverlässig.",
+        "rating": 5,
+    },
+    {
+        "authorName": "आरव शर्मा",
+        "authorRole": "शिक्षक",
+        "text": "पहली बार आया था और सब कुछ आराम से समझाया गया। अब पूरा परिवार यहीं आता है।",
+        "rating": 5,
+    },
+    {
+        "authorName": "Ingrid Solberg-Haraldsen",
+        "authorRole": "Head of something with a remarkably long title, Northern Region",
+        "authorCompany": "Fjord & Fell Outfitters International Holdings",
+        "text": "We tried it for a month.\n\nThen we stopped looking at anything else. " * 9,
+        "rating": 4,
+    },
+    {
+        "authorName": "דניאל לוי",
+        "authorRole": "צלם",
+        "text": "קצר ולעניין: עושים מה שאומרים, ובזמן.",
+        "rating": 5,
+    },
+    {
+        "authorName": "Chloé Martin",
+        "authorRole": "Fleuriste",
+        "text": "Un accueil simple, un travail soigné, et un résultat qui tient. Que demander de "
+        "plus ?",
+    },
+    {
+        "authorName": "Σοφία Παπαδοπούλου",
+        "authorRole": "Αρχιτέκτων",
+        "text": "Ήρθα με μια φωτογραφία και έφυγα με κάτι καλύτερο.",
+        "rating": 5,
+    },
+]
+
+
+@dataclass
+class Studio:
+    """A service, a website beside it, and a browser."""
+
+    service: Service
+    headers: dict[str, str]
+    site: Path
+    site_url: str
+    browser: Browser
+    taken: int = 0
+    projects: dict[str, str] = field(default_factory=dict)
+
+    def make_project(self, name: str, people: list[dict[str, Any]]) -> None:
+        """Create a project with these testimonials, the first of them shown first."""
+        body = {"businessName": name, "skipDemoTestimonials": True}
+        project = self.call("POST", "/v1/projects", body)["_id"]
+        for person in reversed(people):
+            self.call("POST", f"/v1/projects/{project}/testimonials", person)
+        self.projects[name] = project
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """Call the API; give the payload."""
+        answer = self.service.call(method, path, body, self.headers)
+        assert answer.status == 200, answer.body
+        return answer.data
+
+    def dress(self, name: str, **config: Any) -> str:
+        """Set up the widget of a project; give the snippet."""
+        path = f"/v1/projects/{self.projects[name]}"
+        self.call("PATCH", f"{path}/widget-config", config)
+        snippet = self.call("GET", f"{path}/embed-snippet")
+        return str(snippet["container"] + snippet["script"])
+
+    def shoot(
+        self, body: str, width: int, theme: str, *, height: int = 0, path: str = "", **page: str
+    ) -> Image.Image:
+        """Open a page with `body`, or one of the service's own at `path`; give the picture."""
+        values = {"lang": "en", "dir": "ltr", "scheme": theme, "ground": GROUNDS[theme]} | page
+        (self.site / "index.html").write_text(PAGE.format(body=body, **values), encoding="utf-8")
+        tab = self.browser.new_page(
+            viewport={"width": width, "height": height or 600}, device_scale_factor=1
+        )
+        tab.goto(self.service.url + path if path else self.site_url)
+        tab.wait_for_load_state("networkidle")
+        if "data-testimonials-project" in body:
+            tab.wait_for_selector(
+                "[data-testimonials-state=ready],[data-testimonials-state=empty]", state="attached"
+            )
+        content = tab.screenshot(full_page=not height, animations="allow")
+        tab.close()
+        self.taken += 1
+        return Image.open(io.BytesIO(content)).convert("RGB")
+
+
+def sheet(
+    target: Path, pictures: list[tuple[str, Image.Image]], columns: int, scale: float
+) -> None:
+    """Lay pictures out in columns, each under its name, and keep the sheet as WebP."""
+    small = [
+        (name, picture.resize((int(picture.width * scale), int(picture.height * scale))))
+        for name, picture in pictures
+    ]
+    cell = max(picture.width for _, picture in small) + 16
+    heights = [16] * columns
+    places = []
+    for name, picture in small:
+        column = heights.index(min(heights))
+        places.append((name, picture, column * cell + 16, heights[column]))
+        heights[column] += picture.height + 36
+    canvas = Image.new("RGB", (cell * columns + 16, min(max(heights), 16_000)), "#8d8d96")
+    draw = ImageDraw.Draw(canvas)
+    for name, picture, x, y in places:
+        draw.text((x, y), name, fill="white")
+        canvas.paste(picture, (x, y + 16))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    canvas.save(target, "WEBP", quality=72, method=6)
+    print(target.name, f"{target.stat().st_size // 1024} kB,", len(pictures), "pictures")
+
+
+def palettes(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]], int, float]]:
+    """Every palette, card style and theme."""
+    for palette in PALETTES:
+        pictures = []
+        for theme in THEMES:
+            for style in CARD_STYLES:
+                snippet = studio.dress(
+                    "few",
+                    palette=palette,
+                    cardStyle=style,
+                    theme=theme,
+                    layout="masonry",
+                    animation="none",
+                    initialCount=4,
+                )
+                pictures.append((f"{palette} {style} {theme}", studio.shoot(snippet, 640, theme)))
+        yield f"palette-{palette}", pictures, 5, 0.6
+
+
+def layouts(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]], int, float]]:
+    """Every layout, card style and theme at three widths; the motions as they begin."""
+    for layout in LAYOUTS:
+        for width in (360, 768, 1280):
+            pictures = []
+            for number, style in enumerate(CARD_STYLES):
+                for theme in THEMES:
+                    palette = PALETTES[(number + width) % len(PALETTES)]
+                    snippet = studio.dress(
+                        "many",
+                        palette=palette,
+                        cardStyle=style,
+                        theme=theme,
+                        layout=layout,
+                        animation="none",
+                        initialCount=9,
+                    )
+                    picture = studio.shoot(snippet, width, theme)
+                    pictures.append((f"{layout} {style} {palette} {theme} {width}", picture))
+            yield (
+                f"layout-{layout}-{width}",
+                pictures,
+                10 if width == 360 else 5,
+                0.5 if width < 1000 else 0.4,
+            )
+    pictures = []
+    for animation in ("horizontal", "vertical"):
+        for theme in THEMES:
+            for width in (360, 1280):
+                snippet = studio.dress(
+                    "many",
+                    palette="indigo",
+                    cardStyle="default",
+                    theme=theme,
+                    layout="carousel",
+                    animation=animation,
+                )
+                pictures.append(
+                    (f"{animation} {theme} {width}", studio.shoot(snippet, width, theme))
+                )
+    yield "motion", pictures, 4, 0.5
+
+
+def shapes(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]], int, float]]:
+    """One testimonial, the badge, the strip; few and none; other directions; without the script."""
+    snippet = studio.dress(
+        "many",
+        palette="indigo",
+        cardStyle="quote",
+        theme="light",
+        layout="masonry",
+        animation="none",
+        initialCount=9,
+    )
+    project = studio.projects["many"]
+    first = studio.call("GET", f"/v1/projects/{project}/testimonials")["items"][0]["_id"]
+    pictures = []
+    for theme in THEMES:
+        for width in (360, 1280):
+            for name, attributes in {
+                "one": f"id={first}",
+                "badge": "shape=badge",
+                "strip": "shape=strip",
+                "min 100": "min=100",
+            }.items():
+                key, _, value = attributes.partition("=")
+                chosen = snippet.replace(
+                    "<div ",
+                    f'<div data-testimonials-{key}="{value}" data-testimonials-theme="auto" ',
+                )
+                chosen = chosen.replace("style=", "data-was=")
+                pictures.append((f"{name} {theme} {width}", studio.shoot(chosen, width, theme)))
+    yield "shapes", pictures, 4, 0.5
+    pictures = []
+    for name in ("none", "one", "three", "long", "few"):
+        for width in (360, 1280):
+            snippet = studio.dress(name, palette="emerald", cardStyle="stripe", layout="masonry")
+            pictures.append((f"{name} {width}", studio.shoot(snippet, width, "light")))
+    for layout in LAYOUTS:
+        snippet = studio.dress("many", palette="rose", cardStyle="stripe", layout=layout)
+        page = studio.shoot(snippet, 900, "light", dir="rtl", lang="ar")
+        pictures.append((f"right to left {layout}", page))
+    yield "counts", pictures, 4, 0.45
+    pictures = []
+    for theme in THEMES:
+        studio.dress("many", palette="indigo", cardStyle="default", theme=theme, layout="masonry")
+        for width in (360, 1280):
+            for path in (f"/widget/{project}", "/many/wall"):
+                pictures.append(
+                    (f"{path[:12]} {theme} {width}", studio.shoot("", width, theme, path=path))
+                )
+            fragment = studio.service.call("GET", f"/widget/{project}/fragment").body.decode()
+            pictures.append((f"fragment {theme} {width}", studio.shoot(fragment, width, theme)))
+    yield "server", pictures, 6, 0.45
+
+
+def main(folder: Path, wanted: list[str]) -> None:
+    """Make all sheets in `folder`, or those of the wanted groups alone."""
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        site = Path(home) / "site"
+        site.mkdir()
+        server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        service = start_service(Path(home) / "instance", (), {})
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        site_url = f"http://127.0.0.1:{server.server_port}/"
+        studio = Studio(service, service.sign_up(), site, site_url, browser)
+        long = [PEOPLE[0] | {"text": "W" * 2000, "authorName": "N" * 120}, *PEOPLE[:3]]
+        for name, people in {
+            "many": PEOPLE,
+            "few": PEOPLE[:4],
+            "none": [],
+            "one": PEOPLE[:1],
+            "three": PEOPLE[:3],
+            "long": long,
+        }.items():
+            studio.make_project(name, people)
+        try:
+            for group in (shapes, palettes, layouts):
+                if wanted and group.__name__ not in wanted:
+                    continue
+                for name, pictures, columns, scale in group(studio):
+                    sheet(folder / f"{name}.webp", pictures, columns, scale)
+            print(studio.taken, "renderings")
+        finally:
+            browser.close()
+            service.kill()
+            server.shutdown()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
