@@ -1,7 +1,8 @@
 """The height that a snippet reserves, so that nothing on the page moves when the widget arrives.
 
 The browser reserves it before any script runs, so it must follow from the page's width alone. It is
-an estimate of what is shown now, a little less than that: too much would leave a gap for good.
+an estimate of what is shown now, and a little more than that: with too little, what stands below
+would move, while some more only widens the space under it.
 """
 
 import math
@@ -16,7 +17,11 @@ NARROW, MIDDLE, WIDE = 344, 752, 1264
 MARGINS = 16
 GAP = 16
 CONTROLS = 64  # A row of buttons, with the space above it.
-SHARE = 0.94
+BUTTON, PHONE = 56, 400
+LONG_NAMES = 28
+MARGIN = 1.04
+# Fonts differ; wide ones have letters of half their size.
+LETTER = 8.2
 # Below this, one height for all widths does.
 DIFFERENCE = 80
 
@@ -35,25 +40,29 @@ def reserve_height(words: Sequence[Words], config: dict[str, Any], has_more: boo
     if not words:
         return ""
     heights = [_measure(words, config, has_more, width) for width in (NARROW, MIDDLE, WIDE)]
-    narrow, middle, wide = (int(height * SHARE) for height in heights)
-    # A line through the two narrow ones, but never less than the wide one, nor more than there is.
+    narrow, middle, wide = (math.ceil(height * MARGIN) for height in heights)
+    # A line through the two narrow ones, but never less than the wide one.
     slope = max(0, narrow - middle) / (MIDDLE - NARROW)
     if narrow - wide < DIFFERENCE:
-        return f"{min(narrow, middle, wide)}px"
-    start = int(narrow + slope * (NARROW + MARGINS))
-    return f"max({wide}px,{start}px - {math.ceil(slope * 100)}vw)"
+        return f"{max(narrow, middle, wide)}px"
+    start = math.ceil(narrow + slope * (NARROW + MARGINS))
+    return f"max({wide}px,{start}px - {int(slope * 100)}vw)"
 
 
 def _measure(words: Sequence[Words], config: dict[str, Any], has_more: bool, width: int) -> float:
     layout = config["layout"] if len(words) > 1 else "masonry"
-    foot = CONTROLS if has_more or config["showCtaButton"] else 0
+    buttons = int(has_more) + int(config["showCtaButton"])
+    foot = CONTROLS if buttons else 0
+    # On a phone two of them stand one below the other.
+    foot += BUTTON if buttons > 1 and width < PHONE else 0
     columns = min(1 + sum(width >= limit for limit in COLUMNS), len(words))
     if layout == "carousel":
         if config["animation"] == "vertical":
             return 520 + CONTROLS + foot
         inner = min(340, width * 0.85) if config["animation"] == "horizontal" else width / columns
         nav = CONTROLS if len(words) > columns else 0
-        return max(_card(each, config, inner) for each in words) + nav + foot
+        # Its cards are all as high as the highest, whose names and roles may be long as well.
+        return max(_card(each, config, inner) for each in words) + LONG_NAMES + nav + foot
     if layout == "list":
         columns, width = 1, min(width, 720)
     inner = min((width - GAP * (columns - 1)) / columns, 560)
@@ -66,9 +75,10 @@ def _measure(words: Sequence[Words], config: dict[str, Any], has_more: bool, wid
 
 def _card(words: Words, config: dict[str, Any], width: float) -> float:
     """Give the height of one card: padding, stars, at most eight lines of words, and the author."""
-    # Letters of the widget's 16 px are some 7.4 px wide on average.
-    lines = math.ceil(words.length * 7.4 / max(width - 42, 80)) + words.breaks
+    lines = math.ceil(words.length * LETTER / max(width - 42, 80)) + words.breaks
     extra = 28 if lines > 8 else 0
     stars = 30 if words.has_stars and config["showStars"] else 0
     quote = 32 if config["cardStyle"] == "quote" else 0
-    return 42 + stars + 26 * min(lines, 8) + extra + 56 + quote
+    # In a narrow card the date stands below the role.
+    author = 56 if width > 400 else 74
+    return 42 + stars + 26 * min(lines, 8) + extra + author + quote

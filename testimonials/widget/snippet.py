@@ -65,7 +65,7 @@ def _build_container(project: Project, selection: Selection, base_url: str) -> s
         attributes += Markup(f' style="min-height:{first};{again}--tm-reserve:{height}"')  # noqa: S704
     frame = Markup(
         '<noscript><iframe src="{}" title="Testimonials" loading="lazy" '
-        'style="width:100%;height:{}px;border:0"></iframe></noscript>'
+        'width="100%" height="{}" frameborder="0"></iframe></noscript>'
     ).format(page, FRAME_HEIGHT)
     return str(
         Markup('<div {}><a href="{}">Read our testimonials</a>{}</div>').format(

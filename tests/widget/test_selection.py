@@ -1,0 +1,134 @@
+"""What a container may choose: GET /widget/:id/feed with ?shape=, ?id=, ?tag= and ?min=."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.conftest import Caller
+from tests.rows import add_testimonial, change_project
+
+APP = "https://testimonials.example.com"
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return dict(owner.create_project(businessName="Kiln & Clay"))
+
+
+def _feed(client: FlaskClient, project: dict[str, Any], query: str) -> dict[str, Any]:
+    """Ask twice: what comes from memory must be what came from the database."""
+    answers = [client.get(f"/widget/{project['_id']}/feed?{query}") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
+    assert answers[0].data == answers[1].data
+    return dict(answers[0].json)
+
+
+def _texts(feed: dict[str, Any]) -> list[str]:
+    return [item["text"] for item in feed["items"]]
+
+
+def test_one_testimonial_stands_alone(
+    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller, project: dict[str, Any]
+) -> None:
+    wanted = add_testimonial(app, project["_id"], text="This one")
+    add_testimonial(app, project["_id"], text="Not this one")
+    feed = _feed(client, project, f"id={wanted}")
+    assert (_texts(feed), feed["total"], feed["next"]) == (["This one"], 1, None)
+    # Within somebody's page it has no button of its own below.
+    assert "cta" not in feed
+    pending = add_testimonial(app, project["_id"], text="Waits", status="pending")
+    foreign = add_testimonial(app, outsider.create_project()["_id"], text="Somebody else's")
+    for hidden in (pending, foreign, "0" * 24):
+        assert _feed(client, project, f"id={hidden}")["items"] == []
+
+
+def test_a_tag_in_any_spelling_selects_and_pages_follow(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    change_project(app, project["_id"], widget_config=project["widgetConfig"] | {"initialCount": 3})
+    for number in range(5):
+        add_testimonial(app, project["_id"], text=f"Tagged {number}", tags=["Wedding hair"])
+        add_testimonial(app, project["_id"], text=f"Other {number}", tags=["Wedding"])
+    for spelling in ("Wedding%20hair", "wedding%20HAIR"):
+        feed = _feed(client, project, f"tag={spelling}")
+        assert (_texts(feed), feed["total"]) == (["Tagged 4", "Tagged 3", "Tagged 2"], 5)
+        rest = _feed(client, project, f"tag={spelling}&after={feed['next']}")
+        assert (_texts(rest), rest["next"]) == (["Tagged 1", "Tagged 0"], None)
+    assert _feed(client, project, "tag=unknown")["total"] == 0
+
+
+def test_a_least_length_counts_letters_not_bytes(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    for text in ("ä" * 39, "日" * 40, "😀" * 41):
+        add_testimonial(app, project["_id"], text=text)
+    feed = _feed(client, project, "min=40")
+    assert (_texts(feed), feed["total"]) == (["😀" * 41, "日" * 40], 2)
+
+
+def test_the_badge_counts_every_approved_rating_and_no_sample(
+    app: Flask, client: FlaskClient, agent: Caller
+) -> None:
+    project = dict(agent.create_project(skipDemoTestimonials=False))
+    empty = _feed(client, project, "shape=badge")
+    assert (empty["total"], empty["items"]) == (0, [])
+    for rating, values in [
+        (5, {}), (4.5, {}), (3, {"text": "short", "tags": ["other"]}), (1, {"status": "pending"}),
+        (1, {"status": "rejected"}), (None, {}),
+    ]:  # fmt: skip
+        add_testimonial(app, project["_id"], rating=rating, **values)
+    # Whatever else is chosen, an average is of all.
+    for query in ("shape=badge", "shape=badge&min=10&tag=other"):
+        feed = _feed(client, project, query)
+        wall = f"{APP}/{project['publicPageConfig']['slug']}/wall"
+        assert feed["badge"] == {"average": 4.2, "label": "3 ratings", "url": wall}
+        assert (feed["total"], feed["items"], feed["next"]) == (3, [], None)
+
+
+def test_a_strip_is_one_row_whatever_the_layout(
+    client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    for number in range(12):
+        owner.create_testimonial(project["_id"], text=f"Number {number}")
+    for animation, expected in (("none", "none"), ("vertical", "horizontal")):
+        path = f"/v1/projects/{project['_id']}/widget-config"
+        owner.patch(path, {"layout": "list", "animation": animation, "initialCount": 4})
+        feed = _feed(client, project, "shape=strip")
+        assert feed["shape"] == "strip"
+        assert (feed["config"]["layout"], feed["config"]["animation"]) == ("carousel", expected)
+        assert (len(feed["items"]), feed["total"], feed["next"]) == (4, 4, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("shape=circle", "shape"),
+        ("id=x", "id"),
+        ("id=%00", "id"),
+        ("min=-1", "min"),
+        ("min=2001", "min"),
+        ("min=ten", "min"),
+        ("min=%D9%A3", "min"),
+        (f"tag={'x' * 41}", "tag"),
+        ("tag=a%00b", "tag"),
+        ("theme=blue", "theme"),
+    ],
+)
+def test_what_means_nothing_is_refused_by_name(
+    client: FlaskClient, project: dict[str, Any], query: str, field: str
+) -> None:
+    answer = client.get(f"/widget/{project['_id']}/feed?{query}")
+    assert answer.status_code == 400
+    assert field in answer.json["errors"]
+
+
+def test_a_paused_project_has_no_badge_and_no_strip(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    owner.create_testimonial(project["_id"], rating=5)
+    change_project(app, project["_id"], status="inactive")
+    for shape in ("badge", "strip"):
+        feed = _feed(client, project, f"shape={shape}")
+        assert (feed["total"], feed["items"]) == (0, [])

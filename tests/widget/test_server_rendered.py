@@ -1,0 +1,207 @@
+"""The public wall and the fragment: the widget without its script."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core import clock
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import lock_project
+from testimonials.widget.settings import change_rated
+from tests.conftest import Caller
+from tests.rows import add_testimonial, change_project, change_testimonial, expire_account
+
+APP = "https://testimonials.example.com"
+ATTACK = (
+    "</style></template></script><script>alert(1)</script><!-- \"'><img src=x onerror=alert(1)>"
+)
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return dict(owner.create_project(businessName="Kiln & Clay", slug="kiln"))
+
+
+def _rate(app: Flask, project: dict[str, Any], name: str = "Wheel course") -> None:
+    with app.app_context():
+        begin_write()
+        change_rated(lock_project(project["_id"]), {"kind": "Course", "name": name})
+        db.session.commit()
+
+
+def _structured_data(page: str) -> Any:
+    found = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page, re.DOTALL)
+    assert len(found) <= 1
+    return json.loads(found[0]) if found else None
+
+
+def _texts(page: str) -> list[str]:
+    return re.findall(r"<blockquote[^>]*>([^<]*)</blockquote>", page)
+
+
+def _surfaces(project: dict[str, Any]) -> tuple[str, ...]:
+    base = f"/widget/{project['_id']}"
+    return base, f"{base}/fragment", "/kiln/wall"
+
+
+def test_all_surfaces_show_what_the_feed_has_and_nothing_else(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    for number in range(5):
+        owner.create_testimonial(project["_id"], text=f"Words no. {number}", rating=4.5)
+    pinned = add_testimonial(app, project["_id"], text="Pinned", author_email="x@example.com")
+    owner.create_testimonial(project["_id"], text="Newest")
+    change_testimonial(app, pinned, is_pinned=True)
+    for status in ("pending", "rejected", "spam", "withdrawn"):
+        add_testimonial(app, project["_id"], text=f"Hidden {status}", status=status)
+    add_testimonial(app, project["_id"], text="Hidden trash", deleted_at=clock.now())
+    feed = client.get(f"/widget/{project['_id']}/feed").json
+    shown = [item["text"] for item in feed["items"]]
+    assert shown[0] == "Pinned"
+    for path in _surfaces(project):
+        page = client.get(path).text
+        assert _texts(page) == shown, path
+        assert "Hidden" not in page
+        assert "x@example.com" not in page
+        assert page.count('aria-label="Rated 4.5 out of 5"') == 5
+
+
+def test_the_wall_says_what_it_is(
+    client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    owner.create_testimonial(project["_id"], rating=5)
+    owner.create_testimonial(project["_id"], rating=4)
+    answer = client.get("/kiln/wall")
+    page = answer.text
+    assert "<title>What customers say about Kiln &amp; Clay</title>" in page
+    assert f'<link rel="canonical" href="{APP}/kiln/wall">' in page
+    assert f'<meta property="og:image" content="{APP}/kiln/share.png">' in page
+    assert client.get("/kiln/share.png").status_code == 200
+    assert "4.5 out of 5, from 2 ratings" in page
+    # Complete without any script; not to be framed, as other pages of ours.
+    assert "<script" not in page
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert (
+        "Was Kunden über Kiln" in client.get("/kiln/wall", headers={"Accept-Language": "de"}).text
+    )
+
+
+def test_the_wall_has_pages_that_follow_each_other(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    for number in range(52):
+        add_testimonial(app, project["_id"], text=f"Number {number}")
+    page = client.get("/kiln/wall").text
+    (link,) = re.findall(r'<a class="button"[^>]* href="([^"]+)" rel="next">', page)
+    add_testimonial(app, project["_id"], text="Approved meanwhile")
+    rest = client.get(link.replace("&amp;", "&")).text
+    assert _texts(page) + _texts(rest) == [f"Number {number}" for number in range(51, -1, -1)]
+    assert 'rel="next"' not in rest
+
+
+def test_a_renamed_a_paused_and_an_unknown_wall(
+    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, project: dict[str, Any]
+) -> None:
+    owner.create_testimonial(project["_id"], text="Unmistakable")
+    change_project(app, project["_id"], status="inactive")
+    for path in _surfaces(project):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert "Unmistakable" not in answer.text
+    other = agent.create_project(slug="unclaimed")["_id"]
+    expire_account(app, agent.account_id)
+    unknown = ("/unclaimed/wall", "/nobody/wall", "/%00/wall", f"/widget/{other}/fragment")
+    for path in (*unknown, "/widget/x/fragment"):
+        assert client.get(path).status_code == 404, path
+
+
+def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    project = owner.create_project(businessName=ATTACK, slug="kiln")
+    owner.create_testimonial(
+        project["_id"], text=ATTACK, authorName=ATTACK, authorRole=ATTACK, rating=5,
+        authorAvatar="https://example.com/a.png?%22%3E",
+    )  # fmt: skip
+    _rate(app, project, ATTACK)
+    for path in _surfaces(project):
+        page = client.get(path).text
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert page.count("<template") == page.count("</template>")
+        assert page.count("<style") == page.count("</style>") == 1
+        assert _structured_data(page)["name"] == ATTACK
+
+
+def test_the_fragment_needs_nothing_when_it_is_looked_at(
+    client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    for _ in range(4):
+        owner.create_testimonial(project["_id"], rating=5)
+    path = f"/widget/{project['_id']}/fragment"
+    answer = client.get(path)
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert '<template shadowrootmode="open"><style>' in answer.text
+    assert "<script" not in answer.text
+    assert "<link" not in answer.text
+    assert "url(" not in answer.text
+    assert re.findall(r'(?:src|data)="([^"]+)"', answer.text) == []
+    assert len(_texts(client.get(f"{path}?limit=2").text)) == 2
+    again = client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    for limit in ("0", "51", "-1", "x", "1" * 12, "%D9%A3"):
+        assert client.get(f"{path}?limit={limit}").status_code == 400
+    assert client.get(f"{path}?after=x").status_code in (200, 400)
+
+
+def test_structured_data_is_asked_for_and_names_only_what_is_shown(
+    app: Flask, client: FlaskClient, agent: Caller
+) -> None:
+    project = agent.create_project(slug="kiln", skipDemoTestimonials=False)
+    for path in _surfaces(project):
+        assert _structured_data(client.get(path).text) is None
+    _rate(app, project)
+    # Samples alone are no ratings.
+    for path in _surfaces(project):
+        assert _structured_data(client.get(path).text) is None
+    add_testimonial(app, project["_id"], text="Real", author_name="Maya", rating=4.5)
+    add_testimonial(app, project["_id"], text="Without stars", rating=None)
+    add_testimonial(app, project["_id"], text="Waits", rating=1, status="pending")
+    for path in _surfaces(project):
+        data = _structured_data(client.get(path).text)
+        assert (data["@type"], data["name"]) == ("Course", "Wheel course")
+        assert data["aggregateRating"] == {
+            "@type": "AggregateRating", "ratingValue": 4.5, "ratingCount": 1, "bestRating": 5,
+            "worstRating": 1,
+        }  # fmt: skip
+        assert [review["reviewBody"] for review in data["review"]] == ["Real"]
+        assert data["review"][0]["author"] == {"@type": "Person", "name": "Maya"}
+
+
+def test_a_frame_shows_the_widget_without_a_heading_for_the_eye(
+    client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    owner.create_testimonial(project["_id"])
+    path = f"/widget/{project['_id']}"
+    framed = client.get(path, headers={"Sec-Fetch-Dest": "iframe"})
+    assert 'class="is-framed"' in framed.text
+    assert 'class="is-framed"' not in client.get(path).text
+    assert "Sec-Fetch-Dest" in framed.headers["Vary"]
+
+
+def test_shapes_are_rendered_too(
+    client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    wanted = owner.create_testimonial(project["_id"], text="This one", rating=5)["_id"]
+    owner.create_testimonial(project["_id"], text="Another", rating=4)
+    base = f"/widget/{project['_id']}"
+    for path in (base, f"{base}/fragment"):
+        assert _texts(client.get(f"{path}?id={wanted}").text) == ["This one"]
+        badge = client.get(f"{path}?shape=badge").text
+        assert "<b>4.5</b><span>2 ratings</span>" in badge
+        assert _texts(badge) == []
+        assert 'class="tm strip carousel' in client.get(f"{path}?shape=strip").text
+        assert "light-dark(" in client.get(f"{path}?theme=auto").text
+        assert client.get(f"{path}?shape=circle").status_code == 400
