@@ -12,14 +12,20 @@ from testimonials.widget.models import WidgetScript
 
 @cache
 def current_script() -> Body:
-    """Give the script of this program, ready to be served."""
+    """Give the script of this program, ready to be served under the address that never changes."""
+    return make_body(0, build_script(), level=9)
+
+
+@cache
+def _pinned_script() -> Body:
+    # A body keeps its answers with their headers, and those of a pinned one differ.
     return make_body(0, build_script(), level=9)
 
 
 def find_script(digest: str) -> Body:
     """Give the script with this digest; raise `NotFound` for one that was never served here."""
     if digest == script_digest():
-        return current_script()
+        return _pinned_script()
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None
     if row is None:
         raise NotFound("There is no version of the widget with this name.")
