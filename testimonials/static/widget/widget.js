@@ -235,7 +235,7 @@ const render = async (host, feed, url, signal) => {
     }
     cursor = after;
     total = Math.max(total, cards.length);
-    host.dataset.testimonialsCount = cards.length;
+    host.dataset.testimonialsCount = cards.length || total;
     progress.textContent = `${cards.length} of ${total}`;
     arrange();
   };
@@ -265,7 +265,6 @@ const render = async (host, feed, url, signal) => {
     root.className = look;
     root.append(el('a', { class: 'button badge', href: webUrl(badge.url), target: '_blank', rel: 'noopener', lang: 'en' },
       stars(badge.average), el('b', {}, badge.average), el('span', {}, badge.label)));
-    host.dataset.testimonialsCount = total;
   }
   if (feed.next) foot.append(loadMore);
   const href = webUrl(feed.cta?.url);
