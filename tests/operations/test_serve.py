@@ -7,6 +7,8 @@ import signal
 import socket
 import sqlite3
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -87,6 +89,51 @@ def test_a_signal_ends_it_with_exit_code_0(start: StartService, ending: signal.S
     assert service.process.wait(15) == 0
     wait_for(lambda: any("stopped" in line for line in service.output), what="the last line")
     assert "Traceback" not in "".join(service.output)
+
+
+# The real command, which sends itself signals with the lines of its log that match: that hits
+# moments which nobody hits from outside. Twice, as an impatient person does.
+SIGNALS_ITSELF = """
+import logging, os, re, sys
+from testimonials.cli import main
+
+class Alarm(logging.Handler):
+    def emit(self, record):
+        if re.match(sys.argv[2], record.getMessage()):
+            for _ in range(2):
+                os.kill(os.getpid(), int(sys.argv[1]))
+
+logging.getLogger("testimonials.server").addHandler(Alarm())
+main(["serve", "--port", "0"])
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("moments", "last_line"),
+    [
+        ("database upgraded", ""),
+        ("listening on", "testimonials.server stopped\n"),
+        ("listening on|stopped", "testimonials.server stopped\n"),
+    ],
+    ids=["before", "between", "after"],
+)
+def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
+    tmp_path: Path, ending: signal.Signals, moments: str, last_line: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALS_ITSELF, str(int(ending)), moments],
+        env=clean_environment(tmp_path / "service", {}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(last_line)
+    assert ("listening on" in done.stderr) == bool(last_line)
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
 
 
 def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: Path) -> None:
