@@ -28,7 +28,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 15.0, what: str = "it") -> Any:
+# How long a test waits for what must come. A busy machine takes its time, and that is no finding;
+# where things work, waiting for longer costs nothing.
+PATIENCE = 60.0
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = PATIENCE, what: str = "it") -> Any:
     """Poll `condition` until it gives something true; fail past `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.process import Service, start_service
-from tests.servers import MailSink, wait_for
+from tests.servers import PATIENCE, MailSink, wait_for
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -32,6 +32,8 @@ EXPECTED_REPORTS = (
     "Failed to load resource: net::ERR_INTERNET_DISCONNECTED",
     "Failed to load resource: net::ERR_CONNECTION_RESET",
 )
+
+expect.set_options(timeout=1000 * PATIENCE)
 
 _numbers = itertools.count(1)
 
@@ -161,7 +163,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One service for all tests; each of them signs up somebody new."""
     sink = MailSink()
     sink.start()
-    settings = {"smtp_url": sink.url, "trusted_proxies": "1", "min_form_seconds": "0"}
+    settings = {
+        "smtp_url": sink.url,
+        "trusted_proxies": "1",
+        "min_form_seconds": "0",
+        # Requests by mail leave at a pace that all accounts share, and here all tests.
+        "invitations_per_minute": "10000",
+    }
     service = start_service(tmp_path_factory.mktemp("browser"), (), settings)
     yield Site(service, sink)
     service.kill()
@@ -186,7 +194,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         headers = other_address() if url.startswith(site.url) else {}
         defaults = {"reduced_motion": "reduce", "extra_http_headers": headers}
         context = browser.new_context(**(defaults | options))
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(1000 * PATIENCE)
         watch.listen(context)
         contexts.append(context)
         page = context.new_page()

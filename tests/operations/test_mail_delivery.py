@@ -166,7 +166,7 @@ def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
     assert first.stop() == 0
     left = 80 - len(smtp.received)
     second = start(smtp_url=smtp.url)
-    wait_for(lambda: len(smtp.received) >= 80, 60, "the rest of the mails")
+    wait_for(lambda: len(smtp.received) >= 80, what="the rest of the mails")
     wait_for(lambda: {mail["state"] for mail in _mails(second)} == {"sent"}, what="all states")
     recipients = [mail.recipients[0] for mail in smtp.received]
     assert left > 0, "all were sent before the end"
