@@ -203,7 +203,7 @@ class Caller:
 
 
 @cache
-def _hash_of_password() -> str:
+def hash_of_password() -> str:
     """Give the hash of `PASSWORD`; making it anew for each account takes most of a test's time."""
     return hash_password(PASSWORD)
 
@@ -221,7 +221,7 @@ def make_caller(app: Flask) -> MakeCaller:
             access = start_account(email)
             assert access is not None
             if is_claimed:
-                claim_account(access.account, _hash_of_password())
+                claim_account(access.account, hash_of_password())
             db.session.commit()
             return Caller((on or app).test_client(), access.account.id, email, access.api_key)
 

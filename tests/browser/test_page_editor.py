@@ -9,7 +9,6 @@ from PIL import Image
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -17,9 +16,9 @@ CONFIG = "publicPageConfig"
 
 
 def open_editor(site: Site, open_page: OpenPage, project: Project, **options: object) -> Page:
-    """Claim the account and open its project's page editor."""
+    """Sign in and open its project's page editor."""
     page = open_page(project.page_url, **options)
-    claim(page, project)
+    project.sign_in(page)
     page.goto(f"{site.url}/dashboard/projects/{project.id}/page")
     return page
 

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim, numbers
+from tests.browser.test_inbox import numbers
 from tests.servers import Received, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -50,7 +50,7 @@ def test_two_addresses_are_asked_and_one_of_them_answers(
 ) -> None:
     project = site.create_project()
     owner = open_page(project.page_url, java_script_enabled=has_script)
-    claim(owner, project)
+    project.sign_in(owner)
     number = next(numbers)
     noor, tom = f"asked-noor{number}@example.com", f"asked-tom{number}@example.com"
     ask(owner, project, f"Noor Haddad <{noor}>\n{tom}", 2)
@@ -106,7 +106,7 @@ def test_axe_finds_nothing_on_the_pages_of_asking(
     number = next(numbers)
     project = site.create_project(businessName=f"صالون السرخس {number} " + "x" * 90)
     owner = open_page(project.page_url, **options)
-    claim(owner, project)
+    project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/invitations")
     look(owner)
     owner.get_by_role("button", name="Preview").click()

@@ -7,7 +7,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim
 from tests.pictures import photo, to_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -16,8 +15,8 @@ PHOTO = {"name": "me.png", "mimeType": "image/png", "buffer": to_bytes(photo(300
 
 
 def open_inbox(page: Page, project: Project, *names: str) -> str:
-    """Claim the account, add testimonials, open their tab; give the project's address."""
-    claim(page, project)
+    """Sign in, add testimonials, open their tab; give the project's address."""
+    project.sign_in(page)
     for name in names:
         project.call("POST", "/testimonials", {"authorName": name, "text": f"Words of {name}"})
     base = f"{project.site.url}/dashboard/projects/{project.id}"

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim, numbers, submit
+from tests.browser.test_inbox import numbers, submit
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -42,7 +42,7 @@ def test_a_colleague_joins_decides_and_is_removed(
     visitor = open_page(project.page_url)
     submit(visitor, project, "Hannah Whitlock")
     owner = open_page(project.page_url, java_script_enabled=has_script)
-    claim(owner, project)
+    project.sign_in(owner)
     email = f"noor{next(numbers)}@example.com"
     link = invite(owner, project, email)
 
@@ -79,7 +79,7 @@ def test_a_removed_colleagues_key_press_says_so_and_decides_nothing(
     project = site.create_project()
     owner = open_page(project.page_url)
     submit(owner, project, "Tom Okafor")
-    claim(owner, project)
+    project.sign_in(owner)
     email = f"noor{next(numbers)}@example.com"
     colleague = open_page(invite(owner, project, email))
     colleague.get_by_label("Choose a password").fill(PASSWORD)
@@ -115,7 +115,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(
     number = next(numbers)
     project = site.create_project(businessName=f"صالون السرخس {number} " + "x" * 90)
     owner = open_page(project.page_url, **options)
-    claim(owner, project)
+    project.sign_in(owner)
     long = f"{'a' * 60}{number}@{'b' * 60}.example.com"
     link = invite(owner, project, long)
     held = f"held{number}@example.com"
@@ -157,7 +157,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(
 def test_all_of_it_goes_by_keyboard(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     owner = open_page(project.page_url)
-    claim(owner, project)
+    project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/team")
     email = f"noor{next(numbers)}@example.com"
     owner.get_by_label("Their email address").focus()

@@ -10,7 +10,6 @@ from playwright.sync_api import FrameLocator, Page, Route, expect
 
 from testimonials.projects.defaults import WIDGET_CONFIG
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -42,9 +41,9 @@ MEASURE = """
 
 
 def open_editor(site: Site, open_page: OpenPage, project: Project, **options: Any) -> Page:
-    """Claim the account and open the editor of the project."""
+    """Sign in and open the editor of the project."""
     page = open_page(project.page_url, **options)
-    claim(page, project)
+    project.sign_in(page)
     page.goto(editor_url(site, project))
     expect(page.get_by_role("heading", level=1)).to_have_text("Widget")
     return page
