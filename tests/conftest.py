@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import BytecodeCache, FileSystemBytecodeCache
 from sqlalchemy import text
 from werkzeug.test import TestResponse
 
@@ -30,7 +31,7 @@ from testimonials.core.passwords import hash_password
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from tests.process import Service, start_service
-from tests.servers import MailSink, PostgresServer, RedisServer, find_program
+from tests.servers import MailSink, PostgresServer, RedisServer, find_program, memory_folder
 
 # A loaded machine is slow, and that is no finding.
 hypothesis.settings.register_profile("suite", deadline=None)
@@ -109,14 +110,30 @@ def _migrate(overrides: dict[str, object]) -> None:
         db.engine.dispose()
 
 
+@pytest.fixture(scope="session")
+def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> BytecodeCache:
+    """What templates compile to, which the applications of all tests share."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+
+
+@pytest.fixture
+def instance() -> Iterator[Path]:
+    """An empty instance folder."""
+    with memory_folder() as folder:
+        yield Path(folder)
+
+
 MakeApp = Callable[..., Flask]
 
 
 @pytest.fixture
-def make_app(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeApp]:
+def make_app(
+    backend: str,
+    instance: Path,
+    compiled_templates: BytecodeCache,
+    request: pytest.FixtureRequest,
+) -> Iterator[MakeApp]:
     """Make applications with settings of the test's choice, all on one empty database."""
-    instance = tmp_path / "instance"
-    instance.mkdir()
     overrides: dict[str, object] = {
         "instance_path": str(instance),
         "base_url": "https://testimonials.example.com",
@@ -132,6 +149,7 @@ def make_app(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> It
 
     def make(**settings: object) -> Flask:
         app = create_app(load_settings({}, overrides | settings))
+        app.jinja_env.bytecode_cache = compiled_templates
         made.append(app)
         return app
 

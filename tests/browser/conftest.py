@@ -22,7 +22,7 @@ from testimonials.config import load_settings
 from testimonials.extensions import begin_write, db
 from tests.conftest import hash_of_password
 from tests.process import Service, start_service
-from tests.servers import PATIENCE, MailSink, wait_for
+from tests.servers import PATIENCE, MailSink, memory_folder, wait_for
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -185,7 +185,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site() -> Iterator[Site]:
     """One service for all tests; each of them signs up somebody new."""
     sink = MailSink()
     sink.start()
@@ -196,12 +196,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         # Requests by mail leave at a pace that all accounts share, and here all tests.
         "invitations_per_minute": "10000",
     }
-    service = start_service(tmp_path_factory.mktemp("browser"), (), settings)
-    app = create_app(load_settings(service.environment, {"base_url": service.url}))
-    yield Site(service, sink, app)
-    with app.app_context():
-        db.engine.dispose()
-    service.kill()
+    with memory_folder() as folder:
+        service = start_service(Path(folder), (), settings)
+        app = create_app(load_settings(service.environment, {"base_url": service.url}))
+        yield Site(service, sink, app)
+        with app.app_context():
+            db.engine.dispose()
+        service.kill()
     sink.stop()
 
 
