@@ -6,7 +6,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import FrameLocator, Page, expect
+from playwright.sync_api import FrameLocator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 
@@ -41,9 +41,14 @@ def test_a_change_shows_at_once_and_saves_itself(site: Site, open_page: OpenPage
     project = site.create_project()
     page = open_editor(site, open_page, project)
     inside = preview_of(page)
+    held: list[Route] = []
+    page.route("**/*", lambda route: held.append(route))
     page.get_by_label("Headline").fill("How was the cut?")
-    # Before anything is saved.
-    expect(inside.get_by_role("heading", level=1)).to_have_text("How was the cut?", timeout=300)
+    # While nothing that the page asks for is answered.
+    expect(inside.get_by_role("heading", level=1)).to_have_text("How was the cut?")
+    for route in held:
+        route.continue_()
+    page.unroute("**/*")
     page.get_by_role("switch", name="Rating").uncheck()
     expect(inside.get_by_text("Your rating")).to_have_count(0)
     page.get_by_label("Dark").check(force=True)
