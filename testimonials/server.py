@@ -5,10 +5,12 @@ import logging
 import os
 import signal
 import socket
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import click
+from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
@@ -79,6 +81,29 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
     parser_class = _Parser
 
 
+class _Ending:
+    """What SIGTERM and SIGINT (Ctrl-C) do from the moment this is made: the process ends with 0.
+
+    Before the server stands, the start is broken off and what it was writing is rolled back. From
+    then on nothing is raised, because that could come up in the middle of any work: the signal is
+    noted, and the loop that `wake` wakes looks for it. More signals change nothing.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self.wake: Callable[[], object] | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask)
+
+    def _ask(self, _signal: int, _frame: FrameType | None) -> None:
+        is_first = not self.is_asked
+        self.is_asked = True
+        if self.wake is not None:
+            self.wake()
+        elif is_first:
+            raise SystemExit(0)
+
+
 @click.command()
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", help="The port to listen on; 0 picks a free one.  [default: 8000]")
@@ -87,6 +112,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 )
 def serve(host: str | None, port: str | None, sample: bool) -> None:
     """Run the service: migrate the database, then answer until SIGTERM or Ctrl-C."""
+    ending = _Ending()
     flags = {"host": host, "port": port}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
@@ -105,16 +131,21 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
     worker = BackgroundWorker(app, run_jobs)
-    signal.signal(signal.SIGTERM, _stop)
-    server = create_server(app, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS)
+    connections: dict[int, Any] = {}
+    server = create_server(
+        app, map=connections, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS
+    )
     _use_json_errors(server)
+    ending.wake = server.pull_trigger
     worker.start()
     logger.info("listening on %s", listening_url(*listener.getsockname()[:2]))
     if addresses is not None:
         _print_sample(addresses)
     try:
-        # Ends by SystemExit or KeyboardInterrupt, after the requests in flight are answered.
-        server.run()
+        while not ending.is_asked:
+            wasyncore.loop(timeout=1, use_poll=True, map=connections, count=1)
+        # Waits for the requests in flight.
+        server.task_dispatcher.shutdown()
     finally:
         worker.stop()
     logger.info("stopped")
@@ -155,10 +186,6 @@ def _pin_to_one_core() -> None:
 
 def _use_json_errors(server: Any) -> None:
     server.channel_class = _Channel
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
 
 
 def _print_sample(sample: Sample) -> None:

@@ -1,8 +1,8 @@
 """`scripts/bench`: how fast the hot paths are, as ratios to a floor measured in the same run.
 
-The floor is a bare WSGI function of 1 kB on the same server, on the same core. Rounds are
-interleaved, so that a machine that slows down for a while slows everything alike; the figures are
-medians. Nothing here passes or fails.
+The floor of the service is a bare WSGI function of 1 kB on the same server, on the same core; that
+of the widget is in `bench_widget`. Rounds are interleaved, so that a machine that slows down for a
+while slows everything alike; the figures are medians. Nothing here passes or fails.
 """
 
 import json
@@ -18,6 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench_widget import measure_widget
 from tests.process import Service, start_service
 from tests.servers import free_port, wait_for
 from tests.visitors import Visitors
@@ -30,6 +31,7 @@ VISITORS = 2000
 TEXT = (
     "We switched on a Tuesday and by Friday every one of us had stopped asking where things are. "
 )
+VALUES = {"authorName": "Maya Kowalski", "authorRole": "Owner", "text": TEXT * 3, "rating": 5}
 
 FLOOR = """
 import logging, os, sys
@@ -64,7 +66,9 @@ def main() -> None:
     service = start_service(folder, (), {"log_level": "warning"})
     try:
         cases = [Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {})]
-        cases += prepare(service)
+        headers = service.sign_up()
+        project = make_project(service, headers)
+        cases += prepare(service, headers, project)
         wait_for(lambda: measure(cases[0], 1, folder) > 0, what="the floor")
         rates: dict[str, list[float]] = {case.name: [] for case in cases}
         for _ in range(ROUNDS):
@@ -72,6 +76,7 @@ def main() -> None:
                 rates[case.name].append(measure(case, SECONDS, folder))
         report(rates)
         print(f"memory of the service: {resident_megabytes(service.process.pid):.0f} MB")
+        measure_widget(service, project, headers)
         service.kill()
         measure_submissions(folder, statistics.median(rates[cases[0].name]))
         measure_start(folder)
@@ -82,17 +87,19 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def prepare(service: Service) -> list[Case]:
-    """Fill a project with approved testimonials; give the cases to load."""
-    headers = service.sign_up()
-    project = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers).data[
-        "_id"
-    ]
+def make_project(service: Service, headers: dict[str, str]) -> str:
+    """Make a project with approved testimonials; give its id."""
+    body = {"skipDemoTestimonials": True}
+    project = str(service.call("POST", "/v1/projects", body, headers).data["_id"])
     path = f"/v1/projects/{project}"
-    service.call("PATCH", f"{path}/widget-config", {"initialCount": 50}, headers)
-    values = {"authorName": "Maya Kowalski", "authorRole": "Owner", "text": TEXT * 3, "rating": 5}
+    service.call("PATCH", f"{path}/widget-config", {"initialCount": ITEMS}, headers)
     for _ in range(ITEMS):
-        service.call("POST", f"{path}/testimonials", values, headers)
+        service.call("POST", f"{path}/testimonials", VALUES, headers)
+    return project
+
+
+def prepare(service: Service, headers: dict[str, str], project: str) -> list[Case]:
+    """Give the cases to load."""
     second = service.call("POST", "/v1/projects", {}, headers).data["_id"]
     feed = f"/widget/{project}/feed"
     etag = service.call("GET", feed).headers["ETag"]
@@ -100,12 +107,12 @@ def prepare(service: Service) -> list[Case]:
         Case("widget data, plain", service.url + feed, {}),
         Case("widget data, gzip", service.url + feed, {"Accept-Encoding": "gzip"}),
         Case("widget data, 304", service.url + feed, {"If-None-Match": etag}),
-        Case("API list, limit 50", f"{service.url}{path}/testimonials", headers),
+        Case("API list, limit 50", f"{service.url}/v1/projects/{project}/testimonials", headers),
         Case(
             "POST testimonial, durable",
             f"{service.url}/v1/projects/{second}/testimonials",
             headers | {"Content-Type": "application/json"},
-            dict(values),
+            dict(VALUES),
         ),
     ]
 

@@ -136,7 +136,7 @@ def look_at(site: Path, picture: Path) -> int:
         problems = watch(page)
         page.goto(f"http://127.0.0.1:{server.server_port}/")
         widget = page.locator('[data-testimonials-state="ready"]')
-        widget.wait_for(timeout=15_000)
+        widget.wait_for()
         count = int(widget.get_attribute("data-testimonials-count") or 0)
         picture.parent.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=picture, full_page=True)

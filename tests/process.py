@@ -16,7 +16,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from tests.servers import wait_for
+from tests.servers import PATIENCE, wait_for
 
 COMMAND = (sys.executable, "-m", "testimonials")
 
@@ -55,7 +55,7 @@ class Service:
         path: str,
         body: object = None,
         headers: dict[str, str] | None = None,
-        timeout: float = 15,
+        timeout: float = PATIENCE,
     ) -> Answer:
         """Send one request; a dict is sent as JSON, bytes as they are."""
         sent = dict(headers or {})
@@ -86,7 +86,7 @@ class Service:
     def stop(self) -> int:
         """Send SIGTERM and wait; give the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=20)
+        return self.process.wait(PATIENCE)
 
     def kill(self) -> None:
         """End it without warning."""
@@ -114,7 +114,7 @@ def run_command(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -146,5 +146,5 @@ def start_service(instance: Path, flags: Sequence[str], settings: dict[str, str]
         found = re.search(r'listening on (http://[^\s"]+)', "".join(service.output))
         return found[1] if found else None
 
-    service.url = wait_for(find_address, 30, "serve to listen")
+    service.url = wait_for(find_address, what="serve to listen")
     return service

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from flask import Flask
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from testimonials import create_app
+from testimonials.auth.models import Account
+from testimonials.auth.services import claim_account
+from testimonials.auth.sessions import start_session
+from testimonials.config import load_settings
+from testimonials.extensions import begin_write, db
+from tests.conftest import hash_of_password
 from tests.process import Service, start_service
-from tests.servers import MailSink, wait_for
+from tests.servers import PATIENCE, MailSink, memory_folder, wait_for
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -32,6 +40,8 @@ EXPECTED_REPORTS = (
     "Failed to load resource: net::ERR_INTERNET_DISCONNECTED",
     "Failed to load resource: net::ERR_CONNECTION_RESET",
 )
+
+expect.set_options(timeout=1000 * PATIENCE)
 
 _numbers = itertools.count(1)
 
@@ -73,13 +83,31 @@ class Project:
         """Give every testimonial there is, pending ones too."""
         return self.site.run_json("testimonials", "list", self.id)
 
+    def sign_in(self, page: Page) -> None:
+        """Claim the account and sign the page's browser in, without the mail and the form.
+
+        What the form does is done by the same services, so most tests need not wait for a mail and
+        for a new hash; the tests of claiming and signing in go the whole way.
+        """
+        with self.site.app.app_context():
+            begin_write()
+            account = db.session.get(Account, self.headers["x-service-account-id"])
+            assert account is not None
+            if account.claimed_at is None:
+                claim_account(account, hash_of_password())
+            token = start_session(account, "Chrome on Linux")
+            db.session.commit()
+        cookie = {"name": "testimonials", "value": token, "url": self.site.url}
+        page.context.add_cookies([cookie | {"httpOnly": True, "sameSite": "Lax"}])  # type: ignore[list-item]
+
 
 @dataclass
 class Site:
-    """A running service and the mail server it sends through."""
+    """A running service, the mail server it sends through, and its application in this process."""
 
     service: Service
     sink: MailSink
+    app: Flask
 
     @property
     def url(self) -> str:
@@ -125,9 +153,9 @@ class Site:
             connection.execute("UPDATE project SET status = 'inactive' WHERE id = ?", [project_id])
 
     def run_json(self, *arguments: str) -> Any:
-        """Run an admin command; give what it printed as JSON."""
-        finished = self.service.run(*arguments, "--json")
-        assert finished.returncode == 0, finished.stderr
+        """Run an admin command, in this process; give what it printed as JSON."""
+        finished = self.app.test_cli_runner().invoke(args=[*arguments, "--json"])
+        assert finished.exit_code == 0, finished.output
         return json.loads(finished.stdout)
 
 
@@ -157,14 +185,24 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site() -> Iterator[Site]:
     """One service for all tests; each of them signs up somebody new."""
     sink = MailSink()
     sink.start()
-    settings = {"smtp_url": sink.url, "trusted_proxies": "1", "min_form_seconds": "0"}
-    service = start_service(tmp_path_factory.mktemp("browser"), (), settings)
-    yield Site(service, sink)
-    service.kill()
+    settings = {
+        "smtp_url": sink.url,
+        "trusted_proxies": "1",
+        "min_form_seconds": "0",
+        # Requests by mail leave at a pace that all accounts share, and here all tests.
+        "invitations_per_minute": "10000",
+    }
+    with memory_folder() as folder:
+        service = start_service(Path(folder), (), settings)
+        app = create_app(load_settings(service.environment, {"base_url": service.url}))
+        yield Site(service, sink, app)
+        with app.app_context():
+            db.engine.dispose()
+        service.kill()
     sink.stop()
 
 
@@ -186,7 +224,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         headers = other_address() if url.startswith(site.url) else {}
         defaults = {"reduced_motion": "reduce", "extra_http_headers": headers}
         context = browser.new_context(**(defaults | options))
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(1000 * PATIENCE)
         watch.listen(context)
         contexts.append(context)
         page = context.new_page()

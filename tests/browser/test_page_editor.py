@@ -6,10 +6,9 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import FrameLocator, Page, expect
+from playwright.sync_api import FrameLocator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -17,9 +16,9 @@ CONFIG = "publicPageConfig"
 
 
 def open_editor(site: Site, open_page: OpenPage, project: Project, **options: object) -> Page:
-    """Claim the account and open its project's page editor."""
+    """Sign in and open its project's page editor."""
     page = open_page(project.page_url, **options)
-    claim(page, project)
+    project.sign_in(page)
     page.goto(f"{site.url}/dashboard/projects/{project.id}/page")
     return page
 
@@ -42,9 +41,14 @@ def test_a_change_shows_at_once_and_saves_itself(site: Site, open_page: OpenPage
     project = site.create_project()
     page = open_editor(site, open_page, project)
     inside = preview_of(page)
+    held: list[Route] = []
+    page.route("**/*", lambda route: held.append(route))
     page.get_by_label("Headline").fill("How was the cut?")
-    # Before anything is saved.
-    expect(inside.get_by_role("heading", level=1)).to_have_text("How was the cut?", timeout=300)
+    # While nothing that the page asks for is answered.
+    expect(inside.get_by_role("heading", level=1)).to_have_text("How was the cut?")
+    for route in held:
+        route.continue_()
+    page.unroute("**/*")
     page.get_by_role("switch", name="Rating").uncheck()
     expect(inside.get_by_text("Your rating")).to_have_count(0)
     page.get_by_label("Dark").check(force=True)

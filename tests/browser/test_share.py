@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim, submit
+from tests.browser.test_inbox import submit
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -18,10 +18,10 @@ PLATFORMS = ("Plain HTML", "WordPress", "Wix", "Shopify", "Squarespace", "React"
 
 
 def open_share(site: Site, open_page: OpenPage, **options: object) -> tuple[Project, Page]:
-    """Claim a new project and open its Share page."""
+    """Make a project and open its Share page."""
     project = site.create_project(skipDemoTestimonials=False)
     page = open_page(f"{site.url}/", **options)
-    claim(page, project)
+    project.sign_in(page)
     page.goto(share_of(project))
     expect(page.get_by_role("heading", level=1)).to_have_text("Share")
     return project, page
@@ -224,7 +224,7 @@ def test_axe_finds_nothing(site: Site, open_page: OpenPage, width: int, scheme: 
         skipDemoTestimonials=False, businessName=name, slug=f"werkstatt-{width}-{scheme}"
     )
     page = open_page(f"{site.url}/", viewport={"width": width, "height": 900}, color_scheme=scheme)
-    claim(page, project)
+    project.sign_in(page)
     for url in (
         share_of(project),
         f"{share_of(project)}?platform=squarespace",

@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -149,7 +148,7 @@ def test_the_owner_is_told_where_the_widget_was_seen(
     project = site.create_project()
     fill(project)
     owner = open_page(f"{site.url}/")
-    claim(owner, project)
+    project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/share")
     expect(owner.get_by_text("Not seen on a website yet.")).to_be_visible()
     snippet = project.call("GET", "/embed-snippet")

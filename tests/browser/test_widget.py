@@ -568,36 +568,37 @@ def test_no_layout_shift_with_a_reserve(page: Page, site: Site) -> None:
         assert page.evaluate("cls") == 0
 
 
-def test_no_long_task(browser: Browser, site: Site) -> None:
-    """No task over 50 ms at a fourfold slow-down; CPU time, because a busy machine stretches the wall's."""
-    site.feed["p1"] = feed(50, initialCount=50)
-    worst = []
-    for _ in range(5):
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.goto(site.host_page("<p>Host</p>" + site.snippet()))
-        # Whoever is the first to use Intl in a process waits for the browser to load its tables.
-        page.evaluate("new Intl.DateTimeFormat('en-GB').format(0)")
-        page.wait_for_timeout(300)
-        browser.start_tracing(
-            page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline"]
-        )
-        page.evaluate(
-            "url => { document.head.append(Object.assign(document.createElement('script'), { src: url })) }",
-            site.script_url,
-        )
-        page.wait_for_timeout(1000)
-        events = json.loads(browser.stop_tracing())["traceEvents"]
-        page.close()
-        main = {(e["pid"], e["tid"]) for e in events if e["name"] == "Layout"}
-        tasks = [
-            e["tdur"] / 1000
-            for e in events
-            if e["name"] == "RunTask" and (e["pid"], e["tid"]) in main and "tdur" in e
-        ]
-        worst.append(4 * max(tasks))
-        if worst[-1] <= 50:
-            break
-    assert min(worst) <= 50, worst
+# Counts the cards that come in each task. A task of the highest priority is next after the one that
+# asked for it, so however the script divides its work, it can't put a task of its own before.
+COUNT_BY_TASK = """
+window.cardsByTask = [];
+let isSameTask = false;
+const attach = Element.prototype.attachShadow;
+Element.prototype.attachShadow = function (options) {
+  const root = attach.call(this, options);
+  new MutationObserver((records) => {
+    const added = records.flatMap((record) => [...record.addedNodes]);
+    const count = added.filter((node) => node.localName === 'li').length;
+    if (!count) return;
+    if (!isSameTask) {
+      cardsByTask.push(0);
+      isSameTask = true;
+      scheduler.postTask(() => { isSameTask = false; }, { priority: 'user-blocking' });
+    }
+    cardsByTask[cardsByTask.length - 1] += count;
+  }).observe(root, { childList: true, subtree: true });
+  return root;
+};
+"""
+
+
+def test_no_task_is_longer_than_three_cards_take(page: Page, site: Site) -> None:
+    """How many ms that takes on a slow device is a figure of scripts/bench."""
+    page.add_init_script(COUNT_BY_TASK)
+    open_widget(page, site, feed(50, initialCount=50))
+    counts = page.evaluate("cardsByTask")
+    assert sum(counts) == 50
+    assert max(counts) <= 3, counts
 
 
 # --- Lifecycle -----------------------------------------------------------------------------------

@@ -10,16 +10,14 @@ from playwright.sync_api import FrameLocator, Page, Route, expect
 
 from testimonials.projects.defaults import WIDGET_CONFIG
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.test_inbox import claim
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-LIMIT_MS = 100
 SHOWN = "main .stage:not(.is-next) [data-testimonials-project]"
 
-# Changes one control and gives the time until the widget that stands in the preview shows it.
-MEASURE = """
+# Changes one control and waits until the widget that stands in the preview shows it.
+CHANGE = """
 ([selector, check]) => new Promise((done, fail) => {
   const preview = document.querySelector('[data-preview]').contentDocument;
   const isShown = new Function('root', 'host', 'return ' + check);
@@ -31,8 +29,8 @@ MEASURE = """
   if (look()) return fail(new Error('shown before the change'));
   const start = performance.now();
   const again = () => {
-    if (look()) return done(performance.now() - start);
-    if (performance.now() - start > 5000) return fail(new Error('not shown: ' + check));
+    if (look()) return done();
+    if (performance.now() - start > 60000) return fail(new Error('not shown: ' + check));
     setTimeout(again, 2);
   };
   document.querySelector(selector).click();
@@ -42,9 +40,9 @@ MEASURE = """
 
 
 def open_editor(site: Site, open_page: OpenPage, project: Project, **options: Any) -> Page:
-    """Claim the account and open the editor of the project."""
+    """Sign in and open the editor of the project."""
     page = open_page(project.page_url, **options)
-    claim(page, project)
+    project.sign_in(page)
     page.goto(editor_url(site, project))
     expect(page.get_by_role("heading", level=1)).to_have_text("Widget")
     return page
@@ -80,44 +78,39 @@ def wait_until_stored(site: Site, project: Project, **changes: object) -> None:
     wait_for(lambda: stored(site, project) == wanted, what=f"{changes} to be saved")
 
 
-def measure(page: Page, selector: str, check: str, back: str) -> float:
-    """Give how many ms a change takes to show, the best of three where others use the machine."""
-    best: float = page.evaluate(MEASURE, [selector, check])
-    for _ in range(2):
-        if best >= LIMIT_MS:
-            page.evaluate(MEASURE, [back, f"!({check})"])
-            best = min(best, page.evaluate(MEASURE, [selector, check]))
-    return best
-
-
-def test_every_setting_shows_within_100_ms_and_is_saved(site: Site, open_page: OpenPage) -> None:
+def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
+    site: Site, open_page: OpenPage
+) -> None:
+    """It shows at once because it waits for no answer: here none comes until all are shown."""
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
     steps = {
-        "#palette-rose": (
-            "root.style.getPropertyValue('--tm-solid') === '#e11d48'",
-            "#palette-neutral",
-        ),
-        "#cardStyle-stripe": ("root.classList.contains('stripe')", "#cardStyle-default"),
-        "#theme-dark": ("root.classList.contains('dark')", "#theme-light"),
-        "#layout-list": ("root.classList.contains('list')", "#layout-masonry"),
-        "#layout-carousel": ("root.classList.contains('carousel')", "#layout-list"),
-        "#animation-vertical": ("root.classList.contains('vertical')", "#animation-none"),
-        "#showStars": ("!root.querySelector('.stars')", "#showStars"),
-        "#showDates": ("!root.querySelector('time')", "#showDates"),
-        "#showCtaButton": ("!root.querySelector('.cta')", "#showCtaButton"),
-        "[data-step='-1']": ("host.dataset.testimonialsCount === '4'", "[data-step='1']"),
+        "#palette-rose": "root.style.getPropertyValue('--tm-solid') === '#e11d48'",
+        "#cardStyle-stripe": "root.classList.contains('stripe')",
+        "#theme-dark": "root.classList.contains('dark')",
+        "#layout-list": "root.classList.contains('list')",
+        "#layout-carousel": "root.classList.contains('carousel')",
+        "#animation-vertical": "root.classList.contains('vertical')",
+        "#showStars": "!root.querySelector('.stars')",
+        "#showDates": "!root.querySelector('time')",
+        "#showCtaButton": "!root.querySelector('.cta')",
+        "[data-step='-1']": "host.dataset.testimonialsCount === '4'",
     }
     page.emulate_media(reduced_motion="no-preference")
+    held: list[Route] = []
+    page.route("**/*", lambda route: held.append(route))
     # Fewer than the six that there are, so that the next step shows.
     page.get_by_label("Shown first").fill("5")
     expect(shown(page).locator(SHOWN)).to_have_attribute("data-testimonials-count", "5")
-    times = {step: measure(page, step, check, back) for step, (check, back) in steps.items()}
+    for selector, check in steps.items():
+        page.evaluate(CHANGE, [selector, check])
     page.get_by_label("Testimonials in the preview").select_option("one")
     expect(shown(page).get_by_role("link", name="@mayakowalski")).to_be_visible()
-    source = "!root.querySelector('figcaption a')"
-    times["#showSource"] = measure(page, "#showSource", source, "#showSource")
-    assert {step: ms for step, ms in times.items() if ms >= LIMIT_MS} == {}, times
+    page.evaluate(CHANGE, ["#showSource", "!root.querySelector('figcaption a')"])
+    assert {route.request.method for route in held} == {"POST"}
+    for route in held:
+        route.continue_()
+    page.unroute("**/*")
     expect(page.get_by_role("status").filter(has_text=re.compile("^Saved$"))).to_be_visible()
     page.reload()
     changed: dict[str, object] = {

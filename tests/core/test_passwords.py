@@ -55,7 +55,8 @@ def test_no_password_keeps_the_judge_busy(unit: str) -> None:
 def test_a_hash_is_salted_scrypt_and_holds_no_password() -> None:
     first, second = hash_password(PASSWORD), hash_password(PASSWORD)
     assert first != second
-    assert first.startswith("scrypt:")
+    # 32 MiB and a good part of a second for each guess.
+    assert first.startswith("scrypt:32768:8:3$")
     assert "wardrobes" not in first
     assert is_password(first, PASSWORD)
     assert not is_password(first, PASSWORD[:-1])

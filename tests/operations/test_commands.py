@@ -15,6 +15,7 @@ from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.process import clean_environment, run_command
 from tests.rows import add_testimonial
+from tests.servers import PATIENCE
 
 
 def _run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
@@ -208,7 +209,7 @@ def test_flask_has_the_same_groups(tmp_path: Path) -> None:
     def flask(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "flask", "--app", "testimonials", *arguments]
         return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=False
+            command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     usage = flask("--help").stdout

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import StartService
 from tests.process import Service
-from tests.servers import wait_for
+from tests.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -53,7 +53,7 @@ def test_every_acknowledged_testimonial_survives_kill_9(
         )
         service.kill()
         for stream in streams:
-            stream.join(20)
+            stream.join(PATIENCE)
             acknowledged.update(stream.acknowledged)
         database = sqlite3.connect(tmp_path / "service" / "testimonials.db")
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -1,0 +1,28 @@
+"""One look at a page as it is now on every screen: axe finds nothing, nothing is cut off."""
+
+from collections.abc import Collection
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+# The narrowest comes last, so that a test which goes on does so where there is the least room.
+WIDTHS = (1280, 360, 320)
+SCHEMES = ("light", "dark")
+
+
+def check_screens(page: Page, widths: Collection[int], allowed: Collection[str] = ()) -> None:
+    """Check the page with each of the widths, in light and dark; `allowed` are axe's rules."""
+    assert set(widths) <= set(WIDTHS)
+    for width in WIDTHS:
+        if width not in widths:
+            continue
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            found = {
+                violation["id"]: [node["html"] for node in violation["nodes"]]
+                for violation in Axe().run(page).response["violations"]
+                if violation["id"] not in allowed
+            }
+            assert found == {}, (page.url, width, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
