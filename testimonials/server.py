@@ -22,7 +22,7 @@ from testimonials.core.instance_folder import hold_folder
 from testimonials.core.logs import set_up_logs
 from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.jobs import run_jobs
+from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
 
 logger = logging.getLogger("testimonials.server")
@@ -105,7 +105,7 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
             logger.info("database upgraded from %s to %s", before or "empty", after)
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
-    worker = BackgroundWorker(app, run_jobs)
+    worker = BackgroundWorker(app, run_jobs, at_end=hand_over_jobs)
     signal.signal(signal.SIGTERM, _stop)
     server = create_server(app, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS)
     _use_json_errors(server)

@@ -78,7 +78,7 @@ def make_backup(instance: Instance, target: Path) -> Manifest:
     except sqlite3.Error as error:
         raise BackupFailed(f"the database can't be copied: {error}") from None
     except OSError as error:
-        raise BackupFailed(f"{target} can't be written: {_describe(error)}") from None
+        raise BackupFailed(f"{target.parent} can't be written to: {_describe(error)}") from None
     return manifest
 
 
