@@ -196,6 +196,7 @@ LAZY = {
     "collection.drawing": {"PIL"},
     "collection.fonts": {"PIL"},
     "core.images": {"PIL"},
+    "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.qr_codes": {"segno"},
