@@ -11,11 +11,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlsplit
 
+from testimonials.config_checks import PREFIX as PREFIX
+from testimonials.config_checks import listening_url as listening_url
+from testimonials.config_checks import refuse, require_extra
 from testimonials.config_parsers import (
     MOST_PROJECTS,
     Parser,
@@ -23,10 +25,12 @@ from testimonials.config_parsers import (
     parse_database_url,
     parse_days,
     parse_domains,
+    parse_email,
     parse_mail_from,
     parse_more_url,
     parse_origin,
     parse_path,
+    parse_path_or_nothing,
     parse_plans,
     parse_ratelimit_url,
     parse_smtp_url,
@@ -35,9 +39,9 @@ from testimonials.config_parsers import (
     whole,
 )
 from testimonials.config_secret import SettingError, read_secret_key
+from testimonials.core.instance_folder import finish_switch
 from testimonials.core.plans import Plan
 
-PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
 
 
@@ -161,6 +165,22 @@ class Settings:
         "A collection page's form with a link in its words that is sent sooner than this many "
         "seconds after it was opened is held as spam. 0: none is.",
     )
+    operator_email: str = setting(
+        "",
+        parse_email,
+        "Who is told by mail when a scheduled backup fails. Empty: only the log says so.",
+    )
+    backup_hours: int = setting(
+        24, whole(0, 8760), "Hours between two backups by `serve`, with SQLite alone. 0: none."
+    )
+    backup_keep: int = setting(
+        7, whole(1, 1000), "How many of these backups are kept; older ones are removed."
+    )
+    backup_path: str = setting(
+        "",
+        parse_path_or_nothing,
+        "The folder of the backups. Empty: `backups` in the instance folder.",
+    )
     ratelimit_storage_url: str = setting(
         "",
         parse_ratelimit_url,
@@ -179,16 +199,21 @@ class Settings:
 
 
 def load_settings(
-    environ: Mapping[str, str] | None = None, overrides: Mapping[str, object] | None = None
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    makes_secret: bool = True,
 ) -> Settings:
     """Read, check and complete the settings; make the instance folder and the secret.
 
-    `overrides` maps field names to values that win over the environment.
-    Raises `SettingError`, naming the setting and what it must be.
+    `overrides` maps field names to values that win over the environment. Without `makes_secret`
+    no secret is looked for. A restore that was cut off is finished first, since it changes what is
+    read here. Raises `SettingError`, naming the setting and what it must be.
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, str]] = {}
     folder = _folder(environ, overrides or {})
+    finish_switch(folder)
     for name, value in _read_file(folder / FILE_NAME).items():
         given[name] = (value, f"{name} in {folder / FILE_NAME}")
     for name in _names():
@@ -199,7 +224,10 @@ def load_settings(
     values: dict[str, Any] = {}
     for name, (value, origin) in given.items():
         values[name] = _parse(name, value, origin)
-    return _complete(Settings(**(values | {"instance_path": folder})))
+    settings = _complete(Settings(**(values | {"instance_path": folder})))
+    if settings.secret_key or not makes_secret:
+        return settings
+    return dataclasses.replace(settings, secret_key=read_secret_key(folder / "secret_key"))
 
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
@@ -219,7 +247,7 @@ def _folder(environ: Mapping[str, str], overrides: Mapping[str, object]) -> Path
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        _refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
+        refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
     return folder
 
 
@@ -228,11 +256,7 @@ def _parse(name: str, value: object, origin: str) -> Any:
     try:
         return field.metadata["parse"](value)
     except ValueError as error:
-        _refuse(origin, str(error))
-
-
-def _refuse(origin: str, problem: str) -> NoReturn:
-    raise SettingError(f"{origin} {problem}")
+        refuse(origin, str(error))
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -245,21 +269,21 @@ def _read_file(path: Path) -> dict[str, object]:
     allowed = set(_names()) - {"instance_path"}
     for name in content:
         if name not in allowed:
-            _refuse(f"{name} in {path}", f"is no setting; there are {', '.join(sorted(allowed))}")
+            refuse(f"{name} in {path}", f"is no setting; there are {', '.join(sorted(allowed))}")
     return content
 
 
 def _complete(settings: Settings) -> Settings:
     """Fill in the defaults that depend on other settings."""
     if settings.signup == "domains" and not settings.signup_domains:
-        _refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
+        refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
     if settings.secret_key and len(settings.secret_key) < 32:
-        _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
-    _require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
+        refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
+    require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
-        _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
-    _require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
-    _require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
+        refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
+    require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
+    require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
     database = settings.database_url or f"sqlite:///{settings.instance_path / 'testimonials.db'}"
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base
@@ -267,20 +291,8 @@ def _complete(settings: Settings) -> Settings:
     return dataclasses.replace(
         settings,
         database_url=database.replace("postgresql+psycopg://", "postgresql://", 1),
-        secret_key=settings.secret_key or read_secret_key(settings.instance_path / "secret_key"),
         base_url=base,
         app_url=app,
         mail_from=sender,
+        backup_path=settings.backup_path or str(settings.instance_path / "backups"),
     )
-
-
-def _require_extra(name: str, value: str, start: str, module: str, extra: str) -> None:
-    if value and value.startswith(start) and find_spec(module) is None:
-        _refuse(PREFIX + name, f"needs a package more: pip install 'testimonials[{extra}]'")
-
-
-def listening_url(host: str, port: int) -> str:
-    """Give the address under which a browser on this machine reaches `host` and `port`."""
-    bare = host.strip("[]")
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -20,11 +20,11 @@ from testimonials import create_app
 from testimonials.config import listening_url, load_settings, unknown_variables
 from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError, error_body
+from testimonials.core.instance_folder import hold_folder
 from testimonials.core.logs import set_up_logs
-from testimonials.extensions import db
-from testimonials.migrations.runner import upgrade
-from testimonials.operations.jobs import run_jobs
+from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.operations.upgrading import upgrade_database
 from testimonials.widget.scripts import keep_script
 
 logger = logging.getLogger("testimonials.server")
@@ -116,6 +116,8 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
     flags = {"host": host, "port": port}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
+    # No restore begins from here on; what it may have changed before is read again below.
+    hold_folder(settings.instance_path)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
         logger.warning("%s is no setting and is ignored", variable)
@@ -124,13 +126,11 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
     settings = load_settings(overrides=overrides | {"port": listener.getsockname()[1]})
     app = create_app(settings)
     with app.app_context():
-        before, after = upgrade(db.engine)
-        if before != after:
-            logger.info("database upgraded from %s to %s", before or "empty", after)
+        upgrade_database()
         keep_script()
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
-    worker = BackgroundWorker(app, run_jobs)
+    worker = BackgroundWorker(app, run_jobs, at_end=hand_over_jobs)
     connections: dict[int, Any] = {}
     server = create_server(
         app, map=connections, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS

@@ -1,4 +1,4 @@
-"""What is swept when its time has passed, and what was only noted in memory until now."""
+"""What is swept when its time has passed."""
 
 import logging
 
@@ -10,7 +10,7 @@ from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.pictures import delete_unused_images
-from testimonials.widget.sightings import delete_old_sightings, take_sightings, write_sightings
+from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
@@ -18,7 +18,7 @@ logger = logging.getLogger("testimonials")
 def sweep() -> int:
     """Remove what has had its time, or what nothing names any more; commits.
 
-    Also writes down where widgets were seen. Gives how many accounts were removed.
+    Gives how many accounts were removed.
     """
     begin_write()
     count = delete_expired_accounts()
@@ -31,11 +31,6 @@ def sweep() -> int:
     delete_unused_images()
     db.session.commit()
     limiter.remove_expired()
-    # By itself, so that nothing that strangers sent can keep the rest from being swept.
-    if seen := take_sightings():
-        begin_write()
-        write_sightings(seen)
-        db.session.commit()
     if count:
         logger.info("removed %s unclaimed account(s) past their days", count)
     return count

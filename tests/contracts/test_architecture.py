@@ -35,6 +35,7 @@ DOOR_USERS = {
 }
 # What else a module that is no door may import, and why.
 MORE_IMPORTS = {
+    "operations.upgrading": {"migrations.runner": "It makes the backup that comes before."},
     "core.commands": {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
@@ -43,12 +44,15 @@ MORE_IMPORTS = {
 COMMITTERS = {
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.delivery": "The background thread has no request; it is its own door.",
+    "core.leases": "A lease counts only once others can see it.",
     "core.outbox": "A lease counts only once others can see it.",
     "core.ratelimit": "A hit counts also when the request that made it fails.",
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",
     "operations.requests": "Writing what is due is a job of the background thread by itself.",
     "widget.scripts": "The script is kept by `serve` before there are requests.",
+    "operations.scheduled_backup": "It is a job of the background thread; there is no request.",
+    "operations.seen_websites": "The background thread notes what only this process knows.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_FILE_LINES = 300
@@ -194,6 +198,7 @@ LAZY = {
     "collection.drawing": {"PIL"},
     "collection.fonts": {"PIL"},
     "core.images": {"PIL"},
+    "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.qr_codes": {"segno"},

@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
+from testimonials.commands import COMMANDS as SINGLE
 from testimonials.commands import GROUPS
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
@@ -39,12 +40,14 @@ def _refuse(app: Flask, *arguments: str) -> str:
 
 
 COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.commands}
+COMMANDS |= {str(command.name) for command in SINGLE}
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_has_json_and_says_what_it_does(command: str) -> None:
     group, _, name = command.partition(" ")
-    found = next(group_.commands[name] for group_ in GROUPS if group_.name == group)
+    groups = {group.name: group.commands for group in GROUPS}
+    found = groups[group][name] if name else {each.name: each for each in SINGLE}[group]
     assert "--json" in [option for parameter in found.params for option in parameter.opts]
     assert found.help
     assert found.help.strip().split("\n")[0].endswith(".")
@@ -71,6 +74,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "mail retry": _read(app, "mail", "retry", mail["id"]),
         "db upgrade": _read(app, "db", "upgrade"),
         "db current": _read(app, "db", "current"),
+        "db check": _read(app, "db", "check"),
         "config show": _read(app, "config", "show"),
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
@@ -88,6 +92,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
     assert answers["mail retry"] == {"queued": 1}
     assert answers["db upgrade"]["before"] == answers["db upgrade"]["after"]
     assert answers["db current"]["isHead"] is True
+    assert answers["db check"] == {"isSound": True, "findings": []}
     assert answers["projects delete"] == {
         "_id": project["_id"], "deleted": True, "testimonials": 6
     }  # fmt: skip
@@ -194,8 +199,8 @@ def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_pa
     assert json.loads(done.stdout)["apiKey"].startswith("tst_live_")
     assert done.stderr == ""
     usage = run_command(["--help"], environment).stdout
-    for group in GROUPS:
-        assert f"\n  {group.name} " in usage
+    for command in (*GROUPS, *SINGLE):
+        assert f"\n  {command.name} " in usage
     assert "\n  serve " in usage
     refused = run_command(["accounts", "show", "nobody"], environment)
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -213,8 +218,8 @@ def test_flask_has_the_same_groups(tmp_path: Path) -> None:
         )
 
     usage = flask("--help").stdout
-    for group in GROUPS:
-        assert f"\n  {group.name} " in usage
+    for command in (*GROUPS, *SINGLE):
+        assert f"\n  {command.name} " in usage
     created = flask("accounts", "create", "new@example.com", "--json")
     assert json.loads(created.stdout)["email"] == "new@example.com"
     assert json.loads(run_command(["accounts", "list", "--json"], environment).stdout)
