@@ -54,18 +54,18 @@ def worker_name() -> str:
 
 def take_job(name: str, lease: timedelta, is_due: IsDue) -> bool:
     """Take a job if it is due and nobody else has it; commits. Tells whether it was taken."""
-    now = clock.now()
     # Looking first, without a lock, keeps an idle service from holding up those who write.
     row = db.session.get(BackgroundJob, name, populate_existing=True)
-    can_take = row is None or (_is_free(row, now, lease) and is_due(row))
+    can_take = row is None or (_is_free(row, lease) and is_due(row))
     db.session.rollback()
     if not can_take:
         return False
     begin_write()
     row = _lock_job(name)
-    if not (_is_free(row, now, lease) and is_due(row)):
+    if not (_is_free(row, lease) and is_due(row)):
         db.session.rollback()
         return False
+    now = clock.now()
     row.leased_until, row.leased_by, row.started_at = now + lease, worker_name(), now
     db.session.commit()
     return True
@@ -111,14 +111,18 @@ def is_own_turn(every: timedelta) -> IsDue:
 
 
 def is_over(time: datetime | None, length: timedelta) -> bool:
-    """Tell whether `length` has passed since `time`; a time to come means that the clock jumped."""
-    return time is None or not timedelta() <= clock.now() - time < length
+    """Tell whether `length` has passed since `time`.
+
+    Hosts may differ by seconds, but a time that lies far ahead means that the clock was put back.
+    """
+    return time is None or not -length <= clock.now() - time < length
 
 
-def _is_free(row: BackgroundJob, now: datetime, lease: timedelta) -> bool:
-    until = row.leased_until
-    # A lease longer than they are was taken before the clock was put back.
-    return until is None or until <= now or until > now + lease
+def _is_free(row: BackgroundJob, lease: timedelta) -> bool:
+    # Asked for late: waiting for the row's lock takes its time too. A lease far longer than they
+    # are was taken before the clock was put back.
+    until, now = row.leased_until, clock.now()
+    return until is None or until <= now or until > now + 2 * lease
 
 
 def _lock_job(name: str) -> BackgroundJob:

@@ -101,6 +101,18 @@ def test_a_clock_that_is_put_back_stops_nothing(
     assert _take(two)
 
 
+def test_hosts_whose_clocks_differ_by_seconds_share_a_job_too(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    ahead, behind = make_app(), make_app()
+    moved_clock.move(seconds=20)
+    assert _take(ahead)
+    moved_clock.move(seconds=-20)
+    assert not _take(behind)
+    _settle(ahead)
+    assert not _take(behind)
+
+
 def test_a_failure_is_noted_and_a_success_ends_it(
     app: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from testimonials.config import load_settings
+from testimonials.core.instance_folder import own_folder
 from tests.conftest import StartService
 from tests.killing import run_until_event
 from tests.operations.instances import (
@@ -133,6 +134,13 @@ def test_a_running_service_is_not_pulled_out_from_under(
 
 
 @pytest.mark.process
+def test_nothing_starts_while_a_restore_is_under_way(old: Path) -> None:
+    with own_folder(old):
+        for arguments in (["accounts", "list"], ["serve", "--port", "0"], ["backup", "b.tar.gz"]):
+            assert "A restore into" in refusal(old, *arguments)
+
+
+@pytest.mark.process
 def test_the_database_goes_where_the_settings_name_it(
     archive: Path, old: Path, tmp_path: Path
 ) -> None:
@@ -150,6 +158,15 @@ def test_the_database_goes_where_the_settings_name_it(
     connection.close()
     postgres = "postgresql://u:p@127.0.0.1:1/x"
     assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
+
+
+def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, old: Path) -> None:
+    def spoil(members: Members, manifest: dict[str, Any]) -> None:
+        _put(members, manifest, "testimonials.toml", b"flavour = 1\n")
+
+    _rewrite(archive, spoil)
+    assert "is no setting" in restore_refused(old, archive, "--replace")
+    assert emails(old) == OLD
 
 
 Members = dict[str, bytes]
