@@ -16,7 +16,8 @@ from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 
 LEASE = timedelta(minutes=3)
-MAX_ATTEMPTS = 10
+# About three days: longer than a weekend without a mail server.
+MAX_ATTEMPTS = 20
 FIRST_DELAY = timedelta(seconds=5)
 LONGEST_DELAY = timedelta(hours=6)
 
