@@ -6,7 +6,7 @@ import click
 from flask.cli import ScriptInfo
 
 from testimonials import __version__, create_app
-from testimonials.commands import GROUPS
+from testimonials.commands import COMMANDS, GROUPS
 from testimonials.config import load_settings
 from testimonials.server import serve
 
@@ -27,5 +27,5 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(serve)
-for group in GROUPS:
-    main.add_command(group)
+for command in (*COMMANDS, *GROUPS):
+    main.add_command(command)

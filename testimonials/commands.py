@@ -1,4 +1,4 @@
-"""The admin groups; the `testimonials` command and `flask` offer the same ones."""
+"""The admin commands; the `testimonials` command and `flask` offer the same ones."""
 
 import click
 from flask import Flask
@@ -7,13 +7,16 @@ from testimonials.auth.cli import accounts
 from testimonials.operations.config_cli import config
 from testimonials.operations.db_cli import db
 from testimonials.operations.mail_cli import mail
+from testimonials.operations.prune_cli import prune
 from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
 
 GROUPS: tuple[click.Group, ...] = (accounts, projects, testimonials, mail, db, config)
+# Those that stand by themselves.
+COMMANDS: tuple[click.Command, ...] = (prune,)
 
 
 def register_commands(app: Flask) -> None:
-    """Add the groups to ``flask``."""
-    for group in GROUPS:
-        app.cli.add_command(group)
+    """Add all of them to ``flask``."""
+    for command in (*GROUPS, *COMMANDS):
+        app.cli.add_command(command)

@@ -94,6 +94,11 @@ class Settings:
     mail_from: str = setting(
         "", parse_mail_from, "The sender of mails. Empty: `Testimonials <testimonials@app host>`."
     )
+    mail_days: float = setting(
+        30.0,
+        parse_days,
+        "Days for which mail stays in the outbox after it left or was given up.",
+    )
     trusted_proxies: int = setting(
         0,
         whole(0, 10),

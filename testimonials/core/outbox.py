@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Text, and_, or_, select, update
+from sqlalchemy import ColumnElement, Text, and_, delete, not_, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
@@ -105,6 +105,22 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
         mail.state = MailState.QUEUED
         delay: timedelta = FIRST_DELAY * 3 ** (mail.attempts - 1)
         mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
+
+
+def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
+    """Remove mail that left, was printed or was given up `before` a time; give how many.
+
+    Mail that was given up stays as long as it is `needed` to tell of it.
+    """
+    is_done = OutboxMail.state.in_((MailState.SENT, MailState.PRINTED))
+    is_given_up = and_(OutboxMail.state == MailState.FAILED, not_(needed))
+    removed = session.scalars(
+        delete(OutboxMail)
+        # The end of its last attempt's lease, which is minutes after the attempt and has an index.
+        .where(OutboxMail.next_attempt_at <= before, or_(is_done, is_given_up))
+        .returning(OutboxMail.id)
+    ).all()
+    return len(removed)
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:

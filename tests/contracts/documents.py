@@ -13,7 +13,7 @@ import click
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.commands import GROUPS
+from testimonials.commands import COMMANDS, GROUPS
 from testimonials.config import PREFIX, Settings, load_settings
 from testimonials.core.openapi import build_openapi
 from testimonials.operations.pages import render_agent_guide
@@ -43,7 +43,7 @@ def render_settings() -> str:
 
 def render_commands() -> str:
     """Give every command: how it is called, what it does, its options."""
-    parts = [_render_command(serve, PROGRAM)]
+    parts = [_render_command(found, PROGRAM) for found in (serve, *COMMANDS)]
     for group in GROUPS:
         parts.append(f"## {PROGRAM} {group.name}\n\n{_first_sentence(group)}")
         parts += [_render_command(found, path) for path, found in _walk(group, PROGRAM)]

@@ -12,7 +12,7 @@ import click
 import pytest
 from flask import Flask
 
-from testimonials.commands import GROUPS
+from testimonials.commands import COMMANDS, GROUPS
 from testimonials.config import PREFIX, Settings
 from testimonials.core.openapi import method_of, operations
 from tests.conftest import StartService
@@ -74,7 +74,8 @@ def test_every_command_and_option_is_listed() -> None:
             for option in command.params:
                 if isinstance(option, click.Option):
                     assert option.opts[-1] in section
-    assert "## testimonials serve\n" in text
+    for name in ("serve", *(str(command.name) for command in COMMANDS)):
+        assert f"## testimonials {name}\n" in text
 
 
 @pytest.mark.parametrize("render", [render_api, render_agent_quickstart])

@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
+from testimonials.commands import COMMANDS as SINGLE
 from testimonials.commands import GROUPS
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
@@ -38,12 +39,14 @@ def _refuse(app: Flask, *arguments: str) -> str:
 
 
 COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.commands}
+COMMANDS |= {str(command.name) for command in SINGLE}
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_has_json_and_says_what_it_does(command: str) -> None:
     group, _, name = command.partition(" ")
-    found = next(group_.commands[name] for group_ in GROUPS if group_.name == group)
+    groups = {group.name: group.commands for group in GROUPS}
+    found = groups[group][name] if name else {each.name: each for each in SINGLE}[group]
     assert "--json" in [option for parameter in found.params for option in parameter.opts]
     assert found.help
     assert found.help.strip().split("\n")[0].endswith(".")
@@ -68,6 +71,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "mail list": [mail],
         "mail show": _read(app, "mail", "show", mail["id"]),
         "mail retry": _read(app, "mail", "retry", mail["id"]),
+        "prune": _read(app, "prune"),
         "db upgrade": _read(app, "db", "upgrade"),
         "db current": _read(app, "db", "current"),
         "config show": _read(app, "config", "show"),
@@ -193,8 +197,8 @@ def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_pa
     assert json.loads(done.stdout)["apiKey"].startswith("tst_live_")
     assert done.stderr == ""
     usage = run_command(["--help"], environment).stdout
-    for group in GROUPS:
-        assert f"\n  {group.name} " in usage
+    for command in (*GROUPS, *SINGLE):
+        assert f"\n  {command.name} " in usage
     assert "\n  serve " in usage
     refused = run_command(["accounts", "show", "nobody"], environment)
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -212,8 +216,8 @@ def test_flask_has_the_same_groups(tmp_path: Path) -> None:
         )
 
     usage = flask("--help").stdout
-    for group in GROUPS:
-        assert f"\n  {group.name} " in usage
+    for command in (*GROUPS, *SINGLE):
+        assert f"\n  {command.name} " in usage
     created = flask("accounts", "create", "new@example.com", "--json")
     assert json.loads(created.stdout)["email"] == "new@example.com"
     assert json.loads(run_command(["accounts", "list", "--json"], environment).stdout)
