@@ -201,6 +201,7 @@ class LogTransport:
             mail.id,
             mail.subject,
             mail.text,
+            extra={"is_mail": True},
         )
         return MailState.PRINTED
 
