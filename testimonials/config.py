@@ -11,11 +11,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlsplit
 
+from testimonials.config_checks import PREFIX as PREFIX
+from testimonials.config_checks import listening_url as listening_url
+from testimonials.config_checks import refuse, require_extra
 from testimonials.config_parsers import (
     MOST_PROJECTS,
     Parser,
@@ -29,15 +31,16 @@ from testimonials.config_parsers import (
     parse_path,
     parse_plans,
     parse_ratelimit_url,
+    parse_sentry_dsn,
     parse_smtp_url,
     parse_text,
+    parse_token,
     parse_webhook_secret,
     whole,
 )
 from testimonials.config_secret import SettingError, read_secret_key
 from testimonials.core.plans import Plan
 
-PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
 
 
@@ -95,9 +98,7 @@ class Settings:
         "", parse_mail_from, "The sender of mails. Empty: `Testimonials <testimonials@app host>`."
     )
     mail_days: float = setting(
-        30.0,
-        parse_days,
-        "Days for which mail stays in the outbox after it left or was given up.",
+        30.0, parse_days, "Days for which mail that left or was given up stays in the outbox."
     )
     trusted_proxies: int = setting(
         0,
@@ -172,6 +173,19 @@ class Settings:
         "Where rate limits are counted: `redis://...`. Empty: in the database.",
         secret=True,
     )
+    metrics_token: str = setting(
+        "",
+        parse_token,
+        "What a Prometheus server sends as `Authorization: Bearer` to read `/metrics`; at least 16 "
+        "characters. Empty: there is no such page.",
+        secret=True,
+    )
+    sentry_dsn: str = setting(
+        "",
+        parse_sentry_dsn,
+        "Where faults are reported: the DSN of a Sentry project. Empty: nowhere.",
+        secret=True,
+    )
     log_level: str = setting(
         "info", one_of("debug", "info", "warning", "error"), "The least level that is logged."
     )
@@ -224,7 +238,7 @@ def _folder(environ: Mapping[str, str], overrides: Mapping[str, object]) -> Path
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        _refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
+        refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
     return folder
 
 
@@ -233,11 +247,7 @@ def _parse(name: str, value: object, origin: str) -> Any:
     try:
         return field.metadata["parse"](value)
     except ValueError as error:
-        _refuse(origin, str(error))
-
-
-def _refuse(origin: str, problem: str) -> NoReturn:
-    raise SettingError(f"{origin} {problem}")
+        refuse(origin, str(error))
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -250,21 +260,23 @@ def _read_file(path: Path) -> dict[str, object]:
     allowed = set(_names()) - {"instance_path"}
     for name in content:
         if name not in allowed:
-            _refuse(f"{name} in {path}", f"is no setting; there are {', '.join(sorted(allowed))}")
+            refuse(f"{name} in {path}", f"is no setting; there are {', '.join(sorted(allowed))}")
     return content
 
 
 def _complete(settings: Settings) -> Settings:
     """Fill in the defaults that depend on other settings."""
     if settings.signup == "domains" and not settings.signup_domains:
-        _refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
+        refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
     if settings.secret_key and len(settings.secret_key) < 32:
-        _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
-    _require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
+        refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
+    require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
-        _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
-    _require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
-    _require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
+        refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
+    require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
+    require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
+    require_extra("METRICS_TOKEN", settings.metrics_token, "", "prometheus_client", "metrics")
+    require_extra("SENTRY_DSN", settings.sentry_dsn, "", "sentry_sdk", "sentry")
     database = settings.database_url or f"sqlite:///{settings.instance_path / 'testimonials.db'}"
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base
@@ -277,15 +289,3 @@ def _complete(settings: Settings) -> Settings:
         app_url=app,
         mail_from=sender,
     )
-
-
-def _require_extra(name: str, value: str, start: str, module: str, extra: str) -> None:
-    if value and value.startswith(start) and find_spec(module) is None:
-        _refuse(PREFIX + name, f"needs a package more: pip install 'testimonials[{extra}]'")
-
-
-def listening_url(host: str, port: int) -> str:
-    """Give the address under which a browser on this machine reaches `host` and `port`."""
-    bare = host.strip("[]")
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Text, and_, delete, not_, or_, select, update
+from sqlalchemy import ColumnElement, Index, Text, and_, delete, func, not_, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
@@ -36,6 +36,8 @@ class OutboxMail(Base):
     """One mail: what is to be sent, and how far it got."""
 
     __tablename__ = "outbox_mail"
+    # Counting by state and looking for what is due read no mail.
+    __table_args__ = (Index("ix_outbox_mail_state", "state", "next_attempt_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     purpose: Mapped[str]
@@ -66,6 +68,22 @@ def is_due(now: datetime) -> ColumnElement[bool]:
     """Give the condition under which a mail waits at `now`: queued, or its worker has died."""
     is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return and_(is_waiting, OutboxMail.next_attempt_at <= now)
+
+
+def count_mails(session: Session) -> dict[str, int]:
+    """Give how many mails are in each state."""
+    counts = dict.fromkeys(map(str, MailState), 0)
+    rows = session.execute(select(OutboxMail.state, func.count()).group_by(OutboxMail.state))
+    return counts | {str(row[0]): int(row[1]) for row in rows}
+
+
+def measure_delay(session: Session) -> timedelta:
+    """Give for how long the mail that is due longest has been due; nothing where none is."""
+    now = clock.now()
+    oldest: datetime | None = session.scalar(
+        select(func.min(OutboxMail.next_attempt_at)).where(is_due(now))
+    )
+    return now - oldest if oldest is not None else timedelta()
 
 
 def has_due_mail(session: Session) -> bool:

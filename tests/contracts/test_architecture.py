@@ -192,10 +192,16 @@ LAZY = {
     "auth.billing_pages": {"stripe"},
     "collection.drawing": {"PIL"},
     "collection.fonts": {"PIL"},
+    "core.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
     "core.images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.qr_codes": {"segno"},
+    "operations.metrics": {
+        "prometheus_client",
+        "prometheus_client.metrics_core",
+        "prometheus_client.process_collector",
+    },
 }
 
 
