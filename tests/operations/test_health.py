@@ -46,6 +46,7 @@ def test_a_database_that_is_away_is_no_end_of_the_process(make_app: MakeApp, bac
     url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
     if backend == "sqlite":
         url = "sqlite:////nowhere/at/all.db"
+    make_app()
     client = make_app(database_url=url).test_client()
     assert client.get("/healthz").status_code == 200
     status, body = look(client)
