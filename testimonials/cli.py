@@ -3,11 +3,13 @@
 import os
 
 import click
+from flask import Flask
 from flask.cli import ScriptInfo
 
 from testimonials import __version__, create_app
 from testimonials.commands import COMMANDS, GROUPS
 from testimonials.config import load_settings
+from testimonials.core.instance_folder import hold_folder
 from testimonials.server import serve
 
 
@@ -23,7 +25,13 @@ def main(context: click.Context) -> None:
     # What this program writes (database, secret, mail with working links) is its user's alone.
     os.umask(0o077)
     # The groups are Flask's; this is how they find the application, once one of them needs it.
-    context.obj = ScriptInfo(create_app=lambda: create_app(load_settings()))
+    context.obj = ScriptInfo(create_app=_make_app)
+
+
+def _make_app() -> Flask:
+    # A restore must not change the settings between their being read and being used.
+    hold_folder(load_settings(makes_secret=False).instance_path)
+    return create_app(load_settings())
 
 
 main.add_command(serve)

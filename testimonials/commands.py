@@ -4,6 +4,7 @@ import click
 from flask import Flask
 
 from testimonials.auth.cli import accounts
+from testimonials.operations.backup_cli import backup, restore
 from testimonials.operations.config_cli import config
 from testimonials.operations.db_cli import db
 from testimonials.operations.mail_cli import mail
@@ -13,7 +14,7 @@ from testimonials.testimonials.cli import testimonials
 
 GROUPS: tuple[click.Group, ...] = (accounts, projects, testimonials, mail, db, config)
 # Those that stand by themselves.
-COMMANDS: tuple[click.Command, ...] = (prune,)
+COMMANDS: tuple[click.Command, ...] = (backup, restore, prune)
 
 
 def register_commands(app: Flask) -> None:

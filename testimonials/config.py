@@ -25,10 +25,12 @@ from testimonials.config_parsers import (
     parse_database_url,
     parse_days,
     parse_domains,
+    parse_email,
     parse_mail_from,
     parse_more_url,
     parse_origin,
     parse_path,
+    parse_path_or_nothing,
     parse_plans,
     parse_ratelimit_url,
     parse_sentry_dsn,
@@ -39,6 +41,7 @@ from testimonials.config_parsers import (
     whole,
 )
 from testimonials.config_secret import SettingError, read_secret_key
+from testimonials.core.instance_folder import finish_switch
 from testimonials.core.plans import Plan
 
 FILE_NAME = "testimonials.toml"
@@ -167,6 +170,22 @@ class Settings:
         "A collection page's form with a link in its words that is sent sooner than this many "
         "seconds after it was opened is held as spam. 0: none is.",
     )
+    operator_email: str = setting(
+        "",
+        parse_email,
+        "Who is told by mail when a scheduled backup fails. Empty: only the log says so.",
+    )
+    backup_hours: int = setting(
+        24, whole(0, 8760), "Hours between two backups by `serve`, with SQLite alone. 0: none."
+    )
+    backup_keep: int = setting(
+        7, whole(1, 1000), "How many of these backups are kept; older ones are removed."
+    )
+    backup_path: str = setting(
+        "",
+        parse_path_or_nothing,
+        "The folder of the backups. Empty: `backups` in the instance folder.",
+    )
     ratelimit_storage_url: str = setting(
         "",
         parse_ratelimit_url,
@@ -198,16 +217,21 @@ class Settings:
 
 
 def load_settings(
-    environ: Mapping[str, str] | None = None, overrides: Mapping[str, object] | None = None
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    makes_secret: bool = True,
 ) -> Settings:
     """Read, check and complete the settings; make the instance folder and the secret.
 
-    `overrides` maps field names to values that win over the environment.
-    Raises `SettingError`, naming the setting and what it must be.
+    `overrides` maps field names to values that win over the environment. Without `makes_secret`
+    no secret is looked for. A restore that was cut off is finished first, since it changes what is
+    read here. Raises `SettingError`, naming the setting and what it must be.
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, str]] = {}
     folder = _folder(environ, overrides or {})
+    finish_switch(folder)
     for name, value in _read_file(folder / FILE_NAME).items():
         given[name] = (value, f"{name} in {folder / FILE_NAME}")
     for name in _names():
@@ -218,7 +242,10 @@ def load_settings(
     values: dict[str, Any] = {}
     for name, (value, origin) in given.items():
         values[name] = _parse(name, value, origin)
-    return _complete(Settings(**(values | {"instance_path": folder})))
+    settings = _complete(Settings(**(values | {"instance_path": folder})))
+    if settings.secret_key or not makes_secret:
+        return settings
+    return dataclasses.replace(settings, secret_key=read_secret_key(folder / "secret_key"))
 
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
@@ -284,8 +311,8 @@ def _complete(settings: Settings) -> Settings:
     return dataclasses.replace(
         settings,
         database_url=database.replace("postgresql+psycopg://", "postgresql://", 1),
-        secret_key=settings.secret_key or read_secret_key(settings.instance_path / "secret_key"),
         base_url=base,
         app_url=app,
         mail_from=sender,
+        backup_path=settings.backup_path or str(settings.instance_path / "backups"),
     )

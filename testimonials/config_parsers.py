@@ -38,6 +38,22 @@ def parse_path(value: object) -> Path:
     return Path(text).expanduser().resolve()
 
 
+def parse_path_or_nothing(value: object) -> str:
+    """Take a folder as `parse_path` does, or nothing."""
+    return str(parse_path(value)) if parse_text(value) else ""
+
+
+def parse_email(value: object) -> str:
+    """Take one e-mail address, or nothing."""
+    text = parse_text(value)
+    try:
+        if text and not (text.isascii() and Address(addr_spec=text).domain):
+            raise ValueError(text)
+    except (ValueError, IndexError, MessageError):
+        raise ValueError("must be an e-mail address such as operator@example.com") from None
+    return text
+
+
 def parse_origin(value: object) -> str:
     """Take an http(s) origin such as https://testimonials.example.com, or nothing."""
     text = parse_text(value).rstrip("/")

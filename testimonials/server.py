@@ -18,10 +18,11 @@ from testimonials import create_app
 from testimonials.config import listening_url, load_settings, unknown_variables
 from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError, error_body
+from testimonials.core.instance_folder import hold_folder
 from testimonials.core.logs import set_up_logs
 from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.jobs import run_jobs
+from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
 
 logger = logging.getLogger("testimonials.server")
@@ -89,6 +90,8 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
     flags = {"host": host, "port": port}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
+    # No restore begins from here on; what it may have changed before is read again below.
+    hold_folder(settings.instance_path)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
         logger.warning("%s is no setting and is ignored", variable)
@@ -102,7 +105,7 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
             logger.info("database upgraded from %s to %s", before or "empty", after)
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
-    worker = BackgroundWorker(app, run_jobs)
+    worker = BackgroundWorker(app, run_jobs, at_end=hand_over_jobs)
     signal.signal(signal.SIGTERM, _stop)
     server = create_server(app, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS)
     _use_json_errors(server)

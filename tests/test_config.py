@@ -165,6 +165,10 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("more_projects_url", "https://example.com/{email}", "{account}"),
         ("more_projects_url", "https://example.com/a b", "without spaces"),
         ("more_projects_url", "https://[::1", "is no address"),
+        ("operator_email", "nobody", "an e-mail address such as"),
+        ("operator_email", "Me <me@example.com>", "an e-mail address such as"),
+        ("backup_hours", "-1", "from 0 to 8760"),
+        ("backup_keep", "0", "from 1 to 1000"),
         ("stripe_webhook_secret", "sk_live_abcdefghijkl", "starts with whsec_"),
     ],
 )

@@ -62,7 +62,10 @@ def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:
 
 
 class BackgroundWorker:
-    """One thread that delivers mail every `mail_seconds` and sweeps every `sweep_seconds`."""
+    """One thread that delivers mail every `mail_seconds` and sweeps every `sweep_seconds`.
+
+    `at_end` is done once, when it is asked to stop.
+    """
 
     def __init__(
         self,
@@ -71,9 +74,11 @@ class BackgroundWorker:
         *,
         mail_seconds: float = 1.0,
         sweep_seconds: float = 60.0,
+        at_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._app = app
         self._sweep = sweep
+        self._at_end = at_end
         self._mail_seconds = mail_seconds
         self._rounds_between_sweeps = max(1, round(sweep_seconds / mail_seconds))
         self._stop = threading.Event()
@@ -98,6 +103,7 @@ class BackgroundWorker:
                 self._attempt(self._sweep)
             rounds += 1
             self._stop.wait(self._mail_seconds)
+        self._attempt(self._at_end)
 
     def _attempt(self, work: Callable[[], object]) -> None:
         try:

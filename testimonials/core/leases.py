@@ -1,11 +1,27 @@
-"""Background jobs as rows: which process does one now, and how its last run ended."""
+"""Background jobs as rows: which process does one now, and how its last run ended.
 
-from datetime import datetime
+All processes on the database share the work. One takes a job for a while; if it dies, its lease
+runs out and another takes over.
+"""
 
-from sqlalchemy import Text
+import os
+import socket
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from flask import current_app
+from sqlalchemy import Text, select, update
+from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Mapped, mapped_column
 
+from testimonials.core import clock
 from testimonials.core.database import Base, Timestamp
+from testimonials.core.identifiers import new_identifier
+from testimonials.extensions import begin_write, db
+
+EXTENSION = "testimonials_worker"
+MOST_ERROR = 500
 
 
 class BackgroundJob(Base):
@@ -16,8 +32,102 @@ class BackgroundJob(Base):
     name: Mapped[str] = mapped_column(primary_key=True)
     # A process that died leaves its lease behind; it ends by itself.
     leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Who has it, or had it last.
     leased_by: Mapped[str | None]
     started_at: Mapped[datetime | None] = mapped_column(Timestamp)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Of the last run alone: both are empty when it ended well.
     failed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     error: Mapped[str | None] = mapped_column(Text)
+
+
+IsDue = Callable[[BackgroundJob], bool]
+
+
+def worker_name() -> str:
+    """Give the name under which this application takes jobs: host, process, and random letters."""
+    found: str = current_app.extensions.setdefault(
+        EXTENSION, f"{socket.gethostname()}:{os.getpid()}:{new_identifier()[-6:]}"
+    )
+    return found
+
+
+def take_job(name: str, lease: timedelta, is_due: IsDue) -> bool:
+    """Take a job if it is due and nobody else has it; commits. Tells whether it was taken."""
+    now = clock.now()
+    # Looking first, without a lock, keeps an idle service from holding up those who write.
+    row = db.session.get(BackgroundJob, name, populate_existing=True)
+    can_take = row is None or (_is_free(row, now, lease) and is_due(row))
+    db.session.rollback()
+    if not can_take:
+        return False
+    begin_write()
+    row = _lock_job(name)
+    if not (_is_free(row, now, lease) and is_due(row)):
+        db.session.rollback()
+        return False
+    row.leased_until, row.leased_by, row.started_at = now + lease, worker_name(), now
+    db.session.commit()
+    return True
+
+
+def settle_job(name: str, error: str | None) -> None:
+    """Note how a job ended that this process took, and give it back; commits.
+
+    Notes nothing where another process has taken it over meanwhile.
+    """
+    begin_write()
+    row = _lock_job(name)
+    if row.leased_by == worker_name():
+        row.leased_until = None
+        if error is None:
+            row.finished_at, row.failed_at, row.error = clock.now(), None, None
+        else:
+            row.failed_at, row.error = clock.now(), error[:MOST_ERROR]
+    db.session.commit()
+
+
+def release_jobs(names: Sequence[str]) -> None:
+    """Let others take these jobs at once that this process, which ends now, did last; commits."""
+    begin_write()
+    db.session.execute(
+        update(BackgroundJob)
+        .where(BackgroundJob.name.in_(names), BackgroundJob.leased_by == worker_name())
+        .values(leased_by=None, leased_until=None, started_at=None)
+    )
+    db.session.commit()
+
+
+def is_own_turn(every: timedelta) -> IsDue:
+    """Make the condition for a job that is done again and again, by one process at a time.
+
+    Who did it last goes on with it; another takes over when it wasn't done for longer than `every`.
+    """
+
+    def is_due(row: BackgroundJob) -> bool:
+        return row.leased_by == worker_name() or is_over(row.started_at, every)
+
+    return is_due
+
+
+def is_over(time: datetime | None, length: timedelta) -> bool:
+    """Tell whether `length` has passed since `time`; a time to come means that the clock jumped."""
+    return time is None or not timedelta() <= clock.now() - time < length
+
+
+def _is_free(row: BackgroundJob, now: datetime, lease: timedelta) -> bool:
+    until = row.leased_until
+    # A lease longer than they are was taken before the clock was put back.
+    return until is None or until <= now or until > now + lease
+
+
+def _lock_job(name: str) -> BackgroundJob:
+    """Give the job's row, made where it is missing, which nobody else changes until the commit."""
+    query = select(BackgroundJob).where(BackgroundJob.name == name).with_for_update()
+    row = db.session.scalars(query).one_or_none()
+    if row is None:
+        is_sqlite = db.session.get_bind().dialect.name == "sqlite"
+        insert = insert_on_sqlite if is_sqlite else insert_on_postgresql
+        db.session.execute(insert(BackgroundJob).values(name=name).on_conflict_do_nothing())
+        row = db.session.scalars(query).one()
+    return row

@@ -47,7 +47,7 @@ def current(engine: Engine) -> str | None:
 
 def head() -> str:
     """Give the newest revision that this program knows."""
-    return _revisions()[-1]
+    return revisions()[-1]
 
 
 def require_head(engine: Engine) -> None:
@@ -69,7 +69,7 @@ def require_head(engine: Engine) -> None:
 
 
 def _refuse_newer(revision: str | None) -> None:
-    if revision is not None and revision not in _revisions():
+    if revision is not None and revision not in revisions():
         raise SchemaError(
             f"The database was made by a newer version of this program (revision {revision}). "
             "Install that version, or restore a backup made with this one."
@@ -121,7 +121,7 @@ def _revision(connection: Connection) -> str | None:
     return None if revision is None else str(revision)
 
 
-def _revisions() -> list[str]:
+def revisions() -> list[str]:
     """Give the ids of all revisions, oldest first."""
     return sorted(path.name.split("_")[1] for path in (FOLDER / "versions").glob(FILES))
 

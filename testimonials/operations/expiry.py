@@ -1,4 +1,4 @@
-"""What is swept when its time has passed, and what was only noted in memory until now."""
+"""What is swept when its time has passed."""
 
 import logging
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.pictures import delete_unused_images
-from testimonials.widget.sightings import delete_old_sightings, take_sightings, write_sightings
+from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
@@ -27,17 +27,12 @@ Counts = dict[str, int]
 def sweep() -> Counts:
     """Remove what has had its time, or what nothing names any more; commits.
 
-    Also writes down where widgets were seen. Gives how much of each kind was removed.
+    Gives how much of each kind was removed.
     """
     begin_write()
     removed = _remove()
     db.session.commit()
     removed["rateLimits"] = limiter.remove_expired()
-    # By itself, so that nothing that strangers sent can keep the rest from being swept.
-    if seen := take_sightings():
-        begin_write()
-        write_sightings(seen)
-        db.session.commit()
     if removed["accounts"]:
         logger.info("removed %s unclaimed account(s) past their days", removed["accounts"])
     return removed

@@ -15,7 +15,7 @@ from testimonials.core.delivery import deliver_due_mail
 from testimonials.core.mail import make_transport
 from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
-from testimonials.operations.jobs import run_jobs
+from testimonials.operations.jobs import Job, run_jobs
 from testimonials.operations.notices import send_gathered_mail
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
@@ -282,7 +282,8 @@ def test_a_failing_job_keeps_no_other_up(
 ) -> None:
     site.send("Ada", "Ben")
     site.clock.move(minutes=6)
-    monkeypatch.setattr("testimonials.operations.jobs.JOBS", (lambda: 1 / 0, send_gathered_mail))
+    jobs = (Job("broken", lambda: 1 / 0), Job("gathered-mail", send_gathered_mail))
+    monkeypatch.setattr("testimonials.operations.jobs.JOBS", jobs)
     site.work()
     assert len(site.told()) == 2
 

@@ -43,16 +43,19 @@ MORE_IMPORTS = {
 COMMITTERS = {
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.delivery": "The background thread has no request; it is its own door.",
+    "core.leases": "A lease counts only once others can see it.",
     "core.outbox": "A lease counts only once others can see it.",
     "core.ratelimit": "A hit counts also when the request that made it fails.",
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",
     "operations.requests": "Writing what is due is a job of the background thread by itself.",
+    "operations.scheduled_backup": "It is a job of the background thread; there is no request.",
+    "operations.seen_websites": "The background thread notes what only this process knows.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
-LONG_FILES: dict[str, str] = {}
+LONG_FILES = {"config": "The settings are one table, which is best read whole."}
 LONG_FUNCTIONS = {
     "migrations.versions.rev_0001_first_schema.upgrade": "A schema is a list of tables.",
 }

@@ -17,6 +17,8 @@ ANSWERS = {
     "security": "The reader's own account was changed.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",
+    "backup-failed": "The operator named this address in the settings.",
+    "backup-works": "The operator named this address in the settings.",
 }
 # Each comes because somebody else did something, or again and again.
 ENDABLE = {"submissions", "invitation", "invitation-reminder"}

@@ -56,7 +56,8 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(
     assert _mode(folder / "secret_key") == 0o600
     assert len((folder / "secret_key").read_text().strip()) >= 32
     assert {path.name for path in folder.iterdir()} <= {
-        "secret_key", "testimonials.db", "testimonials.db-wal", "testimonials.db-shm"
+        "instance.lock", "secret_key", "testimonials.db", "testimonials.db-wal",
+        "testimonials.db-shm",
     }  # fmt: skip
     assert any("database upgraded from empty to" in line for line in service.output)
 

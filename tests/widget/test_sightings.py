@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from testimonials.extensions import begin_write, db
 from testimonials.operations.expiry import sweep
+from testimonials.operations.seen_websites import write_seen_websites
 from testimonials.projects import models
 from testimonials.projects.ownership import move_to_trash
 from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting
@@ -34,6 +35,7 @@ def stored(app: Flask) -> dict[str, set[str]]:
 def run_sweep(app: Flask) -> None:
     with app.app_context():
         sweep()
+        write_seen_websites()
 
 
 @pytest.fixture

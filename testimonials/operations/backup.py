@@ -1,0 +1,140 @@
+"""Making a backup: one file that holds an instance as it was at one moment."""
+
+import errno
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import make_url
+
+from testimonials import __version__
+from testimonials.core import clock
+from testimonials.core.clock import iso
+from testimonials.core.instance_folder import give_to_owner, sync, working_folder
+from testimonials.core.sqlite_file import copy_database, count_rows, find_damage, read_revision
+from testimonials.operations.archive import (
+    DATABASE,
+    SECRET,
+    SETTINGS,
+    Manifest,
+    describe_member,
+    write_archive,
+)
+
+WORK = ".unfinished-backup-"
+ENDING = ".tar.gz"
+# What the service itself writes meanwhile must find room too.
+MARGIN_BYTES = 32 * 1024 * 1024
+
+
+class BackupFailed(Exception):
+    """There is no backup; the message says why, and nothing was left behind."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Where an instance keeps what a backup holds."""
+
+    folder: Path
+    database: Path
+
+
+def find_instance(folder: Path, database_url: str) -> Instance:
+    """Give the instance in `folder`; raises `BackupFailed` where it isn't on SQLite."""
+    url = make_url(database_url)
+    if url.get_backend_name() != "sqlite" or not url.database:
+        raise BackupFailed(
+            "The data is in PostgreSQL, which is backed up with its own tools: run pg_dump "
+            "--format=custom for the database, and keep secret_key and testimonials.toml of "
+            f"{folder} with it. docs/operating.md has the commands"
+        )
+    return Instance(folder, Path(url.database))
+
+
+def name_backup(kind: str) -> str:
+    """Give the file name of a backup made now, such as scheduled-20260131T235959Z.tar.gz."""
+    return f"{kind}-{clock.now():%Y%m%dT%H%M%SZ}{ENDING}"
+
+
+def make_backup(instance: Instance, target: Path) -> Manifest:
+    """Write a backup of a running or a stopped instance to the new file `target`.
+
+    The file gets its name when it is complete and on the disk. One that is there is never
+    replaced. Raises `BackupFailed`.
+    """
+    if os.path.lexists(target):
+        raise BackupFailed(f"{target} is there already")
+    if not instance.database.exists():
+        raise BackupFailed(f"there is no database at {instance.database}")
+    try:
+        _require_room(instance, target.parent)
+        with working_folder(target.parent, WORK) as folder:
+            manifest = _write(instance, folder)
+            finished = folder / "archive"
+            give_to_owner(finished, target.parent)
+            _give_name(finished, target)
+        sync(target.parent)
+    except sqlite3.Error as error:
+        raise BackupFailed(f"the database can't be copied: {error}") from None
+    except OSError as error:
+        raise BackupFailed(f"{target.parent} can't be written to: {_describe(error)}") from None
+    return manifest
+
+
+def _write(instance: Instance, folder: Path) -> Manifest:
+    copy = folder / DATABASE
+    copy_database(instance.database, copy)
+    revision = read_revision(copy)
+    if revision is None:
+        raise BackupFailed(f"{instance.database} holds no data of this program")
+    # A damaged database must not push the last sound backups out.
+    if damage := find_damage(copy):
+        raise BackupFailed(f"the database is damaged: {damage[0]}")
+    files = {DATABASE: copy}
+    for name in (SECRET, SETTINGS):
+        if (instance.folder / name).exists():
+            files[name] = folder / name
+            files[name].write_bytes((instance.folder / name).read_bytes())
+    manifest = Manifest(
+        program_version=__version__,
+        schema_revision=revision,
+        created_at=iso(clock.now()),
+        rows=count_rows(copy),
+        members={name: describe_member(path) for name, path in files.items()},
+    )
+    write_archive(folder / "archive", manifest, files)
+    return manifest
+
+
+def _require_room(instance: Instance, folder: Path) -> None:
+    """Refuse what would fill the disk: the copy and, at worst, an archive as large as it."""
+    needed = 2 * instance.database.stat().st_size + MARGIN_BYTES
+    found = os.statvfs(folder)
+    free = found.f_bavail * found.f_frsize
+    if free < needed:
+        raise BackupFailed(
+            f"there is too little room in {folder}: {_megabytes(needed)} are needed for a while, "
+            f"{_megabytes(free)} are free"
+        )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB"
+
+
+def _give_name(finished: Path, target: Path) -> None:
+    try:
+        # A link, unlike a rename, never replaces what somebody has just put there.
+        os.link(finished, target)
+    except FileExistsError:
+        raise BackupFailed(f"{target} is there already") from None
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS):
+            raise
+        # Some disks have no links.
+        finished.rename(target)
+
+
+def _describe(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,120 @@
+"""`testimonials backup` and `testimonials restore`."""
+
+from pathlib import Path
+
+import click
+
+from testimonials.config import load_settings
+from testimonials.core.commands import json_option, print_json
+from testimonials.migrations.runner import head, revisions
+from testimonials.operations.archive import DATABASE, SECRET
+from testimonials.operations.backup import (
+    BackupFailed,
+    Instance,
+    find_instance,
+    make_backup,
+    name_backup,
+)
+from testimonials.operations.restore import Restored, RestoreRefused, restore_backup
+
+# Neither command needs the application: a backup must be possible whatever is wrong with it, and
+# a restore begins with an empty folder.
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def backup(file: Path, as_json: bool) -> None:
+    """Write all data into FILE, also while the service runs; SQLite only.
+
+    FILE becomes a .tar.gz with the database (images included), the secret key, testimonials.toml
+    and a manifest with checksums. A folder gets a file named by the time. An existing file is
+    never replaced. Whoever has the file has everything: keep it as safe as the instance.
+    """
+    settings = load_settings(makes_secret=False)
+    target = (file / name_backup("backup") if file.is_dir() else file).absolute()
+    try:
+        manifest = make_backup(find_instance(settings.instance_path, settings.database_url), target)
+    except BackupFailed as error:
+        raise click.ClickException(f"There is no backup: {error}.") from None
+    if as_json:
+        print_json({"file": str(target), "size": target.stat().st_size, **manifest.as_json()})
+        return
+    click.echo(f"{target}: {target.stat().st_size} bytes, {_count(manifest.rows)}.")
+    if SECRET not in manifest.members:
+        click.echo("The secret key is in your settings and not in this file; keep it too.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--replace", is_flag=True, help="Replace the data that is there; it is kept aside.")
+@click.option("--dry-run", is_flag=True, help="Only check FILE, and say what would be done.")
+@json_option
+def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
+    """Put a backup into the instance folder, while no service runs on it; SQLite only.
+
+    FILE is checked first: its checksums, its database and its counts. What was there is moved into
+    a folder named before-restore- and the time. A restore that is cut off leaves the old data, or
+    is finished by the next start.
+    """
+    settings = load_settings(makes_secret=False)
+    try:
+        done = restore_backup(
+            file,
+            settings.instance_path,
+            _find_restored,
+            known_revisions=revisions(),
+            is_replacing=replace,
+            is_trial=dry_run,
+        )
+    except (RestoreRefused, BackupFailed) as error:
+        raise click.ClickException(f"{error}. Nothing was changed.") from None
+    if as_json:
+        print_json(_describe(done, dry_run))
+    else:
+        _say(done, dry_run)
+
+
+def _find_restored(unpacked: Path) -> Instance:
+    """Give the instance that the settings in the backup, under those of the environment, name."""
+    folder = load_settings(makes_secret=False).instance_path
+    settings = load_settings(overrides={"instance_path": str(unpacked)}, makes_secret=False)
+    instance = find_instance(folder, settings.database_url)
+    # Where no setting names a file, it is the one in the folder, and that was another just now.
+    is_own = instance.database == unpacked / DATABASE
+    return Instance(folder, folder / DATABASE if is_own else instance.database)
+
+
+def _describe(done: Restored, is_trial: bool) -> dict[str, object]:
+    return {
+        "restored": not is_trial,
+        "database": str(done.instance.database),
+        "keptIn": [str(path) for path in done.kept],
+        "isUpgradedAtStart": done.manifest.schema_revision != head(),
+        **done.manifest.as_json(),
+    }
+
+
+def _say(done: Restored, is_trial: bool) -> None:
+    manifest = done.manifest
+    made = f"made {manifest.created_at} by version {manifest.program_version}"
+    if is_trial:
+        click.echo(f"The backup is sound: {made}, {_count(manifest.rows)}. Nothing was changed.")
+    else:
+        click.echo(f"{done.instance.database} holds the backup {made}: {_count(manifest.rows)}.")
+    for folder in done.kept:
+        click.echo(f"What was there before is in {folder}.")
+    if manifest.schema_revision != head():
+        click.echo(
+            f"Its schema is {manifest.schema_revision}; the next start upgrades it to {head()}."
+        )
+    if SECRET not in manifest.members:
+        click.echo(
+            "It holds no secret key: set TESTIMONIALS_SECRET_KEY as it was, or links that were "
+            "sent before stop working."
+        )
+
+
+def _count(rows: dict[str, int]) -> str:
+    names = ("account", "project", "testimonial")
+    return ", ".join(f"{rows.get(name, 0)} {name}(s)" for name in names)

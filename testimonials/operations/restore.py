@@ -1,0 +1,147 @@
+"""Restoring a backup: checked to the last byte first, then put in place all at once."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from testimonials.core import clock
+from testimonials.core.instance_folder import (
+    FolderInUse,
+    Move,
+    own_folder,
+    switch_files,
+    sync,
+    working_folder,
+)
+from testimonials.core.sqlite_file import count_rows, find_damage, is_in_use, read_revision
+from testimonials.operations.archive import (
+    DATABASE,
+    SECRET,
+    SETTINGS,
+    ArchiveRefused,
+    Manifest,
+    read_archive,
+)
+from testimonials.operations.backup import Instance
+
+WORK = ".unfinished-restore-"
+# What SQLite keeps beside a database; without it the database is not whole.
+COMPANIONS = ("-wal", "-shm", "-journal")
+
+# Gives the instance as it is with the settings of the backup, which lie in the folder named.
+FindInstance = Callable[[Path], Instance]
+
+
+class RestoreRefused(Exception):
+    """Nothing was changed; the message says why."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore has done, or would do."""
+
+    manifest: Manifest
+    instance: Instance
+    # Where the old files are; None where there were none.
+    kept: list[Path]
+
+
+def restore_backup(
+    source: Path,
+    folder: Path,
+    find_instance: FindInstance,
+    *,
+    known_revisions: list[str],
+    is_replacing: bool,
+    is_trial: bool,
+) -> Restored:
+    """Put the backup `source` into the instance folder; only check it if `is_trial`.
+
+    Every check comes before the first change. Old files are put aside beside the new ones. Raises
+    `RestoreRefused`, or `FolderInUse` while anything runs on the instance.
+    """
+    try:
+        with own_folder(folder), working_folder(folder, WORK) as work:
+            manifest = read_archive(source, work)
+            _check(manifest, work, known_revisions)
+            instance = find_instance(work)
+            if instance.database.exists() and not (is_replacing or is_trial):
+                raise RestoreRefused(
+                    f"{instance.database} is there already. Add --replace to put this backup in "
+                    "its place; what is there now is kept beside it"
+                )
+            if is_trial:
+                return Restored(manifest, instance, [])
+            if is_in_use(instance.database):
+                raise FolderInUse(
+                    f"Some program has {instance.database} open. Stop the service, then try again."
+                )
+            kept = _switch(manifest, work, instance)
+            return Restored(manifest, instance, kept)
+    except ArchiveRefused as error:
+        raise RestoreRefused(f"{source} can't be restored: {error}") from None
+    except OSError as error:
+        path = f": {error.filename}" if error.filename else ""
+        raise RestoreRefused(f"The restore failed: {error.strerror or error}{path}") from None
+
+
+def _check(manifest: Manifest, work: Path, known_revisions: list[str]) -> None:
+    """Look into the unpacked files; raises `ArchiveRefused`."""
+    if manifest.schema_revision not in known_revisions:
+        raise ArchiveRefused(
+            f"it was made by a newer version of this program ({manifest.program_version}, revision "
+            f"{manifest.schema_revision}). Install that version"
+        )
+    database = work / DATABASE
+    if damage := find_damage(database):
+        raise ArchiveRefused(f"its database is damaged: {damage[0]}")
+    try:
+        if read_revision(database) != manifest.schema_revision:
+            raise ArchiveRefused("its database has another revision than its manifest says")
+        if count_rows(database) != manifest.rows:
+            raise ArchiveRefused("its database has other rows than its manifest says")
+    except sqlite3.Error as error:
+        raise ArchiveRefused(f"its database can't be read: {error}") from None
+    if SECRET in manifest.members and len((work / SECRET).read_text("ascii", "replace")) < 32:
+        raise ArchiveRefused("its secret_key is too short")
+
+
+def _switch(manifest: Manifest, work: Path, instance: Instance) -> list[Path]:
+    places = {SECRET: instance.folder / SECRET, SETTINGS: instance.folder / SETTINGS}
+    label = _new_label({instance.folder, instance.database.parent})
+    moves = []
+    # The old database's companions go before the new one comes.
+    for ending in COMPANIONS:
+        place = instance.database.with_name(instance.database.name + ending)
+        if place.exists():
+            moves.append(Move(str(place), None, str(place.parent / label / place.name)))
+    for name in manifest.members:
+        place = places.get(name, instance.database)
+        aside = str(place.parent / label / place.name) if place.exists() else None
+        moves.append(Move(str(place), str(_bring_near(work / name, place)), aside))
+    switch_files(instance.folder, moves)
+    return sorted({Path(move.aside).parent for move in moves if move.aside is not None})
+
+
+def _new_label(folders: set[Path]) -> str:
+    """Give a name for what is put aside that nothing in these folders has yet."""
+    first = f"before-restore-{clock.now():%Y%m%dT%H%M%SZ}"
+    names = (first, *(f"{first}-{number}" for number in range(2, 1000)))
+    return next(name for name in names if not any((folder / name).exists() for folder in folders))
+
+
+def _bring_near(path: Path, place: Path) -> Path:
+    """Put an unpacked file beside the place it is for, perhaps on another disk."""
+    near = place.with_name(f"{place.name}.restored")
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.stat().st_dev == place.parent.stat().st_dev:
+        path.replace(near)
+    else:
+        near.write_bytes(b"")
+        near.chmod(0o600)
+        with path.open("rb") as source, near.open("wb") as target:
+            while chunk := source.read(1024 * 1024):
+                target.write(chunk)
+    sync(near)
+    return near
