@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app, jsonify, render_template
+from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
@@ -31,8 +31,15 @@ def show_home() -> ResponseReturnValue:
 
 @site.get("/healthz")
 def check_health() -> Response:
-    """Tell that this process lives; what it depends on is asked at ``/readyz``."""
-    return jsonify({"status": "ok", "version": __version__, "instance": instance_mark()})
+    """Tell that this process lives; what it depends on is asked at ``/readyz``.
+
+    The rest is for `testimonials doctor`, which asks by the public address: whether it is this
+    instance that answers, and what the proxies in front tell of a request.
+    """
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    body = {"status": "ok", "version": __version__, "instance": instance_mark()}
+    seen = {"proxies": len([each for each in forwarded.split(",") if each.strip()])}
+    return jsonify(body | seen | {"scheme": request.scheme})
 
 
 @site.get("/readyz")
