@@ -1,11 +1,10 @@
-"""What a Prometheus server reads: what this process answered, and how the instance stands.
+"""What a Prometheus server reads: what the processes answered, and how the instance stands.
 
 The library is loaded only where the setting asks for it. What is counted belongs to one process
 (the label `process`); what is read from the database is the same whichever process is asked.
 """
 
 import hmac
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from testimonials.core.counting import Ticker
 from testimonials.core.leases import BackgroundJob
 from testimonials.core.outbox import count_mails, measure_delay
 from testimonials.extensions import db
+from testimonials.operations.shared_metrics import SharedPages, mark, merge
 from testimonials.testimonials.models import Testimonial
 
 if TYPE_CHECKING:
@@ -63,29 +63,29 @@ def _observe(response: Response) -> Response:
 
 
 class Metrics:
-    """The metrics of one application in one process."""
+    """The metrics of one application: its process's own, those of its siblings, the instance's."""
 
     def __init__(self, app: Flask) -> None:
         from prometheus_client import CollectorRegistry, Histogram
         from prometheus_client.process_collector import ProcessCollector
 
         self._app = app
-        # Asked for late: an application may be made before a process is forked.
+        self._pages = SharedPages(app.config["INSTANCE_PATH"] / "metrics", self._write_own)
         self._requests: Histogram = Histogram(
             "testimonials_request_seconds",
             "Requests and how long they took, without those answered from memory.",
-            ["route", "method", "status", "process"],
+            ["route", "method", "status"],
             buckets=BUCKETS,
             registry=None,
         )
+        self._process = ProcessCollector(registry=None)
         self._registry: CollectorRegistry = CollectorRegistry()
-        self._registry.register(self._requests)
         self._registry.register(self)
-        ProcessCollector(registry=self._registry)
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one answer."""
-        self._requests.labels(route, method, str(status), str(os.getpid())).observe(seconds)
+        self._pages.keep()
+        self._requests.labels(route, method, str(status)).observe(seconds)
 
     def write(self) -> bytes:
         """Give everything in Prometheus' text format."""
@@ -99,24 +99,33 @@ class Metrics:
 
     def collect(self) -> Iterator["Metric"]:
         """Give what is read at the moment of asking."""
-        yield from self._collect_process()
+        yield from merge([*self._collect_process(), *self._pages.read_others()])
+        yield from self._collect_build()
         yield from self._collect_mail()
         yield from self._collect_jobs()
         yield from self._collect_data()
 
+    def _write_own(self) -> bytes:
+        from prometheus_client import CollectorRegistry, generate_latest
+
+        registry = CollectorRegistry()
+        registry.register(_Given(list(self._collect_process())))
+        return bytes(generate_latest(registry))
+
     def _collect_process(self) -> Iterator["Metric"]:
         ticker: Ticker | None = self._app.extensions.get(TICKER)
-        database = db.engine.dialect.name
-        yield _counter(
+        widget = _counter(
             "testimonials_widget_answers_from_memory",
             "Answers with the widget's data that never reached the application.",
-            {"process": str(os.getpid())},
             ticker.read() if ticker is not None else 0,
         )
+        for family in (*self._requests.collect(), widget, *self._process.collect()):
+            yield mark(family, self._pages.name)
+
+    def _collect_build(self) -> Iterator["Metric"]:
         labels = {"version": __version__, "python": platform.python_version()}
-        yield _gauge(
-            "testimonials_build_info", "What runs.", {labels_of(labels | {"database": database}): 1}
-        )
+        labels |= {"database": db.engine.dialect.name}
+        yield _gauge("testimonials_build_info", "What runs.", {labels_of(labels): 1})
 
     def _collect_mail(self) -> Iterator["Metric"]:
         states = {labels_of({"state": state}): n for state, n in count_mails(db.session()).items()}
@@ -171,9 +180,17 @@ def _gauge(name: str, words: str, values: Mapping[Any, float]) -> "Metric":
     return family
 
 
-def _counter(name: str, words: str, labels: dict[str, str], value: float) -> "Metric":
+def _counter(name: str, words: str, value: float) -> "Metric":
     from prometheus_client.metrics_core import CounterMetricFamily
 
-    family = CounterMetricFamily(name, words, labels=list(labels))
-    family.add_metric(list(labels.values()), value)
-    return family
+    return CounterMetricFamily(name, words, value=value)
+
+
+class _Given:
+    """Hands out families that are there already."""
+
+    def __init__(self, families: list["Metric"]) -> None:
+        self._families = families
+
+    def collect(self) -> list["Metric"]:
+        return self._families

@@ -205,6 +205,7 @@ LAZY = {
         "prometheus_client.metrics_core",
         "prometheus_client.process_collector",
     },
+    "operations.shared_metrics": {"prometheus_client.parser"},
 }
 
 

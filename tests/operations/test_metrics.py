@@ -1,7 +1,10 @@
 """`/metrics` for a Prometheus server that knows the token."""
 
+import os
 import re
+import subprocess
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -12,6 +15,7 @@ from testimonials.config import SettingError
 from testimonials.core import clock
 from testimonials.core.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
+from testimonials.operations.metrics import EXTENSION
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 
@@ -89,6 +93,39 @@ def test_answers_from_memory_are_counted_apart(
     # The first one has to be made. PostgreSQL has no such path.
     for _ in range(2):
         assert read(client, name) == {(): 4 if backend == "sqlite" else 0}
+
+
+def test_whichever_process_is_asked_answers_for_all(
+    make_app: MakeApp, agent: Caller, tmp_path: Path
+) -> None:
+    apps = [make_app(metrics_token=TOKEN) for _ in range(2)]
+    folder = tmp_path / "instance" / "metrics"
+    for number, each in enumerate(apps):
+        for _ in range(number + 2):
+            assert each.test_client().get("/v1/me").status_code == 401
+        each.extensions[EXTENSION]._pages.write()
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    # Left by processes that died: one number is free, the other is somebody else's by now.
+    (folder / f"{gone.pid}-abcdef.prom").write_text("# TYPE left_over gauge\nleft_over 1\n")
+    reused = folder / f"{os.getppid()}-abcdef.prom"
+    reused.write_text("# TYPE left_over gauge\nleft_over 1\n")
+    os.utime(reused, (1, 1))
+    header = {"Authorization": f"Bearer {TOKEN}"}
+    for each in apps:
+        text = each.test_client().get("/metrics", headers=header).text
+        counts = re.findall(r'seconds_count\{.*route="/v1/me".*\} (\d+)\.0', text)
+        assert sorted(counts) == ["2", "3"]
+        assert text.count("# TYPE testimonials_request_seconds histogram") == 1
+        assert len(re.findall(r"(?m)^process_resident_memory_bytes\{process=", text)) == 2
+        assert "left_over" not in text
+    assert len(list(folder.glob("*.prom"))) == 2
+
+
+def test_a_command_leaves_no_page(make_app: MakeApp, tmp_path: Path) -> None:
+    app = make_app(metrics_token=TOKEN)
+    assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
+    assert not (tmp_path / "instance" / "metrics").exists()
 
 
 def test_the_instance_is_described(
