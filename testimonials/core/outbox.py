@@ -57,11 +57,12 @@ class OutboxMail(Base):
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
-def list_mails(session: Session, limit: int) -> Sequence[OutboxMail]:
-    """Give the newest `limit` mails."""
-    return session.scalars(
-        select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc()).limit(limit)
-    ).all()
+def list_mails(session: Session, limit: int, state: str | None) -> Sequence[OutboxMail]:
+    """Give the newest `limit` mails, of all or of one state."""
+    query = select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
+    if state is not None:
+        query = query.where(OutboxMail.state == state)
+    return session.scalars(query.limit(limit)).all()
 
 
 def is_due(now: datetime) -> ColumnElement[bool]:

@@ -65,9 +65,8 @@ def check_migrations() -> Check:
 def check_outbox() -> Check:
     """Look whether mail that is due leaves."""
     seconds = int(measure_delay(db.session()).total_seconds())
-    return Check(
-        seconds <= LONGEST_DELAY.total_seconds(), f"the oldest due mail waits for {seconds} s"
-    )
+    words = f"the oldest due mail waits for {seconds} s" if seconds else "no mail waits"
+    return Check(seconds <= LONGEST_DELAY.total_seconds(), words)
 
 
 def check_disk() -> Check:

@@ -21,6 +21,7 @@ from testimonials.core.outbox import MailState, OutboxMail, list_mails, retry_ma
 from testimonials.core.smtp_advice import advise
 from testimonials.extensions import begin_write, db
 
+NO_MAIL = "The outbox is empty."
 READABLE = "But the password travelled readable for everybody in between: add ?starttls=1."
 
 
@@ -31,12 +32,13 @@ def mail() -> None:
 
 @mail.command("list")
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
+@click.option("--state", type=click.Choice(list(MailState)), help="Only mails in this state.")
 @json_option
 @database_command
-def list_command(limit: int, as_json: bool) -> None:
+def list_command(limit: int, state: str | None, as_json: bool) -> None:
     """List the newest mails."""
-    rows = [_describe(found) for found in list_mails(db.session(), limit)]
-    print_rows(rows, as_json=as_json, empty="The outbox is empty.")
+    rows = [_describe(found) for found in list_mails(db.session(), limit, state)]
+    print_rows(rows, as_json=as_json, empty="There is no such mail." if state else NO_MAIL)
 
 
 @mail.command("show")
