@@ -20,10 +20,9 @@ from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError, error_body
 from testimonials.core.instance_folder import hold_folder
 from testimonials.core.logs import set_up_logs
-from testimonials.extensions import db
-from testimonials.migrations.runner import upgrade
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.operations.upgrading import upgrade_database
 
 logger = logging.getLogger("testimonials.server")
 
@@ -100,9 +99,7 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
     settings = load_settings(overrides=overrides | {"port": listener.getsockname()[1]})
     app = create_app(settings)
     with app.app_context():
-        before, after = upgrade(db.engine)
-        if before != after:
-            logger.info("database upgraded from %s to %s", before or "empty", after)
+        upgrade_database()
         addresses = _prepare_sample() if sample else None
     _pin_to_one_core()
     worker = BackgroundWorker(app, run_jobs, at_end=hand_over_jobs)

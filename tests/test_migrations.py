@@ -1,14 +1,11 @@
 """Migrations (architecture, rule 8): whole or not at all, once, and as the models say."""
 
-import os
 import subprocess
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
-import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -20,22 +17,15 @@ from testimonials.config import load_settings
 from testimonials.core.database import Base
 from testimonials.extensions import db
 from testimonials.migrations.runner import SchemaError, current, head, require_head, upgrade
-from tests.conftest import POSTGRES
 from tests.process import COMMAND, clean_environment
+from tests.schemas import empty_database
 
 
 @pytest.fixture
 def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The settings of an empty database."""
-    settings = {"instance_path": str(tmp_path / "instance")}
-    if backend == "sqlite":
+    with empty_database(backend, tmp_path) as settings:
         yield settings
-        return
-    name = f"migrations_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-        yield settings | {"database_url": f"{os.environ[POSTGRES]}/{name}"}
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture

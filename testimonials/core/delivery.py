@@ -1,8 +1,9 @@
-"""The background work of `serve`: sends what is in the outbox and sweeps what has expired."""
+"""The background work of `serve`: sends what is in the outbox, and does jobs now and then."""
 
 import logging
 import re
 import threading
+import time
 from collections.abc import Callable
 
 from flask import Flask
@@ -62,9 +63,10 @@ def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:
 
 
 class BackgroundWorker:
-    """One thread that delivers mail every `mail_seconds` and sweeps every `sweep_seconds`.
+    """Two threads: one delivers mail every `mail_seconds`, one sweeps every `sweep_seconds`.
 
-    `at_end` is done once, when it is asked to stop.
+    Mail must not wait for a job that takes long, such as a backup. `at_end` is done once, when the
+    worker is asked to stop.
     """
 
     def __init__(
@@ -80,29 +82,36 @@ class BackgroundWorker:
         self._sweep = sweep
         self._at_end = at_end
         self._mail_seconds = mail_seconds
-        self._rounds_between_sweeps = max(1, round(sweep_seconds / mail_seconds))
+        self._sweep_seconds = sweep_seconds
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="background", daemon=True)
+        self._threads = [
+            threading.Thread(target=target, name=target.__name__.strip("_"), daemon=True)
+            for target in (self._deliver_mail, self._work)
+        ]
 
     def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, timeout: float = 3.0) -> None:
-        """Ask the thread to end and wait for it; an unfinished mail is tried again later."""
+        """Ask the threads to end and wait for them; what is unfinished is tried again later."""
         self._stop.set()
-        self._thread.join(timeout)
+        deadline = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _run(self) -> None:
+    def _deliver_mail(self) -> None:
         settings = self._app.config
         transport = make_transport(settings["SMTP_URL"], settings["MAIL_FROM"])
-        rounds = 0
         while not self._stop.is_set():
             self._attempt(lambda: deliver_due_mail(transport, self._stop.is_set))
-            if rounds % self._rounds_between_sweeps == 0:
-                self._attempt(self._sweep)
-            rounds += 1
             self._stop.wait(self._mail_seconds)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._attempt(self._sweep)
+            self._stop.wait(self._sweep_seconds)
         self._attempt(self._at_end)
 
     def _attempt(self, work: Callable[[], object]) -> None:

@@ -27,6 +27,10 @@ class FolderInUse(click.ClickException):
     """Somebody else uses the folder in a way that doesn't go together with this one."""
 
 
+class SwitchCutOff(click.ClickException):
+    """Files are being replaced and can't all be; the message says what comes next."""
+
+
 @dataclass(frozen=True)
 class Move:
     """One file of a switch: what is there is put aside, then what was prepared takes its place.
@@ -176,7 +180,17 @@ def _open_lock(folder: Path) -> int:
 
 def _perform(folder: Path) -> None:
     """Do the moves of the journal that are not done yet, then remove it."""
-    journal = folder / JOURNAL
+    try:
+        _perform_moves(folder / JOURNAL)
+    except OSError as error:
+        raise SwitchCutOff(
+            f"The restore into {folder} is half done and can't go on: {error.strerror or error}. "
+            "Mend that; whatever starts next then finishes it."
+        ) from None
+    sync(folder)
+
+
+def _perform_moves(journal: Path) -> None:
     moves = [Move(**values) for values in json.loads(journal.read_text(encoding="utf-8"))]
     for move in moves:
         place = Path(move.place)
@@ -187,4 +201,3 @@ def _perform(folder: Path) -> None:
             Path(move.prepared).replace(place)
         sync(place.parent)
     journal.unlink()
-    sync(folder)

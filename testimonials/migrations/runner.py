@@ -4,13 +4,15 @@ Alembic is loaded only when there is something to migrate: it takes an eighth of
 and nearly every start finds the database where it should be.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
+
+from testimonials.extensions import BUSY_TIMEOUT_MS
 
 FOLDER = Path(__file__).parent
 # A revision's id stands in its file's name: rev_0001_first_schema.py.
@@ -19,30 +21,53 @@ FILES = "rev_*.py"
 ADVISORY_LOCK = 7_263_540_189
 
 
+# Called with the revision to come.
+Prepare = Callable[[str], None]
+# How long a start waits for another one that migrates, and backs up before that.
+WAIT_SECONDS = 600
+
+
 class SchemaError(click.ClickException):
     """The database and the program don't fit; the message says what to do."""
 
 
-def upgrade(engine: Engine) -> tuple[str | None, str]:
+def upgrade(engine: Engine, prepare: Prepare | None = None) -> tuple[str | None, str]:
     """Bring the database to the newest schema; give the revisions before and after.
 
-    Raises `SchemaError` when the database was made by a newer program.
+    `prepare` is called before a database that holds something is changed, when nobody can write to
+    it any more; what it raises ends the upgrade. Raises `SchemaError` when the database was made
+    by a newer program.
     """
     newest = head()
     if current(engine) == newest:
         return newest, newest
     with _exclusive(engine) as connection:
         # Read again under the lock: another start may have been faster.
-        before = _revision(connection)
+        before = read_revision(connection)
         _refuse_newer(before)
+        if prepare is not None and before not in (None, newest):
+            prepare(newest)
         _run_alembic(connection)
     return before, newest
 
 
+def try_upgrade(engine: Engine) -> list[str]:
+    """Run the migrations that are pending, take them back, and give their revisions.
+
+    Nobody can write meanwhile. Raises what a migration raises, and `SchemaError` as `upgrade` does.
+    """
+    with _exclusive(engine) as connection:
+        before = read_revision(connection)
+        _refuse_newer(before)
+        _run_alembic(connection)
+        connection.get_transaction().rollback()  # type: ignore[union-attr]
+    return [revision for revision in revisions() if before is None or revision > before]
+
+
 def current(engine: Engine) -> str | None:
     """Give the database's revision, None for an empty one."""
-    with _connect(engine) as connection:
-        return _revision(connection)
+    with open_connection(engine) as connection:
+        return read_revision(connection)
 
 
 def head() -> str:
@@ -76,7 +101,7 @@ def _refuse_newer(revision: str | None) -> None:
         )
 
 
-def _connect(engine: Engine) -> Connection:
+def open_connection(engine: Engine) -> Connection:
     """Open a connection; raise `SchemaError`, in one sentence, where there is no database."""
     try:
         return engine.connect()
@@ -91,11 +116,12 @@ def _connect(engine: Engine) -> Connection:
 def _exclusive(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that keeps every other migration out until it ends."""
     is_sqlite = engine.dialect.name == "sqlite"
-    with _connect(engine) as connection:
+    with open_connection(engine) as connection:
         if is_sqlite:
             # With foreign keys on, rebuilding a table deletes what refers to it; the switch works
             # only outside a transaction.
-            _set_foreign_keys(connection, "OFF")
+            _set(connection, "foreign_keys", "OFF")
+            _set(connection, "busy_timeout", WAIT_SECONDS * 1000)
             connection = connection.execution_options(sqlite_begin="IMMEDIATE")
         try:
             with connection.begin():
@@ -105,16 +131,18 @@ def _exclusive(engine: Engine) -> Iterator[Connection]:
                 yield connection
         finally:
             if is_sqlite:
-                _set_foreign_keys(connection, "ON")
+                _set(connection, "foreign_keys", "ON")
+                _set(connection, "busy_timeout", BUSY_TIMEOUT_MS)
 
 
-def _set_foreign_keys(connection: Connection, value: str) -> None:
+def _set(connection: Connection, name: str, value: object) -> None:
     driver = connection.connection.driver_connection
     assert driver is not None  # noqa: S101 - the connection is open
-    driver.execute(f"PRAGMA foreign_keys={value}")
+    driver.execute(f"PRAGMA {name}={value}")
 
 
-def _revision(connection: Connection) -> str | None:
+def read_revision(connection: Connection) -> str | None:
+    """Give the revision of the database on the other side, None for an empty one."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()

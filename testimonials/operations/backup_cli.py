@@ -6,6 +6,7 @@ import click
 
 from testimonials.config import load_settings
 from testimonials.core.commands import json_option, print_json
+from testimonials.core.instance_folder import hold_folder
 from testimonials.migrations.runner import head, revisions
 from testimonials.operations.archive import DATABASE, SECRET
 from testimonials.operations.backup import (
@@ -32,6 +33,8 @@ def backup(file: Path, as_json: bool) -> None:
     never replaced. Whoever has the file has everything: keep it as safe as the instance.
     """
     settings = load_settings(makes_secret=False)
+    # What is copied must not be replaced by a restore meanwhile.
+    hold_folder(settings.instance_path)
     target = (file / name_backup("backup") if file.is_dir() else file).absolute()
     try:
         manifest = make_backup(find_instance(settings.instance_path, settings.database_url), target)

@@ -2,23 +2,35 @@
 
 import click
 from flask.cli import with_appcontext
+from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.commands import json_option, print_json
 from testimonials.extensions import db as database
-from testimonials.migrations import runner
+from testimonials.migrations import checks, runner
+from testimonials.operations.upgrading import upgrade_database
 
 
 @click.group()
 def db() -> None:
-    """Upgrade the database's schema, or say where it stands."""
+    """Upgrade the database's schema, check it, or say where it stands."""
 
 
 @db.command("upgrade")
+@click.option("--dry-run", is_flag=True, help="Only try it, and take it back.")
+@click.option("--no-backup", is_flag=True, help="Make no backup before.")
 @json_option
 @with_appcontext
-def upgrade_command(as_json: bool) -> None:
-    """Bring the database to this program's schema; changes nothing when it is there."""
-    before, after = runner.upgrade(database.engine)
+def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
+    """Bring the database to this program's schema; changes nothing when it is there.
+
+    A backup into BACKUP_PATH comes first, with SQLite. The upgrade is done whole or not at all.
+    --dry-run does the same work in a transaction that is taken back at its end; nobody can write
+    meanwhile, so try it on a busy service with the restored copy of a backup.
+    """
+    if dry_run:
+        _try_upgrade(as_json)
+        return
+    before, after = upgrade_database(is_backed_up=not no_backup)
     if as_json:
         print_json({"before": before, "after": after})
     elif before == after:
@@ -37,3 +49,43 @@ def current_command(as_json: bool) -> None:
         print_json({"current": revision, "head": newest, "isHead": revision == newest})
     else:
         click.echo(f"database {revision or 'empty'}, program {newest}")
+
+
+@db.command("check")
+@json_option
+@click.pass_context
+@with_appcontext
+def check_command(context: click.Context, as_json: bool) -> None:
+    """Look through the database: whether it is sound, and of this program's schema.
+
+    Ends with exit code 1 when something is wrong. Reads all of an SQLite file, beside a running
+    service; PostgreSQL looks after its files itself, and only its schema is compared.
+    """
+    findings = checks.check_database(database.engine)
+    if as_json:
+        print_json({"isSound": not findings, "findings": findings})
+    elif not findings:
+        click.echo(f"The database is sound, and at {runner.head()}.")
+    else:
+        click.echo("\n".join(findings))
+    context.exit(1 if findings else 0)
+
+
+def _try_upgrade(as_json: bool) -> None:
+    before = runner.current(database.engine)
+    try:
+        pending = runner.try_upgrade(database.engine)
+    except DatabaseError as error:
+        reason = " ".join(str(error.orig).split())
+        raise click.ClickException(
+            f"The upgrade would fail, and leave the database as it is: {reason}"
+        ) from None
+    if as_json:
+        print_json({"before": before, "after": runner.head(), "revisions": pending})
+    elif not pending:
+        click.echo(f"The database is at {before} already.")
+    else:
+        click.echo(
+            f"The upgrade from {before or 'empty'} would run {', '.join(pending)}; it was tried "
+            "without a fault and taken back."
+        )

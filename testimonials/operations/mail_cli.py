@@ -32,7 +32,11 @@ def mail() -> None:
 
 @mail.command("list")
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
-@click.option("--state", type=click.Choice(list(MailState)), help="Only mails in this state.")
+@click.option(
+    "--state",
+    type=click.Choice([state.value for state in MailState]),
+    help="Only mails in this state.",
+)
 @json_option
 @database_command
 def list_command(limit: int, state: str | None, as_json: bool) -> None:

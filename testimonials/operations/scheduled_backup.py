@@ -71,11 +71,11 @@ def make_scheduled_backup() -> None:
     logger.info("backup made: %s", target)
 
 
-def back_up_before(revision: str) -> None:
-    """Make the backup before an upgrade to `revision`; raises `BackupFailed`."""
+def back_up_before(revision: str) -> Path:
+    """Make the backup before an upgrade to `revision` and give it; raises `BackupFailed`."""
     target = Path(current_app.config["BACKUP_PATH"]) / name_backup(f"before-{revision}")
     _make(target)
-    logger.info("backup before the upgrade: %s", target)
+    return target
 
 
 def _make(target: Path) -> None:

@@ -197,6 +197,7 @@ LAZY = {
     "collection.fonts": {"PIL"},
     "core.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
     "core.images": {"PIL"},
+    "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.qr_codes": {"segno"},

@@ -76,6 +76,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "prune": _read(app, "prune"),
         "db upgrade": _read(app, "db", "upgrade"),
         "db current": _read(app, "db", "current"),
+        "db check": _read(app, "db", "check"),
         "config show": _read(app, "config", "show"),
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
@@ -93,6 +94,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
     assert answers["mail retry"] == {"queued": 1}
     assert answers["db upgrade"]["before"] == answers["db upgrade"]["after"]
     assert answers["db current"]["isHead"] is True
+    assert answers["db check"] == {"isSound": True, "findings": []}
     assert answers["projects delete"] == {
         "_id": project["_id"], "deleted": True, "testimonials": 6
     }  # fmt: skip

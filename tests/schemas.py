@@ -1,0 +1,111 @@
+"""Databases of every schema that was ever released, with something in every table."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, LargeBinary, MetaData, Table, types
+
+from testimonials.migrations.runner import FOLDER, revisions
+
+POSTGRES = "TESTS_POSTGRES_URL"
+ROWS = 3
+VERSION = "alembic_version"
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@contextmanager
+def empty_database(backend: str, folder: Path) -> Iterator[dict[str, str]]:
+    """Give the settings of a database that nobody has set up."""
+    settings = {"instance_path": str(folder / "instance")}
+    if backend == "sqlite":
+        yield settings
+        return
+    name = f"migrations_{uuid.uuid4().hex}"
+    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        yield settings | {"database_url": f"{os.environ[POSTGRES]}/{name}"}
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def released() -> list[str]:
+    """Give the revisions that a database in use may have."""
+    return revisions()[:-1]
+
+
+def migrate_to(engine: Engine, revision: str) -> None:
+    """Bring an empty database to the schema that `revision` ended in."""
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
+def fill(engine: Engine) -> None:
+    """Put rows into every table, whatever its columns are; each column has a value."""
+    with engine.begin() as connection:
+        for table in _tables(connection):
+            for number in range(ROWS):
+                connection.execute(table.insert().values(_row(table, number)))
+
+
+def read(engine: Engine) -> Rows:
+    """Give all rows of all tables."""
+    with engine.connect() as connection:
+        found = {
+            table.name: [dict(row) for row in connection.execute(table.select()).mappings()]
+            for table in _tables(connection)
+        }
+    return {name: sorted(rows, key=repr) for name, rows in found.items()}
+
+
+def of_columns(rows: Rows, like: Rows) -> Rows:
+    """Keep of `rows` the tables and columns that `like` has."""
+    cut = {
+        name: [{column: row[column] for column in others[0]} for row in rows[name]]
+        for name, others in like.items()
+    }
+    return {name: sorted(found, key=repr) for name, found in cut.items()}
+
+
+def _tables(connection: Connection) -> list[Table]:
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return [table for table in metadata.sorted_tables if table.name != VERSION]
+
+
+def _row(table: Table, number: int) -> dict[str, Any]:
+    return {
+        column.name: _value(table, column, number)
+        for column in table.columns
+        if column.computed is None
+    }
+
+
+def _value(table: Table, column: Any, number: int) -> Any:
+    if column.foreign_keys:
+        (key,) = column.foreign_keys
+        # A row that refers to one of its own table refers to itself.
+        return _value(key.column.table, key.column, number)
+    kind = column.type
+    if isinstance(kind, types.Boolean):
+        return number % 2 == 0
+    if isinstance(kind, types.JSON):
+        return {"number": number, "text": "“Füße” 🌿"}
+    if isinstance(kind, LargeBinary):
+        return bytes([number]) * 1000
+    if isinstance(kind, types.Float | types.Numeric):
+        return number + 0.5
+    if isinstance(kind, types.Integer):
+        return number + 1
+    assert isinstance(kind, types.String), f"{table.name}.{column.name} is {kind!r}"
+    text = f"{number} {table.name}.{column.name} “Füße” 🌿"
+    return text[: kind.length] if kind.length else text
