@@ -12,7 +12,6 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import func, select
 
-from testimonials.config import PREFIX
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.mail import DeliveryFailed, SmtpTransport
@@ -21,7 +20,7 @@ from testimonials.core.scrubbing import scrub
 from testimonials.core.smtp_advice import advise
 from testimonials.extensions import db
 from testimonials.operations.doctor_data import CLOCK_DIFFERENCE
-from testimonials.operations.doctor_settings import is_loopback
+from testimonials.operations.doctor_settings import PREFIX, is_loopback
 from testimonials.operations.findings import Finding
 from testimonials.operations.health import check_outbox, instance_mark
 

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from flask import current_app
 from sqlalchemy import make_url, select
 
-from testimonials.config import PREFIX, Settings, unknown_variables
+from testimonials.config import PREFIX as PREFIX
+from testimonials.config import Settings, unknown_variables
 from testimonials.core.leases import BackgroundJob, worker_name
 from testimonials.extensions import db
 from testimonials.operations.findings import Finding

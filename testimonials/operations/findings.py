@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.scrubbing import scrub
 from testimonials.extensions import db
-from testimonials.migrations.runner import SchemaError
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def run_check(check: Check) -> list[Finding]:
     """Give what a check finds; one that can't look finds that."""
     try:
         return list(check())
-    except (SQLAlchemyError, SchemaError) as error:
+    except (SQLAlchemyError, click.ClickException) as error:
         reason = getattr(error, "orig", None) or error
         words = scrub(" ".join(str(reason).split()))[:300]
         return [Finding(f"The database can't be asked: {words}", "Mend what the database says.")]

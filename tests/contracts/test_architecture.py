@@ -38,6 +38,9 @@ MORE_IMPORTS = {
     "core.commands": {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
+    "operations.health": {"migrations.runner": "Whether the schema fits is part of being ready."},
+    "operations.doctor_data": {"migrations.runner": "It says what to do about another schema."},
+    "operations.doctor_settings": {"config": "It says which variables are no settings."},
 }
 # Who commits although it is no door, and why.
 COMMITTERS = {
