@@ -1,8 +1,11 @@
 """Making a backup: one file that holds an instance as it was at one moment."""
 
+import contextlib
 import errno
 import os
 import sqlite3
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +28,7 @@ from testimonials.operations.archive import (
 WORK = ".unfinished-backup-"
 ENDING = ".tar.gz"
 # What the service itself writes meanwhile must find room too.
+FLUSH_SECONDS = 0.2
 MARGIN_BYTES = 32 * 1024 * 1024
 
 
@@ -69,7 +73,7 @@ def make_backup(instance: Instance, target: Path) -> Manifest:
         raise BackupFailed(f"there is no database at {instance.database}")
     try:
         _require_room(instance, target.parent)
-        with working_folder(target.parent, WORK) as folder:
+        with working_folder(target.parent, WORK) as folder, _flowing(folder):
             manifest = _write(instance, folder)
             finished = folder / "archive"
             give_to_owner(finished, target.parent)
@@ -105,6 +109,30 @@ def _write(instance: Instance, folder: Path) -> Manifest:
     )
     write_archive(folder / "archive", manifest, files)
     return manifest
+
+
+@contextlib.contextmanager
+def _flowing(folder: Path) -> Iterator[None]:
+    """Let what is written go to the disk bit by bit.
+
+    Hundreds of megabytes at once would make every commit of the service wait, for many seconds.
+    """
+    is_done = threading.Event()
+
+    def flush() -> None:
+        while not is_done.wait(FLUSH_SECONDS):
+            for path in list(folder.iterdir()):
+                # It may be gone again; whether writing works is found out by those who write.
+                with contextlib.suppress(OSError):
+                    sync(path)
+
+    thread = threading.Thread(target=flush, name="flush", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
 
 
 def _require_room(instance: Instance, folder: Path) -> None:

@@ -35,6 +35,7 @@ DOOR_USERS = {
 }
 # What else a module that is no door may import, and why.
 MORE_IMPORTS = {
+    "operations.upgrading": {"migrations.runner": "It makes the backup that comes before."},
     "core.commands": {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
