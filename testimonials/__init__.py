@@ -11,11 +11,13 @@ from testimonials.commands import register_commands
 from testimonials.config import Settings, load_settings
 from testimonials.core.compression import register_compression
 from testimonials.core.csrf import register_csrf
+from testimonials.core.error_reports import init_error_reports
 from testimonials.core.errors import register_error_handlers
 from testimonials.core.i18n import register_languages
 from testimonials.core.logs import register_access_log
 from testimonials.core.web import register_web
 from testimonials.extensions import init_extensions
+from testimonials.operations.metrics import init_metrics
 from testimonials.projects.slugs import reserved_slugs
 from testimonials.routes import register_routes
 
@@ -50,6 +52,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     init_extensions(app)
     register_web(app)
     register_access_log(app)
+    init_metrics(app)
+    init_error_reports(app, __version__)
     register_compression(app)
     register_languages(app)
     register_csrf(app)

@@ -33,8 +33,10 @@ from testimonials.config_parsers import (
     parse_path_or_nothing,
     parse_plans,
     parse_ratelimit_url,
+    parse_sentry_dsn,
     parse_smtp_url,
     parse_text,
+    parse_token,
     parse_webhook_secret,
     whole,
 )
@@ -97,6 +99,9 @@ class Settings:
     )
     mail_from: str = setting(
         "", parse_mail_from, "The sender of mails. Empty: `Testimonials <testimonials@app host>`."
+    )
+    mail_days: float = setting(
+        30.0, parse_days, "Days for which mail that left or was given up stays in the outbox."
     )
     trusted_proxies: int = setting(
         0,
@@ -185,6 +190,19 @@ class Settings:
         "",
         parse_ratelimit_url,
         "Where rate limits are counted: `redis://...`. Empty: in the database.",
+        secret=True,
+    )
+    metrics_token: str = setting(
+        "",
+        parse_token,
+        "What a Prometheus server sends as `Authorization: Bearer` to read `/metrics`; at least 16 "
+        "characters. Empty: there is no such page.",
+        secret=True,
+    )
+    sentry_dsn: str = setting(
+        "",
+        parse_sentry_dsn,
+        "Where faults are reported: the DSN of a Sentry project. Empty: nowhere.",
         secret=True,
     )
     log_level: str = setting(
@@ -284,6 +302,8 @@ def _complete(settings: Settings) -> Settings:
         refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
     require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
     require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
+    require_extra("METRICS_TOKEN", settings.metrics_token, "", "prometheus_client", "metrics")
+    require_extra("SENTRY_DSN", settings.sentry_dsn, "", "sentry_sdk", "sentry")
     database = settings.database_url or f"sqlite:///{settings.instance_path / 'testimonials.db'}"
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base

@@ -240,3 +240,19 @@ def parse_webhook_secret(value: object) -> str:
     if text and not re.fullmatch(r"whsec_[\x21-\x7e]{8,}", text):
         raise ValueError("must be the endpoint's signing secret, which starts with whsec_")
     return text
+
+
+def parse_token(value: object) -> str:
+    """Take a secret of at least 16 visible characters that fits into a header, or nothing."""
+    text = parse_text(value)
+    if text and not re.fullmatch(r"[\x21-\x7e]{16,}", text):
+        raise ValueError("must have at least 16 characters, ASCII ones without spaces")
+    return text
+
+
+def parse_sentry_dsn(value: object) -> str:
+    """Take the DSN of a Sentry project, or nothing."""
+    text = parse_text(value)
+    if text and not re.fullmatch(r"https?://[^\s/@]+@[^\s/@]+/(\S+/)?[0-9]+", text):
+        raise ValueError("must look like https://key@host/1, as Sentry shows it for a project")
+    return text

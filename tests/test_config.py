@@ -247,6 +247,31 @@ def test_payments_need_their_package(instance: Path, monkeypatch: pytest.MonkeyP
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "module", "extra"),
+    [
+        ("metrics_token", "a-token-of-16-letters", "prometheus_client", "metrics"),
+        ("sentry_dsn", "https://abc123@sentry.example.com/7", "sentry_sdk", "sentry"),
+    ],
+)
+def test_what_operators_see_needs_its_package_and_is_hidden(
+    instance: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, module: str, extra: str
+) -> None:
+    shown = describe_settings(load(instance, **{name: value}))[PREFIX + name.upper()]
+    assert shown in ("(hidden)", "https://(hidden)@sentry.example.com/7")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SettingError, match=rf"testimonials\[{extra}\]"):
+        load(instance, **{name: value})
+
+
+@pytest.mark.parametrize(
+    "dsn", ["sentry.example.com", "https://sentry.example.com/7", "ftp://a@b/7"]
+)
+def test_a_wrong_dsn_is_refused(instance: Path, dsn: str) -> None:
+    with pytest.raises(SettingError, match="must look like https://key@host/1"):
+        load(instance, sentry_dsn=dsn)
+
+
 def test_a_file_may_hold_the_plans_as_a_list(instance: Path) -> None:
     write(instance, 'plans = ["starter=5:price_a", "pro=50"]\n')
     assert [str(plan) for plan in load(instance).plans] == ["starter=5:price_a", "pro=50"]

@@ -6,11 +6,11 @@ a customer is; whether a subscription runs, and for which plan), and the plan is
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.auth.models import Account, BillingSubscription
 from testimonials.auth.services import is_live
@@ -33,6 +33,8 @@ SUBSCRIPTION_EVENTS = frozenset(
     }
 )
 CHECKOUT_EVENT = "checkout.session.completed"
+# How long a subscription may wait for the checkout that says whose it is.
+UNLINKED_KEPT = timedelta(days=90)
 # Any number, the same in every process.
 LOCK = 7_264_551
 
@@ -76,6 +78,22 @@ def apply_event(event: dict[str, Any]) -> None:
             _take_subscription(kind, subject, time)
     except (KeyError, TypeError, AttributeError, OverflowError, OSError) as error:
         raise ValueError(f"unexpected shape: {error!r}") from None
+
+
+def delete_unlinked_subscriptions() -> int:
+    """Forget the subscriptions that no checkout has given to an account; give how many.
+
+    One that runs on is told of again by its next payment.
+    """
+    removed = db.session.scalars(
+        delete(BillingSubscription)
+        .where(
+            BillingSubscription.account_id.is_(None),
+            BillingSubscription.told_at <= clock.now() - UNLINKED_KEPT,
+        )
+        .returning(BillingSubscription.id)
+    ).all()
+    return len(removed)
 
 
 def _lock() -> None:

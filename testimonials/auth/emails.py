@@ -127,8 +127,12 @@ def send_notice(
     link: str,
     button: str,
     footnote: str,
+    list_unsubscribe: str | None = None,
 ) -> None:
-    """Put a mail of a few sentences and one button into the outbox, in the present transaction."""
+    """Put a mail of a few sentences and one button into the outbox, in the present transaction.
+
+    `list_unsubscribe` is for what its reader did not ask for: the address that ends it.
+    """
     values = {
         "title": title,
         "lines": lines,
@@ -142,7 +146,14 @@ def send_notice(
         text = render_template("email/notice.txt", **values)
         html = render_template("email/notice.html", **values)
     db.session.add(
-        OutboxMail(purpose=purpose, recipient=recipient, subject=title, text=text, html=html)
+        OutboxMail(
+            purpose=purpose,
+            recipient=recipient,
+            subject=title,
+            text=text,
+            html=html,
+            list_unsubscribe=list_unsubscribe,
+        )
     )
 
 

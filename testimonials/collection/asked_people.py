@@ -103,18 +103,29 @@ def remove_asked(project: Project, invitation_id: str) -> None:
     db.session.flush()
 
 
-def delete_old_invitations() -> None:
-    """Forget who was asked a year ago and never answered, and batches that have nobody left."""
+def delete_old_invitations() -> int:
+    """Forget who was asked a year ago and never answered, and batches that have nobody left.
+
+    Gives how many people.
+    """
     limit = clock.now() - KEPT_UNANSWERED
-    db.session.execute(
-        delete(Invitation).where(Invitation.created_at < limit, Invitation.answered_at.is_(None))
-    )
+    removed = db.session.scalars(
+        delete(Invitation)
+        .where(Invitation.created_at < limit, Invitation.answered_at.is_(None))
+        .returning(Invitation.id)
+    ).all()
     db.session.execute(
         delete(InvitationBatch).where(
             InvitationBatch.created_at < limit,
             ~exists().where(Invitation.batch_id == InvitationBatch.id),
         )
     )
+    return len(removed)
+
+
+def is_told_from() -> ColumnElement[bool]:
+    """Give the condition under which a mail in the outbox still says how far a request got."""
+    return exists().where(Invitation.mail_id == OutboxMail.id)
 
 
 def _take_off(invitation: Invitation) -> bool:

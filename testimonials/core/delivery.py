@@ -25,7 +25,8 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
     """Send every mail that is due; give how many were tried. Commits after each step.
 
     The network is used between the two transactions of a mail, never inside one. No other mail is
-    begun once `is_ending` says so: one cut off in the middle would be sent twice.
+    begun once `is_ending` says so: one cut off in the middle would be sent twice. Nor is one after
+    the server could not be reached or spoken to, which keeps the thread free for its other work.
     """
     tried = 0
     # Asking first keeps an idle service from taking the write lock every second.
@@ -50,6 +51,8 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
                 "mail %s not sent (%s): %s", mail.id, mail.state, _anonymous(mail, failure)
             )
         db.session.commit()
+        if failure is not None and failure.is_outage:
+            break
     db.session.rollback()
     return tried
 

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g, has_request_context, request
 
 from testimonials.core.clock import iso
+from testimonials.core.scrubbing import scrub
 
 logger = logging.getLogger("testimonials.access")
 
@@ -29,9 +30,9 @@ class PlainFormatter(logging.Formatter):
         """Write the line."""
         extra = " ".join(f"{name}={value}" for name, value in _fields(record).items())
         time_text = iso(datetime.fromtimestamp(record.created, UTC))
-        line = f"{time_text} {record.levelname.lower():7} {record.name} {record.getMessage()}"
+        line = f"{time_text} {record.levelname.lower():7} {record.name} {_message(record)}"
         line = f"{line} {extra}".rstrip()
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        return f"{line}\n{_traceback(self, record)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
@@ -43,15 +44,32 @@ class JsonFormatter(logging.Formatter):
             "time": iso(datetime.fromtimestamp(record.created, UTC)),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
         } | _fields(record)
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _traceback(self, record)
         return json.dumps(line, ensure_ascii=False)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    if "path" in found:
+        found["path"] = scrub(found["path"])
+    if "request_id" not in found and has_request_context() and "request_id" in g:
+        # Whatever is said while a request is answered belongs to it.
+        found["request_id"] = g.request_id
+    return found
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Give the message; only a mail that is printed because no server is set keeps its secrets."""
+    text = record.getMessage()
+    return text if getattr(record, "is_mail", False) else scrub(text)
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    # What failed may name what somebody typed.
+    return scrub(formatter.formatException(record.exc_info)) if record.exc_info else ""
 
 
 def set_up_logs(level: str, log_format: str) -> None:

@@ -1,29 +1,61 @@
-"""Mail: the message, and the transports that carry it."""
+"""Mail: the transports that carry a message, and what a refusal means for the next attempt."""
 
 import logging
 import smtplib
 import ssl
-from email.errors import MessageError, NonASCIILocalPartDefect
-from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from email.message import EmailMessage
-from email.policy import SMTP, SMTPUTF8, EmailPolicy
-from email.utils import format_datetime, parseaddr
+from email.utils import parseaddr
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+from testimonials.core.messages import POLICY_UTF8, build_message
 from testimonials.core.outbox import MailState, OutboxMail
+from testimonials.core.smtp import Connection, Dialogue, Step, TlsConnection
 
 logger = logging.getLogger("testimonials.mail")
 
 TIMEOUT_SECONDS = 20
+# The whole of one mail, so that no server holds it longer than its lease, whatever it does.
+LONGEST_SECONDS = 150
+# Refusals that tell of the settings, wherever a server gives them: authentication is wanted, too
+# weak, wrong, or needs TLS first.
+SETTINGS_CODES = frozenset({530, 534, 535, 538})
 
 
 class DeliveryFailed(Exception):
-    """The mail did not leave; `is_permanent` when trying again can't help."""
+    """The mail did not leave.
 
-    def __init__(self, problem: str, *, is_permanent: bool) -> None:
+    `is_permanent` when trying again can't help; `is_outage` when no other mail would have left
+    either; `failure` tells at which step of the conversation it happened.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        is_permanent: bool,
+        is_outage: bool = False,
+        failure: "Failure | None" = None,
+    ) -> None:
         super().__init__(problem)
         self.is_permanent = is_permanent
+        self.is_outage = is_outage
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where a conversation with a mail server ended, and by what."""
+
+    step: Step
+    error: Exception
+    # The server's answer, where it gave one.
+    code: int = 0
+    answer: str = ""
 
 
 class Transport(Protocol):
@@ -34,64 +66,20 @@ class Transport(Protocol):
         ...
 
 
-class _WholeHeader(UnstructuredHeader):
-    """A header that stays on one line: the library would write a long address in code words."""
-
-    def fold(self, *, policy: EmailPolicy) -> str:
-        return f"{self.name}: {self}{policy.linesep}"  # type: ignore[attr-defined]
-
-
-_HEADERS = HeaderRegistry()
-# The registry makes the header from it and its own base class.
-_HEADERS.map_to_type("list-unsubscribe", _WholeHeader)  # type: ignore[arg-type]
-_POLICY = SMTP.clone(header_factory=_HEADERS)
-_POLICY_UTF8 = SMTPUTF8.clone(header_factory=_HEADERS)
-
-
-def build_message(mail: OutboxMail, sender: str) -> EmailMessage:
-    """Make the message of a mail: text first, HTML as its alternative.
-
-    Raises `ValueError` for an address or a subject that no header can hold.
-    """
-    name, address = parseaddr(sender)
-    message = EmailMessage(policy=_POLICY)
-    message["From"] = make_address(address, name)
-    message["To"] = make_address(mail.recipient)
-    message["Subject"] = mail.subject
-    # A header can't hold other letters in it, unless the receiver's server takes them too.
-    if mail.reply_to and mail.reply_to.isascii():
-        message["Reply-To"] = make_address(mail.reply_to)
-    message["Date"] = format_datetime(mail.created_at)
-    # The same on each attempt, so that a receiver can tell a repetition.
-    message["Message-ID"] = f"<{mail.id}@{address.rpartition('@')[2]}>"
-    message["Auto-Submitted"] = "auto-generated"
-    if mail.list_unsubscribe:
-        message["List-Unsubscribe"] = f"<{mail.list_unsubscribe}>"
-        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    message.set_content(mail.text)
-    message.add_alternative(mail.html, subtype="html")
-    return message
-
-
-def make_address(address: str, name: str = "") -> Address:
-    """Give the one mailbox of `address`, also one with letters outside ASCII.
-
-    Raises `ValueError` for anything else.
-    """
-    local, _, domain = address.rpartition("@")
-    try:
-        return Address(display_name=name, addr_spec=address)
-    except NonASCIILocalPartDefect:
-        # The library takes such a name in its parts only.
-        return Address(display_name=name, username=local, domain=domain)
-    except (IndexError, MessageError):
-        raise ValueError(f"{address!r} is no e-mail address") from None
-
-
 class SmtpTransport:
-    """Sends over SMTP, with TLS from the start or by STARTTLS as the URL says."""
+    """Sends over SMTP, with TLS from the start or by STARTTLS as the URL says.
 
-    def __init__(self, url: str, sender: str) -> None:
+    `timeout` is for each answer of the server, in seconds; `dialogue` keeps what was said.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        sender: str,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        longest: float = LONGEST_SECONDS,
+    ) -> None:
         parts = urlsplit(url)
         self.host = parts.hostname or ""
         self.is_tls = parts.scheme == "smtps"
@@ -100,63 +88,104 @@ class SmtpTransport:
         self.user = unquote(parts.username or "")
         self.password = unquote(parts.password or "")
         self.sender = sender
+        self.timeout = timeout
+        self.longest = longest
+        self.dialogue = Dialogue()
 
     def send(self, mail: OutboxMail) -> MailState:
         """Send one mail; a connection lives for one mail."""
         try:
             message = build_message(mail, self.sender)
-            with self._connect() as server:
-                self._submit(server, message)
-        except smtplib.SMTPRecipientsRefused as error:
-            code, answer = next(iter(error.recipients.values()))
-            raise DeliveryFailed(_sentence(code, answer), is_permanent=code >= 500) from None
-        except smtplib.SMTPResponseException as error:
-            # A wrong password is the operator's to mend; the mail itself is not refused.
-            is_permanent = error.smtp_code >= 500 and not isinstance(
-                error, smtplib.SMTPAuthenticationError
-            )
-            raise DeliveryFailed(
-                _sentence(error.smtp_code, error.smtp_error), is_permanent=is_permanent
-            ) from None
-        except (smtplib.SMTPException, OSError) as error:
-            raise DeliveryFailed(f"{self.host}:{self.port}: {error}", is_permanent=False) from None
         except ValueError as error:
             raise DeliveryFailed(
                 f"The message can't be built: {error}", is_permanent=True
             ) from None
+        with self._conversation() as server:
+            self._submit(server, message)
         return MailState.SENT
 
-    def _connect(self) -> smtplib.SMTP:
-        context = ssl.create_default_context()
-        if self.is_tls:
-            return smtplib.SMTP_SSL(self.host, self.port, timeout=TIMEOUT_SECONDS, context=context)
-        server = smtplib.SMTP(self.host, self.port, timeout=TIMEOUT_SECONDS)
-        if self.is_starttls:
-            try:
-                server.starttls(context=context)
-            except BaseException:
-                server.close()
-                raise
-        return server
+    def check(self) -> None:
+        """Connect, say hello, encrypt and log in as for a mail, and send none.
 
-    def _submit(self, server: smtplib.SMTP, message: EmailMessage) -> None:
+        Raises `DeliveryFailed`.
+        """
+        with self._conversation():
+            pass
+
+    @contextmanager
+    def _conversation(self) -> Iterator[Connection]:
+        """Give a connection that is ready for a mail; turn every failure into `DeliveryFailed`."""
+        self.dialogue = Dialogue()
+        kind = TlsConnection if self.is_tls else Connection
+        server = kind(self.dialogue, self.timeout, self.longest)
+        # A server that sends a letter now and then never runs into a time-out of the socket.
+        guard = threading.Timer(self.longest, server.cut)
+        guard.daemon = True
+        guard.start()
+        try:
+            self._open(server)
+            yield server
+            # What the server says to this changes nothing: it has the mail.
+            server.leave()
+        except DeliveryFailed:
+            raise
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            raise self._describe(error) from None
+        finally:
+            guard.cancel()
+            server.close()
+
+    def _open(self, server: Connection) -> None:
+        server.connect(self.host, self.port)
+        server.say_hello()
+        if self.is_starttls:
+            self.dialogue.step = Step.TLS
+            server.starttls(context=ssl.create_default_context())
+            server.note_encryption()
+            server.say_hello()
         if self.user:
+            self.dialogue.step = Step.LOGIN
             server.login(self.user, self.password)
+
+    def _submit(self, server: Connection, message: EmailMessage) -> None:
         address = str(message["To"])
+        sender = parseaddr(self.sender)[1]
         if address.isascii():
             server.send_message(message)
             return
-        server.ehlo_or_helo_if_needed()
         if not server.has_extn("smtputf8"):
             raise DeliveryFailed(
                 "The mail server can't deliver to addresses with letters outside ASCII.",
                 is_permanent=True,
             )
-        server.sendmail(
-            parseaddr(self.sender)[1],
-            [address],
-            message.as_bytes(policy=_POLICY_UTF8),
-            mail_options=["SMTPUTF8", "BODY=8BITMIME"],
+        content = message.as_bytes(policy=POLICY_UTF8)
+        server.sendmail(sender, [address], content, mail_options=["SMTPUTF8", "BODY=8BITMIME"])
+
+    def _describe(self, error: Exception) -> DeliveryFailed:
+        """Say what an error of the conversation means for this mail and for the next ones."""
+        step = self.dialogue.step
+        answer: bytes | str
+        if isinstance(error, smtplib.SMTPRecipientsRefused):
+            code, answer = next(iter(error.recipients.values()))
+        elif isinstance(error, smtplib.SMTPResponseException):
+            code, answer = error.smtp_code, error.smtp_error
+        else:
+            problem = f"{self.host}:{self.port}: {_words(error)}"
+            if step is Step.DATA:
+                problem += " (while it took the mail, which may arrive twice)"
+            return DeliveryFailed(
+                problem,
+                is_permanent=False,
+                is_outage=True,
+                failure=Failure(step, error),
+            )
+        # What is wrong with the settings is the operator's to mend; the mail itself is not refused.
+        is_of_the_mail = step in (Step.RECIPIENT, Step.DATA) and code not in SETTINGS_CODES
+        return DeliveryFailed(
+            _sentence(code, answer),
+            is_permanent=is_of_the_mail and code >= 500,
+            is_outage=not is_of_the_mail,
+            failure=Failure(step, error, code, _sentence(code, answer)),
         )
 
 
@@ -172,6 +201,7 @@ class LogTransport:
             mail.id,
             mail.subject,
             mail.text,
+            extra={"is_mail": True},
         )
         return MailState.PRINTED
 
@@ -179,6 +209,11 @@ class LogTransport:
 def make_transport(smtp_url: str, sender: str) -> Transport:
     """Give the transport that the settings name."""
     return SmtpTransport(smtp_url, sender) if smtp_url else LogTransport()
+
+
+def _words(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text[:500] or type(error).__name__
 
 
 def _sentence(code: int, answer: bytes | str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Text, and_, or_, select, update
+from sqlalchemy import ColumnElement, Index, Text, and_, delete, func, not_, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
@@ -16,7 +16,8 @@ from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 
 LEASE = timedelta(minutes=3)
-MAX_ATTEMPTS = 10
+# About three days: longer than a weekend without a mail server.
+MAX_ATTEMPTS = 20
 FIRST_DELAY = timedelta(seconds=5)
 LONGEST_DELAY = timedelta(hours=6)
 
@@ -35,6 +36,8 @@ class OutboxMail(Base):
     """One mail: what is to be sent, and how far it got."""
 
     __tablename__ = "outbox_mail"
+    # Counting by state and looking for what is due read no mail.
+    __table_args__ = (Index("ix_outbox_mail_state", "state", "next_attempt_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     purpose: Mapped[str]
@@ -54,17 +57,34 @@ class OutboxMail(Base):
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
-def list_mails(session: Session, limit: int) -> Sequence[OutboxMail]:
-    """Give the newest `limit` mails."""
-    return session.scalars(
-        select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc()).limit(limit)
-    ).all()
+def list_mails(session: Session, limit: int, state: str | None) -> Sequence[OutboxMail]:
+    """Give the newest `limit` mails, of all or of one state."""
+    query = select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
+    if state is not None:
+        query = query.where(OutboxMail.state == state)
+    return session.scalars(query.limit(limit)).all()
 
 
 def is_due(now: datetime) -> ColumnElement[bool]:
     """Give the condition under which a mail waits at `now`: queued, or its worker has died."""
     is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return and_(is_waiting, OutboxMail.next_attempt_at <= now)
+
+
+def count_mails(session: Session) -> dict[str, int]:
+    """Give how many mails are in each state."""
+    counts = dict.fromkeys(map(str, MailState), 0)
+    rows = session.execute(select(OutboxMail.state, func.count()).group_by(OutboxMail.state))
+    return counts | {str(row[0]): int(row[1]) for row in rows}
+
+
+def measure_delay(session: Session) -> timedelta:
+    """Give for how long the mail that is due longest has been due; nothing where none is."""
+    now = clock.now()
+    oldest: datetime | None = session.scalar(
+        select(func.min(OutboxMail.next_attempt_at)).where(is_due(now))
+    )
+    return now - oldest if oldest is not None else timedelta()
 
 
 def has_due_mail(session: Session) -> bool:
@@ -104,6 +124,22 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
         mail.state = MailState.QUEUED
         delay: timedelta = FIRST_DELAY * 3 ** (mail.attempts - 1)
         mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
+
+
+def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
+    """Remove mail that left, was printed or was given up `before` a time; give how many.
+
+    Mail that was given up stays as long as it is `needed` to tell of it.
+    """
+    is_done = OutboxMail.state.in_((MailState.SENT, MailState.PRINTED))
+    is_given_up = and_(OutboxMail.state == MailState.FAILED, not_(needed))
+    removed = session.scalars(
+        delete(OutboxMail)
+        # The end of its last attempt's lease, which is minutes after the attempt and has an index.
+        .where(OutboxMail.next_attempt_at <= before, or_(is_done, is_given_up))
+        .returning(OutboxMail.id)
+    ).all()
+    return len(removed)
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:

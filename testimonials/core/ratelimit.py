@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from limits import RateLimitItemPerHour, WindowStats
 from limits.storage import Storage, storage_from_string
 from limits.strategies import FixedWindowRateLimiter
-from sqlalchemy import Delete, Engine, delete, select, text
+from sqlalchemy import ColumnElement, Delete, Engine, delete, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -94,9 +94,13 @@ class DatabaseStorage(Storage):
 
     def remove_expired(self) -> int:
         """Forget the windows that have passed; give how many there were."""
-        return self._delete(
-            delete(RateLimitCounter).where(RateLimitCounter.expires_at <= time.time())
-        )
+        return self._delete(delete(RateLimitCounter).where(_has_passed()))
+
+    def count_expired(self) -> int:
+        """Give how many windows have passed."""
+        query = select(func.count()).select_from(RateLimitCounter).where(_has_passed())
+        with self._engine.connect() as connection:
+            return int(connection.execute(query).scalar_one())
 
     def _read(self, key: str) -> tuple[int, float]:
         query = select(RateLimitCounter.hits, RateLimitCounter.expires_at).where(
@@ -167,6 +171,15 @@ class RateLimiter:
         """Sweep counters of windows that have passed; Redis does that by itself."""
         storage = self._strategy.storage
         return storage.remove_expired() if isinstance(storage, DatabaseStorage) else 0
+
+    def count_expired(self) -> int:
+        """Give how many counters `remove_expired` would sweep."""
+        storage = self._strategy.storage
+        return storage.count_expired() if isinstance(storage, DatabaseStorage) else 0
+
+
+def _has_passed() -> ColumnElement[bool]:
+    return RateLimitCounter.expires_at <= time.time()
 
 
 def limit_by_address(limiter: RateLimiter, limit: Limit) -> Callable[[View], View]:

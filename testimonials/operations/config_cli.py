@@ -47,6 +47,9 @@ def _hide(value: str) -> str:
     parts = urlsplit(value)
     if not parts.scheme or "://" not in value:
         return HIDDEN
+    if parts.password is None and parts.username and parts.scheme.startswith("http"):
+        # In the address of a service on the web, what stands there is its key.
+        return value.replace(f"{parts.username}@", f"{HIDDEN}@", 1)
     if parts.password is None:
         return value
     return value.replace(f":{parts.password}@", f":{HIDDEN}@", 1)

@@ -1,10 +1,17 @@
 """What is swept when its time has passed."""
 
 import logging
+from collections.abc import Callable
+from datetime import timedelta
 
+from flask import current_app
+
+from testimonials.auth.billing import delete_unlinked_subscriptions
 from testimonials.auth.services import delete_expired_accounts
 from testimonials.auth.sessions import delete_expired_sessions
-from testimonials.collection.asked_people import delete_old_invitations
+from testimonials.collection.asked_people import delete_old_invitations, is_told_from
+from testimonials.core import clock
+from testimonials.core.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
@@ -14,23 +21,51 @@ from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
+Counts = dict[str, int]
 
-def sweep() -> int:
+
+def sweep() -> Counts:
     """Remove what has had its time, or what nothing names any more; commits.
 
-    Gives how many accounts were removed.
+    Gives how much of each kind was removed.
     """
     begin_write()
-    count = delete_expired_accounts()
-    delete_expired_sessions()
-    delete_trashed_projects()
-    delete_expired_invitations()
-    delete_old_invitations()
-    empty_trash()
-    delete_old_sightings()
-    delete_unused_images()
+    removed = _remove()
     db.session.commit()
-    limiter.remove_expired()
-    if count:
-        logger.info("removed %s unclaimed account(s) past their days", count)
-    return count
+    removed["rateLimits"] = limiter.remove_expired()
+    if removed["accounts"]:
+        logger.info("removed %s unclaimed account(s) past their days", removed["accounts"])
+    return removed
+
+
+def preview() -> Counts:
+    """Give how much of each kind `sweep` would remove now, and keep all of it."""
+    begin_write()
+    removed = _remove()
+    db.session.rollback()
+    return removed | {"rateLimits": limiter.count_expired()}
+
+
+def _remove() -> Counts:
+    return {kind: remove() for kind, remove in KINDS.items()}
+
+
+def _delete_old_mails() -> int:
+    before = clock.now() - timedelta(days=current_app.config["MAIL_DAYS"])
+    return delete_old_mails(db.session(), before, is_told_from())
+
+
+# In this order: what goes with an account or a project is not counted again.
+KINDS: dict[str, Callable[[], int]] = {
+    "accounts": delete_expired_accounts,
+    "projects": delete_trashed_projects,
+    "testimonials": empty_trash,
+    "sessions": delete_expired_sessions,
+    "teamInvitations": delete_expired_invitations,
+    "askedPeople": delete_old_invitations,
+    "mails": _delete_old_mails,
+    "websites": delete_old_sightings,
+    "subscriptions": delete_unlinked_subscriptions,
+    # The last: what was removed before named pictures.
+    "images": delete_unused_images,
+}

@@ -16,9 +16,13 @@ from testimonials.core.commands import (
     print_rows,
 )
 from testimonials.core.identifiers import new_identifier
-from testimonials.core.mail import DeliveryFailed, make_transport
+from testimonials.core.mail import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.outbox import MailState, OutboxMail, list_mails, retry_mails
+from testimonials.core.smtp_advice import advise
 from testimonials.extensions import begin_write, db
+
+NO_MAIL = "The outbox is empty."
+READABLE = "But the password travelled readable for everybody in between: add ?starttls=1."
 
 
 @click.group()
@@ -28,12 +32,17 @@ def mail() -> None:
 
 @mail.command("list")
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
+@click.option(
+    "--state",
+    type=click.Choice([state.value for state in MailState]),
+    help="Only mails in this state.",
+)
 @json_option
 @database_command
-def list_command(limit: int, as_json: bool) -> None:
+def list_command(limit: int, state: str | None, as_json: bool) -> None:
     """List the newest mails."""
-    rows = [_describe(found) for found in list_mails(db.session(), limit)]
-    print_rows(rows, as_json=as_json, empty="The outbox is empty.")
+    rows = [_describe(found) for found in list_mails(db.session(), limit, state)]
+    print_rows(rows, as_json=as_json, empty="There is no such mail." if state else NO_MAIL)
 
 
 @mail.command("show")
@@ -71,17 +80,51 @@ def retry_command(mail_id: str | None, as_json: bool) -> None:
 
 @mail.command("test")
 @click.argument("recipient")
+@click.option(
+    "--timeout",
+    default=float(TIMEOUT_SECONDS),
+    type=click.FloatRange(0.1, 120),
+    show_default=True,
+    help="Seconds to wait for each answer of the server.",
+)
 @json_option
 @database_command
-def test_command(recipient: str, as_json: bool) -> None:
-    """Send a test mail to RECIPIENT at once, and say whether the server took it."""
+def test_command(recipient: str, timeout: float, as_json: bool) -> None:
+    """Send a test mail to RECIPIENT at once, show what the server said, and advise on a failure."""
     settings = current_app.config
     if not settings["SMTP_URL"]:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")
-    values = {"app_url": settings["APP_URL"]}
-    test = OutboxMail(
+    transport = SmtpTransport(settings["SMTP_URL"], settings["MAIL_FROM"], timeout=timeout)
+    test = _make_test(normalize_email(recipient))
+    problem = advice = None
+    try:
+        transport.send(test)
+    except DeliveryFailed as error:
+        problem, advice = str(error), advise(transport, error)
+    else:
+        if transport.user and not transport.dialogue.is_encrypted:
+            advice = READABLE
+    lines = transport.dialogue.lines
+    if as_json:
+        outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
+        print_json(outcome | {"advice": advice, "dialogue": lines})
+    else:
+        click.echo("\n".join([*lines, ""]))
+        if problem is None:
+            click.echo(f"The mail server took the mail to {test.recipient}.")
+        else:
+            click.echo(f"Error: The mail did not leave: {problem}", err=True)
+        if advice is not None:
+            click.echo(advice, err=problem is not None)
+    if problem is not None:
+        click.get_current_context().exit(1)
+
+
+def _make_test(recipient: str) -> OutboxMail:
+    values = {"app_url": current_app.config["APP_URL"]}
+    return OutboxMail(
         purpose="test",
-        recipient=normalize_email(recipient),
+        recipient=recipient,
         subject="Test mail from Testimonials",
         text=render_template("email/test.txt", **values),
         html=render_template("email/test.html", **values),
@@ -89,14 +132,6 @@ def test_command(recipient: str, as_json: bool) -> None:
         id=new_identifier(),
         created_at=clock.now(),
     )
-    try:
-        make_transport(settings["SMTP_URL"], settings["MAIL_FROM"]).send(test)
-    except DeliveryFailed as error:
-        raise click.ClickException(f"The mail did not leave: {error}") from None
-    if as_json:
-        print_json({"recipient": test.recipient, "sent": True})
-    else:
-        click.echo(f"The mail server took the mail to {test.recipient}.")
 
 
 def _describe(found: OutboxMail) -> dict[str, Any]:

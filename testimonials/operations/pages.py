@@ -3,17 +3,18 @@
 from functools import cache
 from typing import Any
 
-from flask import Blueprint, Response, current_app, jsonify, render_template
+from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import select
 
 from testimonials import __version__
-from testimonials.auth.models import Account
 from testimonials.core.openapi import build_openapi
-from testimonials.extensions import db
+from testimonials.operations.health import check_readiness, instance_mark
+from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas
 
 site: Blueprint = Blueprint("site", __name__)
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @site.get("/")
@@ -30,9 +31,35 @@ def show_home() -> ResponseReturnValue:
 
 @site.get("/healthz")
 def check_health() -> Response:
-    """Tell whether the service and its database answer; runs a query."""
-    db.session.execute(select(Account.id).limit(1))
-    return jsonify({"status": "ok", "version": __version__})
+    """Tell that this process lives; what it depends on is asked at ``/readyz``.
+
+    The rest is for `testimonials doctor`, which asks by the public address: whether it is this
+    instance that answers, and what the proxies in front tell of a request.
+    """
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    body = {"status": "ok", "version": __version__, "instance": instance_mark()}
+    seen = {"proxies": len([each for each in forwarded.split(",") if each.strip()])}
+    return jsonify(body | seen | {"scheme": request.scheme})
+
+
+@site.get("/readyz")
+def check_ready() -> ResponseReturnValue:
+    """Tell whether this process can do its work: 200 or 503, with the finding of each check."""
+    checks = check_readiness()
+    is_ready = all(check.is_ok for check in checks.values())
+    found = {name: {"ok": check.is_ok, "detail": check.detail} for name, check in checks.items()}
+    body = {"status": "ready" if is_ready else "not ready", "checks": found}
+    return jsonify(body), 200 if is_ready else 503, {"Cache-Control": "no-store"}
+
+
+@site.get("/metrics")
+def show_metrics() -> ResponseReturnValue:
+    """Serve the metrics to whoever knows the token; without the setting there is no such page."""
+    if not current_app.config["METRICS_TOKEN"]:
+        abort(404)
+    if not is_allowed():
+        return Response(status=401, headers={"WWW-Authenticate": "Bearer"})
+    return Response(write_metrics(), content_type=METRICS_TYPE)
 
 
 @site.get("/v1/openapi.json")

@@ -31,4 +31,6 @@ def send_invitation_mail(project: Project, invitation: MemberInvitation, link: s
         f"The link works until {clock.day(invitation.expires_at)} and only once. Ignore this mail "
         "if you did not expect it, or open the link and choose “I don’t know this”: without you "
         "nothing happens.",
+        # Who never asked for it can end it without opening anything.
+        f"{link}/decline",
     )

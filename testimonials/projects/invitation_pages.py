@@ -81,6 +81,9 @@ def decline(token: str) -> ResponseReturnValue:
     begin_write()
     decline_invitation(find_invitation(token, for_update=True))
     db.session.commit()
+    if "List-Unsubscribe" in request.form:
+        # A mail program did it for its reader; such a one follows no redirect (RFC 8058).
+        return answer_privately("")
     return redirect("/invite/declined", 303)
 
 

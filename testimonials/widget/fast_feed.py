@@ -15,6 +15,7 @@ from urllib.parse import quote
 from flask import Flask
 from sqlalchemy import make_url
 
+from testimonials.core.counting import Ticker
 from testimonials.core.versioned_cache import VersionedCache
 from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
 from testimonials.widget.sightings import Sightings, init_sightings
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CACHE_BYTES = 64 * 1024 * 1024
+# Under which the number of answers from memory is found.
+TICKER = "testimonials_widget_answers"
 PREFIX, SUFFIX = "/widget/", "/feed"
 
 # The same condition as `projects.services.is_shown`; a test holds the two together.
@@ -43,7 +46,8 @@ def init_feed(app: Flask) -> None:
     sightings = init_sightings(app)
     url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
     if url.get_backend_name() == "sqlite":
-        fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "")
+        app.extensions[TICKER] = ticker = Ticker()
+        fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker)
         app.wsgi_app = fast  # type: ignore[method-assign]
 
 
@@ -56,11 +60,13 @@ class FastFeed:
         bodies: VersionedCache,
         sightings: Sightings,
         database: str,
+        ticker: Ticker,
     ) -> None:
         self._application = application
         self._bodies = bodies
         self._sightings = sightings
         self._database = f"file:{quote(database)}?mode=ro"
+        self._ticks = ticker.ticks
         self._local = threading.local()
 
     def __call__(
@@ -85,6 +91,7 @@ class FastFeed:
             )
             if (origin := environ.get("HTTP_ORIGIN")) is not None:
                 self._sightings.note(key[0], origin)
+            next(self._ticks)
             start_response(status, headers)
             return [content]
         return self._application(environ, start_response)

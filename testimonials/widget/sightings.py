@@ -108,9 +108,14 @@ def write_sightings(seen: Noted) -> None:
     db.session.flush()
 
 
-def delete_old_sightings() -> None:
-    """Forget the websites on which the widget was not seen for 90 days."""
-    db.session.execute(delete(WidgetSighting).where(WidgetSighting.seen_at <= clock.now() - KEPT))
+def delete_old_sightings() -> int:
+    """Forget the websites on which the widget was not seen for 90 days; give how many."""
+    removed = db.session.scalars(
+        delete(WidgetSighting)
+        .where(WidgetSighting.seen_at <= clock.now() - KEPT)
+        .returning(WidgetSighting.origin)
+    ).all()
+    return len(removed)
 
 
 def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:

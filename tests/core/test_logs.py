@@ -64,6 +64,45 @@ def test_keys_and_addresses_of_people_are_not_logged(agent: Caller, lines: Lines
     assert "private@example.com" not in logged
 
 
+SECRETS = (
+    "postgresql://shop:p%2Fw@db.example.com/shop",
+    "smtp://shop%40example.com:p%2Fw@mail.example.com:587",
+    "Key (email)=(private@example.com) already exists",
+    "'Ünï.Name+tag'@bücher.example",
+    "tst_live_abcDEF123456",
+    "/claim/WyJhYmNkZWYiLCJ4eXoiXQ.aSBm_g.hqSzq0ZUpbUXK3m6Y2PDoHqGqzM",
+    "cookie 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_secret_gets_into_a_line_by_any_way(lines: Lines, secret: str) -> None:
+    logger = logging.getLogger("testimonials")
+    logger.warning("it failed: %s", secret)
+    try:
+        raise ValueError(secret)
+    except ValueError:
+        logger.exception("unhandled fault")
+    written = "\n".join(lines.plain) + json.dumps(lines.json, ensure_ascii=False)
+    for part in ("p%2Fw", "private@", "Name+tag", "abcDEF", "hqSzq0ZU", "3q2-7w"):
+        assert part not in written
+    assert "it failed" in written
+    assert "ValueError" in written
+
+
+def test_what_is_said_during_a_request_has_its_id(app: Flask, lines: Lines) -> None:
+    @app.get("/fails")
+    def fail() -> str:
+        logging.getLogger("testimonials").warning("on the way")
+        raise ValueError("private@example.com")
+
+    answer = app.test_client().get("/fails")
+    assert answer.status_code == 500
+    assert {line["request_id"] for line in lines.json} == {answer.headers["X-Request-Id"]}
+    assert [line["message"] for line in lines.json] == ["on the way", "unhandled fault", "request"]
+    assert "private@" not in "\n".join(lines.plain)
+
+
 def test_a_fault_is_logged_with_its_traceback(lines: Lines) -> None:
     try:
         raise ValueError("broken\npart")

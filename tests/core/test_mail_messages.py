@@ -8,7 +8,8 @@ from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.delivery import deliver_due_mail
-from testimonials.core.mail import build_message, make_transport
+from testimonials.core.mail import make_transport
+from testimonials.core.messages import build_message
 from testimonials.core.outbox import OutboxMail
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock

@@ -119,6 +119,19 @@ def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
     assert "1 of 20" in page
 
 
+def test_whoever_never_asked_for_it_ends_it_in_one_click(team: Team, client: FlaskClient) -> None:
+    team.invite()
+    mail = mails(team.app)[-1]
+    assert mail.list_unsubscribe is not None
+    path = mail.list_unsubscribe.partition("example.com")[2]
+    # Scanners open it; only the POST of a mail program ends it.
+    assert client.get(path).status_code == 200
+    assert invited(team.app) == {NOOR: "moderator"}
+    answer = client.post(path, data={"List-Unsubscribe": "One-Click"})
+    assert answer.status_code == 200
+    assert invited(team.app) == {}
+
+
 def test_a_very_long_name_is_cut_in_the_subject_alone(team: Team) -> None:
     change_project(team.app, team.project, business_name="Fern " * 24)
     team.invite()

@@ -58,6 +58,8 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
     created = _read(app, "accounts", "create", "new@example.com")
     assert set(created) == {"accountId", "email", "apiKey", "claimLink", "claimExpiresAt"}
     (mail,) = _read(app, "mail", "list")
+    assert _read(app, "mail", "list", "--state", "queued") == [mail]
+    assert _read(app, "mail", "list", "--state", "sent") == []
     answers = {
         "accounts create": created,
         "accounts list": _read(app, "accounts", "list"),
@@ -72,6 +74,7 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "mail list": [mail],
         "mail show": _read(app, "mail", "show", mail["id"]),
         "mail retry": _read(app, "mail", "retry", mail["id"]),
+        "prune": _read(app, "prune"),
         "db upgrade": _read(app, "db", "upgrade"),
         "db current": _read(app, "db", "current"),
         "db check": _read(app, "db", "check"),
@@ -104,6 +107,7 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller)
     for arguments, words in (
         (("projects", "list"), "There are no projects yet."),
         (("mail", "list"), "The outbox is empty."),
+        (("mail", "list", "--state", "failed"), "There is no such mail."),
         (("db", "upgrade"), "already."),
         (("db", "current"), "database 0"),
     ):

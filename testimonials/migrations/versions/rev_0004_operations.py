@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("error", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_background_job")),
     )
+    op.create_index("ix_outbox_mail_state", "outbox_mail", ["state", "next_attempt_at"])
     op.add_column("testimonial", sa.Column("import_key", sa.String(length=64), nullable=True))
     op.create_index(
         "uq_testimonial_project_id_import_key",

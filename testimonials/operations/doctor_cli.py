@@ -1,0 +1,57 @@
+"""`testimonials doctor`: look at everything, and say what to do."""
+
+from dataclasses import asdict
+
+import click
+from flask.cli import with_appcontext
+
+from testimonials.core.commands import json_option, print_json
+from testimonials.operations.doctor_data import (
+    check_backups,
+    check_clock,
+    check_database,
+    check_schema,
+    check_work,
+)
+from testimonials.operations.doctor_network import check_mail, check_outbox_mail, check_urls
+from testimonials.operations.doctor_settings import check_files, check_room, check_settings
+from testimonials.operations.findings import Check, run_check
+
+CHECKS: dict[str, Check] = {
+    "settings": check_settings,
+    "files": check_files,
+    "disk": check_room,
+    "database": check_database,
+    "schema": check_schema,
+    "clock": check_clock,
+    "addresses": check_urls,
+    "mail server": check_mail,
+    "outbox": check_outbox_mail,
+    "background work": check_work,
+    "backups": check_backups,
+}
+
+
+@click.command()
+@json_option
+@with_appcontext
+def doctor(as_json: bool) -> None:
+    """Look at settings, files, database, clock, mail, addresses and backups; say what to do.
+
+    Changes nothing and sends no mail. Exits with 1 when it finds anything.
+    """
+    found = {name: run_check(check) for name, check in CHECKS.items()}
+    is_fine = not any(found.values())
+    if as_json:
+        checks = [
+            {"check": name, "ok": not findings, "findings": [asdict(each) for each in findings]}
+            for name, findings in found.items()
+        ]
+        print_json({"ok": is_fine, "checks": checks})
+    else:
+        for name, findings in found.items():
+            click.echo(f"{'ok ' if not findings else '!! '} {name}")
+            for each in findings:
+                click.echo(f"      {each.problem}\n      -> {each.advice}")
+    if not is_fine:
+        click.get_current_context().exit(1)

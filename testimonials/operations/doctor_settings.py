@@ -1,0 +1,165 @@
+"""What `testimonials doctor` says of settings, files and the disk."""
+
+import ipaddress
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from flask import current_app
+from sqlalchemy import make_url, select
+
+from testimonials.config import PREFIX as PREFIX
+from testimonials.config import Settings, unknown_variables
+from testimonials.core.leases import BackgroundJob, worker_name
+from testimonials.extensions import db
+from testimonials.operations.findings import Finding
+from testimonials.operations.health import LEAST_FREE, MEGABYTE, check_disk, data_folders
+
+MOUNTS = Path("/proc/self/mounts")
+# On these, locks and shared memory between processes don't hold what SQLite needs.
+NETWORK_KINDS = {
+    "9p", "afs", "ceph", "cifs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs",
+    "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs",
+}  # fmt: skip
+
+
+def check_settings() -> Iterator[Finding]:
+    """Look for settings that are misspelt, or that don't fit each other."""
+    settings = read_settings()
+    for variable in unknown_variables():
+        yield Finding(
+            f"{variable} is no setting and is ignored.",
+            "Check its spelling: `testimonials config show` lists all.",
+        )
+    for name in ("BASE_URL", "APP_URL"):
+        yield from _check_origin(name, current_app.config[name], bool(settings.smtp_url))
+    kind = find_filesystem(database_folder(settings)) if settings.is_sqlite else ""
+    if kind in NETWORK_KINDS:
+        yield Finding(
+            f"The SQLite file is on a network share ({kind}), where it can be damaged.",
+            "Move it to a disk of this machine, or move to PostgreSQL.",
+        )
+    if not settings.is_sqlite:
+        yield from _check_shared_secret(settings)
+
+
+def check_files() -> Iterator[Finding]:
+    """Look whether anybody but the service's user may read what it keeps."""
+    settings = read_settings()
+    folder = settings.instance_path
+    paths = [folder, folder / "secret_key", folder / "testimonials.toml"]
+    if settings.is_sqlite:
+        database = make_url(settings.database_url).database or ""
+        paths += [Path(f"{database}{ending}") for ending in ("", "-wal", "-shm")]
+    if (backups := Path(settings.backup_path)).is_dir():
+        paths += [backups, *backups.glob("*.tar.gz")]
+    for path in filter(Path.exists, dict.fromkeys(paths)):
+        found = path.stat()
+        wanted = 0o700 if path.is_dir() else 0o600
+        if found.st_mode & 0o077:
+            yield Finding(
+                f"{path} has the mode {stat.S_IMODE(found.st_mode):04o}: others may read it.",
+                f"chmod {wanted:04o} {path}",
+            )
+        if found.st_uid != folder.stat().st_uid:
+            yield Finding(
+                f"{path} belongs to another user than the instance folder.",
+                f"chown --reference={folder} {path}",
+            )
+
+
+def check_room() -> Iterator[Finding]:
+    """Look whether there is room on the disk, also for a copy of the database."""
+    found = check_disk()
+    if not found.is_ok:
+        yield Finding(
+            f"The disk of {' and '.join(dict.fromkeys(data_folders()))} is {found.detail}.",
+            f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes what "
+            "has had its time.",
+        )
+        return
+    settings = read_settings()
+    database = Path(make_url(settings.database_url).database or "")
+    if not settings.is_sqlite or not database.exists():
+        return
+    size = database.stat().st_size
+    free = shutil.disk_usage(nearest_folder(Path(settings.backup_path))).free
+    if free < size:
+        yield Finding(
+            f"{free // MEGABYTE} MB are free for backups of {size // MEGABYTE} MB.",
+            "Make room, or set BACKUP_PATH to a folder on another disk.",
+        )
+
+
+def read_settings() -> Settings:
+    """Give the settings in force."""
+    settings: Settings = current_app.config["SETTINGS"]
+    return settings
+
+
+def database_folder(settings: Settings) -> Path:
+    """Give the folder of the SQLite file."""
+    return Path(make_url(settings.database_url).database or "").parent
+
+
+def nearest_folder(path: Path) -> Path:
+    """Give the folder, or the nearest one above it that is there already."""
+    return next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+
+
+def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:
+    """Give the kind of file system that a folder is on; empty where the machine doesn't tell."""
+    if not mounts.exists():
+        return ""
+    best, kind = "", ""
+    target = os.path.realpath(folder)
+    for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines():
+        _, point, found, *_ = line.split()
+        # Spaces and the like are written as octal numbers.
+        point = point.encode().decode("unicode_escape")
+        is_above = target == point or target.startswith(point.rstrip("/") + "/")
+        if is_above and len(point) >= len(best):
+            best, kind = point, found
+    return kind
+
+
+def is_loopback(origin: str) -> bool:
+    """Tell whether an address leads to this machine alone."""
+    host = urlsplit(origin).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _check_origin(name: str, origin: str, has_mail: bool) -> Iterator[Finding]:
+    if is_loopback(origin):
+        if has_mail:
+            yield Finding(
+                f"{name} is {origin}, which leads nowhere from other machines; links in mails and "
+                "snippets start with it.",
+                f"Set {PREFIX}{name} to the address under which the world sees the service.",
+            )
+    elif origin.startswith("http://"):
+        yield Finding(
+            f"{name} is {origin}: passwords and keys travel readable, and browsers refuse the "
+            "widget on pages with https.",
+            f"Put a proxy with TLS in front and set {PREFIX}{name} to its https:// address.",
+        )
+
+
+def _check_shared_secret(settings: Settings) -> Iterator[Finding]:
+    """Two hosts that each made a secret of their own don't know each other's links."""
+    host = worker_name().partition(":")[0]
+    names = db.session.scalars(select(BackgroundJob.leased_by)).all()
+    others = sorted({name.partition(":")[0] for name in names if name} - {host})
+    path = settings.instance_path / "secret_key"
+    if others and path.exists() and path.read_text(encoding="utf-8").strip() == settings.secret_key:
+        yield Finding(
+            f"Other hosts work on this database too ({', '.join(others)}), and this one signs "
+            "links with a secret of its own.",
+            f"Set {PREFIX}SECRET_KEY to the same on all of them.",
+        )

@@ -1,0 +1,46 @@
+"""`testimonials mail test` against servers that misbehave, without a process of its own."""
+
+import json
+
+from tests.conftest import MakeApp
+from tests.mail_servers import PASSWORD, URL_USER, OddServer, secure_server
+
+
+def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:
+    """Run the command with this SMTP_URL; give exit code, output and errors."""
+    runner = make_app(smtp_url=url).test_cli_runner()
+    done = runner.invoke(
+        args=["mail", "test", "operator@example.com", "--timeout", "0.6", *arguments]
+    )
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_conversation_is_shown_and_the_failure_explained(make_app: MakeApp) -> None:
+    server = OddServer(RCPT="451 4.7.1 Greylisted, come back")
+    code, output, errors = run(make_app, server.url)
+    server.stop()
+    assert code == 1
+    assert "C: mail FROM:<testimonials@testimonials.example.com>" in output
+    assert "S: 451 4.7.1 Greylisted, come back" in output
+    assert "did not leave: 451 4.7.1 Greylisted" in errors
+    assert "This is greylisting" in errors
+
+
+def test_a_program_reads_the_same_as_json(make_app: MakeApp) -> None:
+    server = OddServer(MAIL="550 5.7.1 No")
+    code, output, _ = run(make_app, server.url, "--json")
+    server.stop()
+    outcome = json.loads(output)
+    assert code == 1
+    assert (outcome["sent"], outcome["problem"]) == (False, "550 5.7.1 No")
+    assert "MAIL_FROM" in outcome["advice"]
+    assert "S: 550 5.7.1 No" in outcome["dialogue"]
+
+
+def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> None:
+    with secure_server(None, has_login=True, may_login_in_the_clear=True) as (sink, port):
+        code, output, _ = run(make_app, f"smtp://{URL_USER}@127.0.0.1:{port}")
+    assert code == 0
+    assert len(sink.received) == 1
+    assert "the password travelled readable" in output
+    assert PASSWORD not in output

@@ -1,0 +1,175 @@
+"""`/metrics` for a Prometheus server that knows the token."""
+
+import os
+import re
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from testimonials.config import SettingError
+from testimonials.core import clock
+from testimonials.core.leases import BackgroundJob
+from testimonials.extensions import begin_write, db
+from testimonials.operations.metrics import EXTENSION
+from tests.auth.links import init
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+
+TOKEN = "a-token-of-the-operator"
+
+
+@pytest.fixture
+def app(make_app: MakeApp) -> Flask:
+    """The application with metrics."""
+    return make_app(metrics_token=TOKEN)
+
+
+def read(client: FlaskClient, name: str) -> dict[tuple[tuple[str, str], ...], float]:
+    """Give the samples of one name by their labels, without the process."""
+    answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200, answer.text
+    assert answer.mimetype == "text/plain"
+    found = {}
+    for family in text_string_to_metric_families(answer.text):
+        for sample in family.samples:
+            if sample.name == name:
+                labels = {k: v for k, v in sample.labels.items() if k != "process"}
+                found[tuple(sorted(labels.items()))] = sample.value
+    return found
+
+
+def test_without_the_setting_there_is_no_such_page(make_app: MakeApp) -> None:
+    client = make_app().test_client()
+    for token in ("", TOKEN):
+        answer = client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    "sent", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer ü"]
+)
+def test_only_the_token_opens_it(client: FlaskClient, sent: str) -> None:
+    answer = client.get("/metrics", headers={"Authorization": sent.encode().decode("latin-1")})
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert "testimonials_" not in answer.text
+
+
+def test_a_short_token_is_refused(make_app: MakeApp) -> None:
+    with pytest.raises(SettingError, match="METRICS_TOKEN must have at least 16"):
+        make_app(metrics_token="short")
+
+
+def test_requests_are_counted_by_template(client: FlaskClient, agent: Caller) -> None:
+    project = agent.create_project()["_id"]
+    for _ in range(3):
+        agent.client.get(f"/v1/projects/{project}", headers=agent.headers)
+    agent.client.get("/v1/me")
+    agent.client.get(f"/no/such/{project}")
+    counts = read(client, "testimonials_request_seconds_count")
+
+    def count(route: str, method: str, status: int) -> float:
+        return counts[(("method", method), ("route", route), ("status", str(status)))]
+
+    assert count("/v1/projects/<project_id>", "GET", 200) == 3
+    assert count("/v1/projects", "POST", 200) == 1
+    assert count("/v1/me", "GET", 401) == 1
+    assert count("(none)", "GET", 404) == 1
+    assert project not in str(counts)
+    assert sum(read(client, "testimonials_request_seconds_sum").values()) > 0
+
+
+def test_answers_from_memory_are_counted_apart(
+    client: FlaskClient, agent: Caller, backend: str
+) -> None:
+    project = agent.create_project()["_id"]
+    for _ in range(5):
+        assert client.get(f"/widget/{project}/feed").status_code == 200
+    name = "testimonials_widget_answers_from_memory_total"
+    # The first one has to be made. PostgreSQL has no such path.
+    for _ in range(2):
+        assert read(client, name) == {(): 4 if backend == "sqlite" else 0}
+
+
+def test_whichever_process_is_asked_answers_for_all(
+    make_app: MakeApp, agent: Caller, tmp_path: Path
+) -> None:
+    apps = [make_app(metrics_token=TOKEN) for _ in range(2)]
+    folder = tmp_path / "instance" / "metrics"
+    for number, each in enumerate(apps):
+        for _ in range(number + 2):
+            assert each.test_client().get("/v1/me").status_code == 401
+        each.extensions[EXTENSION]._pages.write()
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    # Left by processes that died: one number is free, the other is somebody else's by now.
+    (folder / f"{gone.pid}-abcdef.prom").write_text("# TYPE left_over gauge\nleft_over 1\n")
+    reused = folder / f"{os.getppid()}-abcdef.prom"
+    reused.write_text("# TYPE left_over gauge\nleft_over 1\n")
+    os.utime(reused, (1, 1))
+    header = {"Authorization": f"Bearer {TOKEN}"}
+    for each in apps:
+        text = each.test_client().get("/metrics", headers=header).text
+        counts = re.findall(r'seconds_count\{.*route="/v1/me".*\} (\d+)\.0', text)
+        assert sorted(counts) == ["2", "3"]
+        assert text.count("# TYPE testimonials_request_seconds histogram") == 1
+        assert len(re.findall(r"(?m)^process_resident_memory_bytes\{process=", text)) == 2
+        assert "left_over" not in text
+    assert len(list(folder.glob("*.prom"))) == 2
+
+
+def test_a_command_leaves_no_page(make_app: MakeApp, tmp_path: Path) -> None:
+    app = make_app(metrics_token=TOKEN)
+    assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
+    assert not (tmp_path / "instance" / "metrics").exists()
+
+
+def test_the_instance_is_described(
+    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    project = owner.create_project(skipDemoTestimonials=False)["_id"]
+    owner.create_testimonial(project)
+    init(client)
+    moved_clock.move(seconds=90)
+    assert read(client, "testimonials_testimonials") == {
+        (("status", "demo"),): 6, (("status", "approved"),): 1
+    }  # fmt: skip
+    mails = read(client, "testimonials_outbox_mails")
+    assert mails[(("state", "queued"),)] == 1
+    assert mails[(("state", "failed"),)] == 0
+    assert read(client, "testimonials_outbox_delay_seconds") == {(): 90}
+    assert read(client, "testimonials_database_bytes")[()] > 50_000
+    ((labels, value),) = read(client, "testimonials_build_info").items()
+    assert value == 1
+    assert {"database", "python", "version"} == {name for name, _ in labels}
+
+
+def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: FlaskClient) -> None:
+    now = clock.now()
+    with app.app_context():
+        begin_write()
+        db.session.add_all(
+            (
+                BackgroundJob(name="sweep", finished_at=now),
+                BackgroundJob(name="backup", failed_at=now + timedelta(seconds=5), error="disk"),
+            )
+        )
+        db.session.commit()
+    ended = read(client, "testimonials_job_last_success_timestamp_seconds")
+    failed = read(client, "testimonials_job_last_failure_timestamp_seconds")
+    assert ended == {(("job", "sweep"),): pytest.approx(now.timestamp(), abs=0.01)}
+    assert list(failed) == [(("job", "backup"),)]
+
+
+def test_no_address_and_no_secret_is_in_it(
+    client: FlaskClient, make_caller: MakeCaller, owner: Caller
+) -> None:
+    client.get(f"/v1/{owner.api_key}/{owner.email}")
+    text = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+    assert re.findall(r"\w+@\w+", text) == []
+    assert owner.api_key not in text
+    assert owner.account_id not in text
