@@ -88,7 +88,7 @@ def test_a_signal_ends_it_with_exit_code_0(start: StartService, ending: signal.S
     service.process.send_signal(ending)
     assert service.process.wait(PATIENCE) == 0
     wait_for(lambda: any("stopped" in line for line in service.output), what="the last line")
-    assert "Traceback" not in "".join(service.output)
+    assert "Traceback" not in "".join(service.output), service.output
 
 
 # The real command, which sends itself signals with the lines of its log that match: that hits
@@ -146,9 +146,11 @@ def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: 
         # Writers wait for this lock, so the request is in flight until it is released.
         lock.execute("BEGIN IMMEDIATE")
         answer = pool.submit(service.call, "POST", path, NEEDED, headers)
-        threads = Path(f"/proc/{service.process.pid}/task")
+        (worker,) = service.workers
+        threads = Path(f"/proc/{worker}/task")
         wait_for(lambda: _waits_for_lock(threads), what="the request to wait for the lock")
         service.process.send_signal(signal.SIGTERM)
+        # The parent has passed the signal on.
         status = Path(f"/proc/{service.process.pid}/status")
         wait_for(lambda: "ShdPnd:\t0000000000000000" in status.read_text(), what="the signal")
         lock.execute("ROLLBACK")
@@ -209,7 +211,7 @@ def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
         assert set(answer.json) == {"message", "code"}, name
         assert "Traceback" not in answer.json["message"]
     assert service.call("GET", "/healthz").status == 200
-    assert "Traceback" not in "".join(service.output)
+    assert "Traceback" not in "".join(service.output), service.output
 
 
 def test_300_idle_connections_keep_nobody_out(start: StartService) -> None:
