@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import click
@@ -137,22 +137,18 @@ def _run_child(life_line: LifeLine, work: Callable[[], None]) -> None:
         os._exit(code)
 
 
-@contextlib.contextmanager
-def signals_as_bytes() -> Iterator[socket.socket]:
-    """Give a socket from which the numbers of the signals that came can be read."""
+def note_signals() -> socket.socket:
+    """Let the signals raise nothing any more; give a socket from which their numbers can be read.
+
+    That holds until the process ends, or a signal in its last moments would spoil its exit code.
+    """
     receiver, sender = socket.socketpair()
     receiver.setblocking(False)
     sender.setblocking(False)
-    previous = {number: signal.signal(number, lambda *_: None) for number in SIGNALS}
-    signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-    try:
-        yield receiver
-    finally:
-        signal.set_wakeup_fd(-1)
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-        receiver.close()
-        sender.close()
+    signal.set_wakeup_fd(sender.detach(), warn_on_full_buffer=False)
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: None)
+    return receiver
 
 
 def tell_manager(state: str) -> None:

@@ -16,7 +16,7 @@ from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.jobs import run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
-from testimonials.processes import Seat
+from testimonials.processes import Seat, note_signals
 from testimonials.supervisor import Supervisor, describe_count
 from testimonials.worker import BACKLOG, Server, run_until_ended
 
@@ -35,6 +35,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
 
     SIGHUP reads the settings anew.
     """
+    signals = note_signals()
     flags = {"host": host, "port": port, "workers": workers}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
@@ -61,7 +62,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         address = listening_url(*listener.getsockname()[:2])
         logger.info("listening on %s (%s)", address, describe_count(settings.workers))
 
-    code = Supervisor(listener, load, work, announce).run(settings)
+    code = Supervisor(signals, listener, load, work, announce).run(settings)
     logger.info("stopped")
     raise SystemExit(code)
 

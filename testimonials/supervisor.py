@@ -8,9 +8,11 @@ whose other end the parent alone holds open.
 
 import contextlib
 import logging
+import os
 import select
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +26,6 @@ from testimonials.processes import (
     Worker,
     fork_worker,
     has_terminal,
-    signals_as_bytes,
     tell_manager,
 )
 
@@ -36,6 +37,8 @@ PATIENCE = 9.0
 # A worker that lived so long had nothing wrong with its start.
 SOUND_SECONDS = 30.0
 LONGEST_DELAY = 30.0
+# Whether this is the one file that `scripts/build-binary` makes.
+IS_FROZEN = hasattr(sys, "frozen")
 
 
 class HasWorkers(Protocol):
@@ -77,6 +80,7 @@ class _Generation:
 class Supervisor:
     """Runs `work` in as many processes as the settings say, until a signal ends it.
 
+    `signals` is what `note_signals` gave.
     `load` gives the settings anew for a reload, or raises `click.ClickException`. `announce` is
     called once, when the first worker answers. `listener` is the socket that they share; it is
     closed first of all at the end, so that whoever comes too late is refused and not cut off.
@@ -84,12 +88,13 @@ class Supervisor:
 
     def __init__(
         self,
+        signals: socket.socket,
         listener: socket.socket,
         load: Callable[[], HasWorkers],
         work: Callable[[Any, Seat], None],
         announce: Callable[[], None],
     ) -> None:
-        self._listener = listener
+        self._signals, self._listener = signals, listener
         self._load, self._work, self._announce = load, work, announce
         self._next: _Generation | None = None
         self._leaving: list[Worker] = []
@@ -101,14 +106,17 @@ class Supervisor:
         """Run until all workers have ended; give the exit code."""
         self._current = _Generation(settings, is_reload=False)
         self._life_line = LifeLine()
-        with signals_as_bytes() as self._signals:
-            while not self._is_ending or self._leaving:
-                self._start_missing()
-                self._wait()
-                self._heed_signals()
-                self._note_reports()
-                self._note_ends()
-                self._kill_overdue()
+        parent = os.getppid()
+        while not self._is_ending or self._leaving:
+            self._heed_signals()
+            if IS_FROZEN and os.getppid() != parent:
+                # What unpacked the one file and waits to clean up was killed.
+                self._end()
+            self._start_missing()
+            self._note_reports()
+            self._note_ends()
+            self._kill_overdue()
+            self._wait()
         self._life_line.close()
         return self._exit_code
 
@@ -138,14 +146,9 @@ class Supervisor:
                 self._reload()
 
     def _end(self) -> None:
+        """Begin the end; more signals change nothing."""
         if self._is_ending:
-            logger.warning("told twice to end: requests in flight are given up")
-            for worker in self._leaving:
-                worker.kill_at = 0
             return
-        self._begin_end()
-
-    def _begin_end(self) -> None:
         self._is_ending = True
         self._listener.close()
         tell_manager("STOPPING=1")
@@ -228,7 +231,7 @@ class Supervisor:
         if not generation.is_prepared and not generation.is_reload:
             # The worker has said why.
             self._exit_code = code if code > 0 else 1
-            self._begin_end()
+            self._end()
             return
         is_sound = worker.is_ready and time.monotonic() - worker.started > SOUND_SECONDS
         failures = 0 if is_sound else generation.failures.get(worker.number, 0)

@@ -126,12 +126,23 @@ def run_command(
     )
 
 
-def start_service(instance: Path, flags: Sequence[str], settings: dict[str, str]) -> Service:
-    """Start `serve` on a free port and wait until it listens; with one worker unless set."""
-    environment = clean_environment(instance, {"workers": "1"} | settings)
+def start_service(
+    instance: Path,
+    flags: Sequence[str],
+    settings: dict[str, str],
+    *,
+    command: Sequence[str] = COMMAND,
+    environment: dict[str, str] | None = None,
+) -> Service:
+    """Start `serve` on a free port and wait until it listens; with one worker unless set.
+
+    An `environment` of the caller's is taken as it is, without `settings`.
+    """
+    if environment is None:
+        environment = clean_environment(instance, {"workers": "1"} | settings)
     port = () if "port" in settings or "--port" in flags else ("--port", "0")
     process = subprocess.Popen(
-        [*COMMAND, "serve", *port, *flags],
+        [*command, "serve", *port, *flags],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -149,15 +149,29 @@ def test_a_worker_that_keeps_dying_is_started_less_and_less_often(service: Servi
     assert second not in service.workers
 
 
+def sockets_of(pid: int) -> int:
+    """Count the sockets that a process has open."""
+    links = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(link))
+    return sum(link.startswith("socket:") for link in links)
+
+
 class Answers:
     """Asks each worker by a connection of its own, which stays with the worker that accepted it."""
 
-    def __init__(self, service: Service, count: int = 24) -> None:
-        self._connections = []
-        for _ in range(count):
+    def __init__(self, service: Service) -> None:
+        self._connections: list[HTTPConnection] = []
+        idle = {pid: sockets_of(pid) for pid in service.workers}
+
+        def is_each_asked() -> bool:
             connection = HTTPConnection(urlsplit(service.url).netloc, timeout=15)
             connection.connect()
             self._connections.append(connection)
+            return all(sockets_of(pid) > count for pid, count in idle.items())
+
+        wait_for(is_each_asked, 30, what="a connection to each worker")
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> list[Answer]:
         """Give the answer that came on each connection."""
@@ -174,23 +188,10 @@ class Answers:
             connection.close()
 
 
-def sockets_of(pid: int) -> int:
-    """Count the sockets that a process has open."""
-    links = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            links.append(os.readlink(link))
-    return sum(link.startswith("socket:") for link in links)
-
-
 def test_a_write_by_one_worker_shows_in_the_next_answer_of_each(service: Service) -> None:
     headers = service.sign_up()
     project = make_project(service, headers)
-    idle = [sockets_of(pid) for pid in service.workers]
     answers = Answers(service)
-    assert {answer.status for answer in answers.get("/healthz")} == {200}
-    # Both have accepted some of the connections.
-    assert all(sockets_of(pid) > count for pid, count in zip(service.workers, idle, strict=True))
     for total in range(4):
         seen = [answer.json["total"] for answer in answers.get(f"/widget/{project}/feed")]
         assert set(seen) == {total}
