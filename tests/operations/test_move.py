@@ -89,13 +89,14 @@ def move(app: Flask, target: str, *options: str, text: str | None = None) -> Res
 
 def read_all(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
     """Give every row of every table, by key."""
-    with app.app_context(), db.engine.connect() as connection:
-        found = {}
-        for table in Base.metadata.sorted_tables:
-            rows = [tuple(row) for row in connection.execute(select(table))]
-            found[table.name] = sorted(rows, key=lambda row: str(row[:2]))
+    found = {}
+    with app.app_context():
+        with db.engine.connect() as connection:
+            for table in Base.metadata.sorted_tables:
+                rows = [tuple(row) for row in connection.execute(select(table))]
+                found[table.name] = sorted(rows, key=lambda row: str(row[:2]))
         db.engine.dispose()
-        return found
+    return found
 
 
 def tables_of(target: str) -> list[str]:
