@@ -38,6 +38,9 @@ MORE_IMPORTS = {
     "core.commands": {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
+    "operations.move": {
+        "migrations.runner": "It makes the schema in the transaction in which it fills it."
+    },
 }
 # Who commits although it is no door, and why.
 COMMITTERS = {
