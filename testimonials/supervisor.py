@@ -7,6 +7,7 @@ whose other end the parent alone holds open.
 """
 
 import contextlib
+import gc
 import logging
 import os
 import select
@@ -106,6 +107,10 @@ class Supervisor:
         """Run until all workers have ended; give the exit code."""
         self._current = _Generation(settings, is_reload=False)
         self._life_line = LifeLine()
+        # What the parent has loaded stays in pages that all share: the collector of a worker, which
+        # writes to every object that it looks at, leaves these alone.
+        gc.collect()
+        gc.freeze()
         parent = os.getppid()
         while not self._is_ending or self._leaving:
             self._heed_signals()

@@ -1,6 +1,6 @@
 """`scripts/bench`: how fast the hot paths are, as ratios to a floor measured in the same run.
 
-The floor of the service is a bare WSGI function of 1 kB on the same server, on the same core; that
+The floor of the service is a bare WSGI function of 1 kB on the same server, kept to one core; that
 of the widget is in `bench_widget`. Rounds are interleaved, so that a machine that slows down for a
 while slows everything alike; the figures are medians. Nothing here passes or fails.
 """
