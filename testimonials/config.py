@@ -41,6 +41,7 @@ from testimonials.config_parsers import (
     whole,
 )
 from testimonials.config_secret import SettingError, read_secret_key
+from testimonials.core.cores import count_cores
 from testimonials.core.instance_folder import finish_switch
 from testimonials.core.plans import Plan
 
@@ -66,7 +67,13 @@ class Settings:
     )
     host: str = setting("127.0.0.1", parse_text, "The address `serve` listens on.")
     port: int = setting(8000, whole(0, 65535), "The port `serve` listens on; 0 picks a free one.")
-    threads: int = setting(4, whole(1, 64), "Request threads in the server.")
+    workers: int = setting(
+        0,
+        whole(0, 64),
+        "How many processes `serve` answers with, each on a core of its own. 0: one for each core "
+        "that it may use.",
+    )
+    threads: int = setting(4, whole(1, 64), "Request threads in each worker process.")
     base_url: str = setting(
         "",
         parse_origin,
@@ -311,6 +318,7 @@ def _complete(settings: Settings) -> Settings:
     return dataclasses.replace(
         settings,
         database_url=database.replace("postgresql+psycopg://", "postgresql://", 1),
+        workers=settings.workers or count_cores(),
         base_url=base,
         app_url=app,
         mail_from=sender,

@@ -1,119 +1,43 @@
 """`testimonials serve`: the application on waitress, with its background work."""
 
-import json
 import logging
 import os
-import signal
 import socket
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
 
 import click
-from waitress import wasyncore
-from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser, ParsingError
-from waitress.server import create_server
-from waitress.task import ErrorTask
 
 from testimonials import create_app
-from testimonials.config import listening_url, load_settings, unknown_variables
+from testimonials.config import Settings, listening_url, load_settings, unknown_variables
+from testimonials.core.cores import pin_to_core
 from testimonials.core.delivery import BackgroundWorker
-from testimonials.core.errors import ServiceError, error_body
+from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder
 from testimonials.core.logs import set_up_logs
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.operations.upgrading import upgrade_database
+from testimonials.processes import Seat, note_signals
+from testimonials.supervisor import Supervisor, describe_count
 from testimonials.widget.scripts import keep_script
+from testimonials.worker import BACKLOG, Server, run_until_ended
 
 logger = logging.getLogger("testimonials.server")
-
-BACKLOG = 1024
-# The application refuses sooner and in its own words; this keeps endless bodies off the disk.
-MAX_BODY_BYTES = 16 * 1024 * 1024
-SERVER_OPTIONS: dict[str, Any] = {
-    # Without poll the server dies at file descriptor 1,024; with few connections allowed, a
-    # hundred idle ones keep everybody else out.
-    "asyncore_use_poll": True,
-    "connection_limit": 1500,
-    "channel_timeout": 30,
-    "cleanup_interval": 10,
-    "backlog": BACKLOG,
-    "max_request_body_size": MAX_BODY_BYTES,
-    "max_request_header_size": 64 * 1024,
-    # Whether to believe X-Forwarded-For is decided in one place: TRUSTED_PROXIES, by ProxyFix.
-    "clear_untrusted_proxy_headers": False,
-    "ident": None,
-}
-
-
-class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
-    """Answers what never reaches the application (a broken request) in the API's error shape."""
-
-    def execute(self) -> None:
-        error = self.request.error
-        code = "BODY_TOO_LARGE" if error.code == 413 else "BAD_REQUEST"
-        body = json.dumps(error_body(f"{error.reason}: {error.body}", code)).encode()
-        self.status = f"{error.code} {error.reason}"
-        self.content_length = len(body)
-        self.response_headers += [
-            ("Content-Type", "application/json"),
-            ("Content-Length", str(len(body))),
-            ("Connection", "close"),
-        ]
-        self.close_on_finish = True
-        self.write(body)
-
-
-class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``."""
-
-    def parse_header(self, header_plus: bytes) -> None:
-        try:
-            super().parse_header(header_plus)
-        except ValueError as error:
-            raise ParsingError("Bad URI") from error
-
-
-class _Channel(HTTPChannel):  # type: ignore[misc]
-    error_task_class = _JsonErrorTask
-    parser_class = _Parser
-
-
-class _Ending:
-    """What SIGTERM and SIGINT (Ctrl-C) do from the moment this is made: the process ends with 0.
-
-    Before the server stands, the start is broken off and what it was writing is rolled back. From
-    then on nothing is raised, because that could come up in the middle of any work: the signal is
-    noted, and the loop that `wake` wakes looks for it. More signals change nothing.
-    """
-
-    def __init__(self) -> None:
-        self.is_asked = False
-        self.wake: Callable[[], object] | None = None
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask)
-
-    def _ask(self, _signal: int, _frame: FrameType | None) -> None:
-        is_first = not self.is_asked
-        self.is_asked = True
-        if self.wake is not None:
-            self.wake()
-        elif is_first:
-            raise SystemExit(0)
 
 
 @click.command()
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", help="The port to listen on; 0 picks a free one.  [default: 8000]")
+@click.option("--workers", help="How many processes answer.  [default: one for each core]")
 @click.option(
     "--sample", is_flag=True, help="Create a sample project the first time, and say where to look."
 )
-def serve(host: str | None, port: str | None, sample: bool) -> None:
-    """Run the service: migrate the database, then answer until SIGTERM or Ctrl-C."""
-    ending = _Ending()
-    flags = {"host": host, "port": port}
+def serve(host: str | None, port: str | None, workers: str | None, sample: bool) -> None:
+    """Run the service: migrate the database, then answer until SIGTERM or Ctrl-C.
+
+    SIGHUP reads the settings anew.
+    """
+    signals = note_signals()
+    flags = {"host": host, "port": port, "workers": workers}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
     # No restore begins from here on; what it may have changed before is read again below.
@@ -123,32 +47,43 @@ def serve(host: str | None, port: str | None, sample: bool) -> None:
         logger.warning("%s is no setting and is ignored", variable)
     listener = _listen(settings.host, settings.port)
     # Port 0 is known only now, and the addresses in snippets and mails depend on it.
-    settings = load_settings(overrides=overrides | {"port": listener.getsockname()[1]})
+    overrides |= {"host": settings.host, "port": listener.getsockname()[1]}
+    settings = load_settings(overrides=overrides)
+    # Cores are dealt out from a place of its own, so that two services don't share the first one.
+    first_core = os.getpid()
+
+    def load() -> Settings:
+        settings = load_settings(overrides=overrides)
+        set_up_logs(settings.log_level, settings.log_format)
+        return settings
+
+    def work(settings: Settings, seat: Seat) -> None:
+        pin_to_core(first_core + seat.number)
+        _answer(settings, seat, listener, sample=sample and not seat.is_reload)
+
+    def announce() -> None:
+        address = listening_url(*listener.getsockname()[:2])
+        logger.info("listening on %s (%s)", address, describe_count(settings.workers))
+
+    code = Supervisor(signals, listener, load, work, announce).run(settings)
+    logger.info("stopped")
+    raise SystemExit(code)
+
+
+def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
+    """Be a worker: everything that has threads or connections is made here, after the fork."""
     app = create_app(settings)
-    with app.app_context():
-        upgrade_database()
-        keep_script()
-        addresses = _prepare_sample() if sample else None
-    _pin_to_one_core()
-    worker = BackgroundWorker(app, run_jobs, at_end=hand_over_jobs)
-    connections: dict[int, Any] = {}
-    server = create_server(
-        app, map=connections, sockets=[listener], threads=settings.threads, **SERVER_OPTIONS
-    )
-    _use_json_errors(server)
-    ending.wake = server.pull_trigger
-    worker.start()
-    logger.info("listening on %s", listening_url(*listener.getsockname()[:2]))
+    addresses = None
+    if seat.is_first:
+        with app.app_context():
+            upgrade_database()
+            keep_script()
+            addresses = _prepare_sample() if sample else None
+    server = Server(app, listener, settings.threads)
+    seat.tell_ready()
     if addresses is not None:
         _print_sample(addresses)
-    try:
-        while not ending.is_asked:
-            wasyncore.loop(timeout=1, use_poll=True, map=connections, count=1)
-        # Waits for the requests in flight.
-        server.task_dispatcher.shutdown()
-    finally:
-        worker.stop()
-    logger.info("stopped")
+    run_until_ended(server, BackgroundWorker(app, run_jobs, at_end=hand_over_jobs))
 
 
 def _prepare_sample() -> Sample:
@@ -172,20 +107,6 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from None
     listener.setblocking(False)
     return listener
-
-
-def _pin_to_one_core() -> None:
-    """Keep the process on one core.
-
-    Its threads would otherwise hand the interpreter's lock from core to core, which costs most of
-    the speed.
-    """
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-
-
-def _use_json_errors(server: Any) -> None:
-    server.channel_class = _Channel
 
 
 def _print_sample(sample: Sample) -> None:

@@ -1,6 +1,6 @@
 """`scripts/bench`: how fast the hot paths are, as ratios to a floor measured in the same run.
 
-The floor of the service is a bare WSGI function of 1 kB on the same server, on the same core; that
+The floor of the service is a bare WSGI function of 1 kB on the same server, kept to one core; that
 of the widget is in `bench_widget`. Rounds are interleaved, so that a machine that slows down for a
 while slows everything alike; the figures are medians. Nothing here passes or fails.
 """
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench_widget import measure_widget
+from tests.bench_workers import measure_start, measure_workers
 from tests.process import Service, start_service
 from tests.servers import free_port, wait_for
 from tests.visitors import Visitors
@@ -75,11 +76,13 @@ def main() -> None:
             for case in cases:
                 rates[case.name].append(measure(case, SECONDS, folder))
         report(rates)
-        print(f"memory of the service: {resident_megabytes(service.process.pid):.0f} MB")
+        (worker,) = service.workers
+        print(f"memory of a worker: {resident_megabytes(worker):.0f} MB")
+        measure_workers(service, folder, cases[1:], lambda case: measure(case, SECONDS, folder))
         measure_widget(service, project, headers)
         service.kill()
         measure_submissions(folder, statistics.median(rates[cases[0].name]))
-        measure_start(folder)
+        measure_start(folder, ROUNDS)
         measure_depth(folder)
     finally:
         floor.kill()
@@ -174,18 +177,6 @@ def measure_submissions(folder: Path, floor: float) -> None:
         print(f"of {VISITORS} visitors stored: {texts}, doubled: {rows - texts}")
     finally:
         service.kill()
-
-
-def measure_start(folder: Path) -> None:
-    """Print how long a start takes, to the first answer, with the database at head."""
-    times = []
-    for _ in range(ROUNDS):
-        begun = time.perf_counter()
-        service = start_service(folder, (), {})
-        service.call("GET", "/healthz")
-        times.append(time.perf_counter() - begun)
-        service.kill()
-    print(f"start to first answer: {statistics.median(times) * 1000:.0f} ms")
 
 
 def measure_depth(folder: Path) -> None:

@@ -83,6 +83,13 @@ class Service:
         """Run an admin command on the service's instance."""
         return run_command(arguments, self.environment)
 
+    @property
+    def workers(self) -> list[int]:
+        """The process ids of its workers, oldest first."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return [int(child) for child in children.split()]
+
     def stop(self) -> int:
         """Send SIGTERM and wait; give the exit code."""
         self.process.send_signal(signal.SIGTERM)
@@ -119,12 +126,23 @@ def run_command(
     )
 
 
-def start_service(instance: Path, flags: Sequence[str], settings: dict[str, str]) -> Service:
-    """Start `serve` on a free port and wait until it listens."""
-    environment = clean_environment(instance, settings)
+def start_service(
+    instance: Path,
+    flags: Sequence[str],
+    settings: dict[str, str],
+    *,
+    command: Sequence[str] = COMMAND,
+    environment: dict[str, str] | None = None,
+) -> Service:
+    """Start `serve` on a free port and wait until it listens; with one worker unless set.
+
+    An `environment` of the caller's is taken as it is, without `settings`.
+    """
+    if environment is None:
+        environment = clean_environment(instance, {"workers": "1"} | settings)
     port = () if "port" in settings or "--port" in flags else ("--port", "0")
     process = subprocess.Popen(
-        [*COMMAND, "serve", *port, *flags],
+        [*command, "serve", *port, *flags],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

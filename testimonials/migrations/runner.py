@@ -75,6 +75,12 @@ def head() -> str:
     return revisions()[-1]
 
 
+def build_schema(connection: Connection) -> None:
+    """Bring an empty PostgreSQL database to the newest schema inside the caller's transaction."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
+    _run_alembic(connection)
+
+
 def require_head(engine: Engine) -> None:
     """Make sure that a command finds the schema it needs.
 

@@ -1,12 +1,18 @@
 """`testimonials db`: the schema of the database."""
 
+import sys
+from dataclasses import asdict
+
 import click
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.core.commands import json_option, print_json
+from testimonials.config_parsers import parse_database_url
+from testimonials.core.commands import json_option, print_json, print_rows
+from testimonials.core.errors import ServiceError
 from testimonials.extensions import db as database
 from testimonials.migrations import checks, runner
+from testimonials.operations.move import move_database
 from testimonials.operations.upgrading import upgrade_database
 
 
@@ -88,4 +94,36 @@ def _try_upgrade(as_json: bool) -> None:
         click.echo(
             f"The upgrade from {before or 'empty'} would run {', '.join(pending)}; it was tried "
             "without a fault and taken back."
+        )
+
+
+@db.command("move")
+@click.argument("target")
+@json_option
+@with_appcontext
+def move_command(target: str, as_json: bool) -> None:
+    """Copy this instance's SQLite database to an empty PostgreSQL database.
+
+    TARGET is its address, postgresql://user:password@host/name, or - to read it from standard
+    input, where other users of the machine don't see it. Stop the service first: what it would
+    write afterwards stays behind. All is copied and checked, or nothing is.
+    """
+    if target == "-":
+        target = sys.stdin.readline()
+    try:
+        url = parse_database_url(target)
+    except ValueError as error:
+        raise click.ClickException(f"TARGET {error}") from None
+    if not url.startswith("postgresql://"):
+        raise click.ClickException("TARGET must be a postgresql:// address.")
+    try:
+        moved = move_database(database.engine, url)
+    except ServiceError as error:
+        raise click.ClickException(error.message) from None
+    print_rows([asdict(table) for table in moved], as_json=as_json, empty="")
+    if not as_json:
+        click.echo(
+            "\nEverything is there, counted and compared. Set TESTIMONIALS_DATABASE_URL (or "
+            "database_url in\ntestimonials.toml) to the new address and start the service. The "
+            "SQLite file is as it was."
         )

@@ -1,0 +1,27 @@
+# docker build -t testimonials .
+# docker run -p 8000:8000 -v testimonials:/data -e TESTIMONIALS_BASE_URL=https://... testimonials
+
+FROM python:3.11-slim AS build
+WORKDIR /source
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY testimonials testimonials
+RUN python -m venv /opt/testimonials \
+ && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe]'
+
+FROM python:3.11-slim
+# Fonts for the pictures of shared links in scripts other than Latin: install fonts-noto-core and
+# fonts-noto-cjk here if you need them.
+RUN useradd --system --uid 10001 --no-create-home testimonials \
+ && install --directory --owner testimonials --mode 0700 /data
+COPY --from=build /opt/testimonials /opt/testimonials
+ENV PATH=/opt/testimonials/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    TESTIMONIALS_INSTANCE_PATH=/data \
+    TESTIMONIALS_HOST=0.0.0.0
+USER testimonials
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+  CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ.get('TESTIMONIALS_PORT', '8000') + '/healthz', timeout=4)"]
+ENTRYPOINT ["testimonials"]
+CMD ["serve"]

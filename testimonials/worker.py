@@ -1,0 +1,152 @@
+"""One worker of `serve`: waitress with the application, and its background work."""
+
+import json
+import select
+import signal
+import socket
+import time
+from types import FrameType
+from typing import Any
+
+from flask import Flask
+from waitress import wasyncore
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import create_server
+from waitress.task import ErrorTask, WSGITask
+
+from testimonials.core.delivery import BackgroundWorker
+from testimonials.core.errors import error_body
+
+BACKLOG = 1024
+# The application refuses sooner and in its own words; this keeps endless bodies off the disk.
+MAX_BODY_BYTES = 16 * 1024 * 1024
+SERVER_OPTIONS: dict[str, Any] = {
+    # Without poll the server dies at file descriptor 1,024; with few connections allowed, a
+    # hundred idle ones keep everybody else out.
+    "asyncore_use_poll": True,
+    "connection_limit": 1500,
+    "channel_timeout": 30,
+    "cleanup_interval": 10,
+    "backlog": BACKLOG,
+    "max_request_body_size": MAX_BODY_BYTES,
+    "max_request_header_size": 64 * 1024,
+    # Whether to believe X-Forwarded-For is decided in one place: TRUSTED_PROXIES, by ProxyFix.
+    "clear_untrusted_proxy_headers": False,
+    "ident": None,
+}
+# Seconds that requests in flight have to finish, and that a connection without one is kept, so that
+# a request which is on its way already is not met by a closed door.
+DRAIN_SECONDS = 7.0
+GRACE_SECONDS = 1.0
+
+
+class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
+    """Answers what never reaches the application (a broken request) in the API's error shape."""
+
+    def execute(self) -> None:
+        error = self.request.error
+        code = "BODY_TOO_LARGE" if error.code == 413 else "BAD_REQUEST"
+        body = json.dumps(error_body(f"{error.reason}: {error.body}", code)).encode()
+        self.status = f"{error.code} {error.reason}"
+        self.content_length = len(body)
+        self.response_headers += [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("Connection", "close"),
+        ]
+        self.close_on_finish = True
+        self.write(body)
+
+
+class _Task(WSGITask):  # type: ignore[misc]
+    """Lets each connection end with its next answer once the server takes no new ones."""
+
+    def build_response_header(self) -> bytes:
+        if not self.channel.server.accepting:
+            self.request.headers["CONNECTION"] = "close"
+        header: bytes = super().build_response_header()
+        return header
+
+
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Bad URI") from error
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    task_class = _Task
+    error_task_class = _JsonErrorTask
+    parser_class = _Parser
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being read or answered."""
+        return not (self.requests or self.request or self.total_outbufs_len)
+
+
+class Server:
+    """Waitress on a socket that other workers share; ends by `stop` without losing a request."""
+
+    def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
+        self._server: Any = create_server(
+            app, sockets=[listener], threads=threads, **SERVER_OPTIONS
+        )
+        self._server.channel_class = _Channel
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """End `run` soon; may be called by a signal's handler."""
+        self._is_stopping = True
+        self._server.pull_trigger()
+
+    def run(self) -> None:
+        """Answer until `stop`, then finish what was begun, within `DRAIN_SECONDS`."""
+        while not self._is_stopping:
+            self._turn(self._server.adj.asyncore_loop_timeout)
+        self._accept_waiting()
+        # Not the server's own `close`, which takes its threads' way to wake the loop with it.
+        wasyncore.dispatcher.close(self._server)
+        begun = time.time()
+        while self._server.active_channels and time.time() < begun + DRAIN_SECONDS:
+            self._turn(0.05)
+            # Waitress's own clock of a connection: the last time that a byte came or left.
+            closing = time.time() - GRACE_SECONDS
+            for channel in list(self._server.active_channels.values()):
+                if channel.is_idle and max(channel.last_activity, begun) < closing:
+                    channel.will_close = True
+        self._server.task_dispatcher.shutdown(timeout=0.5)
+
+    def _turn(self, seconds: float) -> None:
+        wasyncore.loop(timeout=seconds, map=self._server._map, use_poll=True, count=1)
+
+    def _accept_waiting(self) -> None:
+        """Take what has connected already: with the last worker gone it would be cut off."""
+        waiting = select.poll()
+        waiting.register(self._server.socket, select.POLLIN)
+        for _ in range(BACKLOG):
+            if not waiting.poll(0):
+                return
+            self._server.handle_accept()
+
+
+def run_until_ended(server: Server, background: BackgroundWorker) -> None:
+    """Answer and do background work until SIGTERM."""
+    ended = 0.0
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal ended
+        ended = time.time()
+        # A mail that is being sent has as long to get through as the requests have.
+        background.stop(timeout=0)
+        server.stop()
+
+    background.start()
+    signal.signal(signal.SIGTERM, end)
+    server.run()
+    background.stop(max(1.0, ended + DRAIN_SECONDS - time.time()))

@@ -1,0 +1,65 @@
+"""The part of `scripts/bench` about processes: two workers against one, memory, the one file."""
+
+import re
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.process import COMMAND, Service, start_service
+
+BINARY = Path(__file__).parent.parent / "dist" / "testimonials"
+
+
+def measure_workers(
+    service: Service, folder: Path, cases: Sequence[Any], measure: Callable[[Any], float]
+) -> None:
+    """Print what two workers answer against the one of `service`, on the same database.
+
+    The load comes from the same machine: where it has two cores, a third process wants part of
+    what the two workers have, so this is the least that a second worker brings.
+    """
+    pair = start_service(folder, (), {"workers": "2", "log_level": "warning"})
+    try:
+        for case in cases:
+            other = replace(case, url=case.url.replace(service.url, pair.url))
+            one, two = [], []
+            for _ in range(3):
+                one.append(measure(case))
+                two.append(measure(other))
+            rates = statistics.median(one), statistics.median(two)
+            ratio = rates[1] / rates[0]
+            print(f"{case.name:32} {rates[1]:10,.0f} req/s  {ratio:6.2f} x one worker")
+        print(f"memory of two workers and their parent: {_describe_memory(pair)}")
+    finally:
+        pair.kill()
+
+
+def _describe_memory(service: Service) -> str:
+    pids = [service.process.pid, *service.workers]
+    # Shared pages are counted once in all: each process has its part of them.
+    return " + ".join(f"{_proportional_megabytes(pid):.0f}" for pid in pids) + " MB"
+
+
+def _proportional_megabytes(pid: int) -> float:
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def measure_start(folder: Path, rounds: int) -> None:
+    """Print how long a start takes, to the first page, with the database at head."""
+    for name, command in (("installed", COMMAND), ("one file", (str(BINARY),))):
+        times = []
+        for _ in range(rounds):
+            begun = time.perf_counter()
+            service = start_service(folder, (), {}, command=command)
+            assert service.call("GET", "/").status == 200
+            times.append(time.perf_counter() - begun)
+            # Not `kill`, after which the one file would leave what it unpacked.
+            assert service.stop() == 0
+            service.kill()
+        print(f"start to first page, {name}: {statistics.median(times) * 1000:.0f} ms")
+    print(f"size of the one file: {BINARY.stat().st_size / 1e6:.1f} MB")

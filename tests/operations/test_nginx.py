@@ -1,0 +1,207 @@
+"""The service behind a real nginx with `packaging/nginx.conf`."""
+
+import gzip
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+import testimonials
+from tests.conftest import StartService
+from tests.process import Answer, Service
+from tests.servers import free_port, wait_for
+
+pytestmark = pytest.mark.process
+
+CONFIGURATION = Path(testimonials.__file__).parent.parent / "packaging" / "nginx.conf"
+# What the distribution's own nginx.conf brings, in a folder of the test's.
+FRAME = """
+daemon off;
+pid {folder}/pid;
+error_log {folder}/error.log;
+{user}
+events {{ worker_connections 256; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/site.conf;
+}}
+"""
+
+
+@dataclass
+class Proxy:
+    """nginx in front of a service."""
+
+    service: Service
+    port: int
+    folder: Path
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, object] | bytes | None = None,
+        headers: dict[str, str] | None = None,
+        address: str = "127.0.0.1",
+    ) -> Answer:
+        """Send one request from `address`, as it is."""
+        sent = dict(headers or {})
+        if isinstance(body, dict):
+            body = json.dumps(body).encode()
+            sent["Content-Type"] = "application/json"
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=15, source_address=(address, 0))
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+
+def _replace(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, old
+    return text.replace(old, new)
+
+
+@pytest.fixture
+def proxy(start: StartService, tmp_path: Path) -> Iterator[Proxy]:
+    """nginx and the service, each on a port of its own."""
+    program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/sbin")
+    assert program is not None, "nginx is not installed; scripts/test installs it."
+    port = free_port()
+    service = start(trusted_proxies="1", base_url=f"http://127.0.0.1:{port}", workers="2")
+    folder = tmp_path / "nginx"
+    folder.mkdir()
+    site = CONFIGURATION.read_text()
+    site = _replace(
+        site, "server 127.0.0.1:8000;", f"server {service.url.removeprefix('http://')};"
+    )
+    site = _replace(site, "listen 80;", f"listen 127.0.0.1:{port};")
+    site = _replace(site, "/var/cache/nginx/testimonials", f"{folder}/cache")
+    (folder / "site.conf").write_text(site)
+    # Its workers would otherwise be somebody who can't read this folder.
+    user = "user root;" if Path("/proc/self").stat().st_uid == 0 else ""
+    (folder / "nginx.conf").write_text(FRAME.format(folder=folder, user=user))
+    command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    subprocess.run([*command, "-t", "-q"], check=True)
+    process = subprocess.Popen(command)
+    proxy = Proxy(service, port, folder)
+    try:
+        wait_for(lambda: _answers(proxy), what="nginx")
+        yield proxy
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _answers(proxy: Proxy) -> bool:
+    try:
+        return proxy.call("GET", "/healthz").status == 200
+    except OSError:
+        return False
+
+
+def _make_project(proxy: Proxy) -> tuple[str, dict[str, str]]:
+    answer = proxy.call("POST", "/v1/auth/agent-init", {"email": "owner@example.com"})
+    assert answer.status == 200, answer.body
+    headers = {
+        "x-service-account-id": answer.data["accountId"],
+        "x-api-key": answer.data["apiKey"],
+    }
+    project = proxy.call("POST", "/v1/projects", {}, headers).data["_id"]
+    return project, headers
+
+
+def test_addresses_are_the_proxys(proxy: Proxy) -> None:
+    project, headers = _make_project(proxy)
+    snippet = proxy.call("GET", f"/v1/projects/{project}/embed-snippet", headers=headers).data
+    own = f"http://127.0.0.1:{proxy.port}"
+    assert snippet["widgetUrl"] == f"{own}/widget/v1.js"
+    assert f'href="{own}/widget/{project}"' in snippet["container"]
+
+
+def test_each_visitor_has_a_rate_limit_of_their_own_and_can_not_forge_it(proxy: Proxy) -> None:
+    def init(number: int, address: str) -> int:
+        headers = {"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": "198.51.100.1"}
+        body: dict[str, object] = {"email": f"owner{number}@example.com"}
+        return proxy.call("POST", "/v1/auth/agent-init", body, headers, address).status
+
+    assert [init(number, "127.0.0.2") for number in range(6)] == [200] * 5 + [429]
+    assert init(7, "127.0.0.3") == 200
+
+
+def test_a_visitor_can_not_claim_to_come_by_https(proxy: Proxy) -> None:
+    answer = proxy.call("GET", "/healthz", headers={"X-Forwarded-Proto": "https"})
+    assert "Strict-Transport-Security" not in answer.headers
+
+
+def test_a_form_of_the_same_origin_is_taken_and_another_is_not(proxy: Proxy) -> None:
+    form = b"email=nobody%40example.com&password=x"
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    own = headers | {"Origin": f"http://127.0.0.1:{proxy.port}"}
+    assert proxy.call("POST", "/login", form, own).status == 422
+    foreign = headers | {"Origin": "https://evil.example"}
+    assert proxy.call("POST", "/login", form, foreign).status == 403
+
+
+def test_bodies_up_to_the_services_limit_reach_it(proxy: Proxy) -> None:
+    small = {"email": "a" * 2_000_000}
+    # More than nginx takes unless told; the service's own refusal is in the API's shape.
+    refused = proxy.call("POST", "/v1/auth/agent-init", dict(small))
+    assert (refused.status, refused.json["code"]) == (413, "BODY_TOO_LARGE")
+    length = {"Content-Length": str(17 * 1024 * 1024), "Content-Type": "application/json"}
+    assert proxy.call("POST", "/v1/auth/agent-init", b"", length).status == 413
+
+
+@pytest.mark.parametrize("path", ["/widget/v1.js", "/widget/{project}/feed", "/static/css/app.css"])
+def test_answers_are_compressed_once_and_keep_their_etag(proxy: Proxy, path: str) -> None:
+    path = path.format(project=_make_project(proxy)[0])
+    direct = proxy.service.call("GET", path)
+    for _ in range(2):
+        zipped = proxy.call("GET", path, headers={"Accept-Encoding": "gzip"})
+        assert zipped.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(zipped.body) == direct.body
+        plain = proxy.call("GET", path)
+        assert plain.headers["Content-Encoding"] is None
+        assert plain.body == direct.body
+        etag = plain.headers["ETag"]
+        assert etag == direct.headers["ETag"]
+        unchanged = proxy.call("GET", path, headers={"If-None-Match": etag})
+        assert (unchanged.status, unchanged.body) == (304, b"")
+
+
+def test_the_widgets_data_is_kept_and_asked_for_anew(proxy: Proxy) -> None:
+    project, headers = _make_project(proxy)
+    path = f"/widget/{project}/feed"
+    first = proxy.call("GET", path)
+    assert first.headers["X-Cache"] == "MISS"
+    assert first.headers["Access-Control-Allow-Origin"] == "*"
+    wait_for(lambda: proxy.call("GET", path).headers["X-Cache"] == "HIT", what="a kept answer")
+    values: dict[str, object] = {"authorName": "Maya", "text": "New."}
+    added = proxy.call("POST", f"/v1/projects/{project}/testimonials", values, headers)
+    assert added.status == 200
+    total = first.json["total"] + 1
+    wait_for(lambda: proxy.call("GET", path).json["total"] == total, what="the new one")
+    # Past its second it is asked for anew, and the answer that nothing changed keeps it.
+    wait_for(lambda: proxy.call("GET", path).headers["X-Cache"] == "STALE", what="a second")
+    # It stays there for the websites while the service is away.
+    assert proxy.service.stop() == 0
+    wait_for(lambda: proxy.call("GET", path).headers["X-Cache"] == "STALE", what="its end")
+    assert proxy.call("GET", path).json["total"] == total
+    assert proxy.call("GET", "/healthz").status == 502
+
+
+def test_private_pages_are_never_kept(proxy: Proxy) -> None:
+    project, headers = _make_project(proxy)
+    for path in (f"/v1/projects/{project}", f"/widget/{project}", "/login"):
+        assert proxy.call("GET", path, headers=headers).headers["X-Cache"] is None

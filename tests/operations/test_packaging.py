@@ -1,0 +1,139 @@
+"""The wheel, and the files in `packaging/` as far as they can be checked without their programs."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import testimonials
+from tests.process import Service, clean_environment, start_service
+
+pytestmark = pytest.mark.process
+
+PROJECT = Path(testimonials.__file__).parent.parent
+PACKAGE = "testimonials"
+SOURCES = ("pyproject.toml", "README.md", "LICENSE")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy, so that no build of earlier days slips into it."""
+    source = tmp_path_factory.mktemp("source")
+    for name in SOURCES:
+        shutil.copy(PROJECT / name, source)
+    shutil.copytree(
+        PROJECT / PACKAGE, source / PACKAGE, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "--wheel-dir", folder, source], check=True, timeout=300)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of a fresh environment with the wheel; its libraries are those of the tests."""
+    folder = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install"]
+    subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", wheel], check=True, timeout=300)
+    # A line of a .pth file is a folder to look in; the .pth files in that one count for nothing,
+    # so the checkout that is installed there can't be found.
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin" / "testimonials"
+
+
+@pytest.fixture
+def served(installed: Path, tmp_path: Path) -> Iterator[Service]:
+    """The installed command as a service."""
+    service = start_service(tmp_path / "instance", (), {}, command=(str(installed),))
+    yield service
+    service.kill()
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith(f"{PACKAGE}/")}
+    there = {
+        str(path.relative_to(PROJECT))
+        for path in (PROJECT / PACKAGE).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert packed == there
+    assert len(there) > 200
+
+
+def test_the_installed_command_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "instance", {})
+    done = subprocess.run(
+        [installed, "--version"], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout == f"testimonials, version {testimonials.__version__}\n"
+    python = installed.with_name("python")
+    found = subprocess.run(
+        [python, "-c", "import testimonials; print(testimonials.__file__)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(found.stdout).is_relative_to(installed.parent.parent)
+
+
+def test_the_installed_command_serves(served: Service) -> None:
+    headers = served.sign_up()
+    project = served.call("POST", "/v1/projects", {"slug": "kiln"}, headers).data["_id"]
+    assert served.call("GET", f"/widget/{project}/feed").status == 200
+    assert served.call("GET", "/kiln", headers={"Accept-Language": "ar"}).status == 200
+    assert served.call("GET", "/widget/v1.js").status == 200
+    assert served.stop() == 0
+
+
+def test_the_unit_is_understood_and_hardened(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    assert program is not None, "systemd-analyze is not installed; scripts/test installs it."
+    text = (PROJECT / "packaging" / "testimonials.service").read_text()
+    # The one thing that this machine lacks is the installed program.
+    text, count = re.subn(r"^ExecStart=\S+", "ExecStart=/bin/true", text, flags=re.MULTILINE)
+    assert count == 1
+    unit = tmp_path / "testimonials.service"
+    unit.write_text(text)
+    verified = subprocess.run(
+        [program, "verify", "--man=no", unit], capture_output=True, text=True, timeout=60
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+    # Exposure in tenths, from 0 to 100; a unit without hardening has 96.
+    rated = subprocess.run(
+        [program, "security", "--offline=true", "--threshold=20", unit],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert rated.returncode == 0, rated.stdout[-300:]
+
+
+def test_the_image_is_made_of_what_it_copies() -> None:
+    """Nothing that the Dockerfile copies is kept from it, and it doesn't run as root."""
+    lines = (PROJECT / "Dockerfile").read_text().splitlines()
+    let_in = {
+        line[1:] for line in (PROJECT / ".dockerignore").read_text().splitlines() if line[0] == "!"
+    }
+    copied = {
+        word
+        for line in lines
+        if line.startswith("COPY ") and "--from" not in line
+        for word in line.split()[1:-1]
+    }
+    assert copied == let_in
+    assert {*SOURCES, PACKAGE} <= copied
+    assert [line.split()[1] for line in lines if line.startswith("USER ")] == [PACKAGE]
+    assert all(os.path.exists(PROJECT / name) for name in copied)
