@@ -9,6 +9,15 @@ from testimonials.operations.db_cli import db
 from testimonials.operations.mail_cli import mail
 from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
+from testimonials.transfer.projects_cli import export_project, import_project
+
+# Files hold more than one feature has, so these commands come from a later one.
+projects.add_command(export_project)
+projects.add_command(import_project)
+
+# Files hold more than one feature has, so these commands come from a later one.
+projects.add_command(export_project)
+projects.add_command(import_project)
 
 GROUPS: tuple[click.Group, ...] = (accounts, projects, testimonials, mail, db, config)
 

@@ -21,6 +21,7 @@ FEATURES = (
     "testimonials",
     "widget",
     "collection",
+    "transfer",
     "dashboard",
     "operations",
 )
@@ -193,6 +194,7 @@ LAZY = {
     "collection.drawing": {"PIL"},
     "collection.fonts": {"PIL"},
     "core.images": {"PIL"},
+    "core.stored_images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.qr_codes": {"segno"},
