@@ -79,25 +79,30 @@ def _resolve(url: str, is_allowed: Check) -> _Target:
 
 def _get(target: _Target, seconds: float) -> tuple[bytes, str | None]:
     """Give the content, or where a redirect leads; the whole of it within the time."""
-    plain = socket.create_connection((target.address, target.port), timeout=seconds)
+    stream = socket.create_connection((target.address, target.port), timeout=seconds)
+    if target.url.scheme == "https":
+        # The handshake comes below, where the watch is on.
+        stream = ssl.create_default_context().wrap_socket(
+            stream, server_hostname=target.host, do_handshake_on_connect=False
+        )
     # A server that sends a letter now and then would keep every single read within its time.
-    watch = threading.Timer(seconds, _cut, [plain])
+    watch = threading.Timer(seconds, _cut, [stream])
     watch.daemon = True
     watch.start()
+    connection = http.client.HTTPConnection(target.host, target.port, timeout=seconds)
+    connection.sock = stream
     try:
-        connection = http.client.HTTPConnection(target.host, target.port, timeout=seconds)
-        connection.sock = plain
-        if target.url.scheme == "https":
-            context = ssl.create_default_context()
-            connection.sock = context.wrap_socket(plain, server_hostname=target.host)
+        if isinstance(stream, ssl.SSLSocket):
+            stream.do_handshake()
         path = (target.url.path or "/") + (f"?{target.url.query}" if target.url.query else "")
         headers = {"Accept": "image/*", "User-Agent": "testimonials"}
         connection.request("GET", path, headers=headers)
-        return _read(connection.getresponse())
+        with connection.getresponse() as answer:
+            return _read(answer)
     finally:
         watch.cancel()
-        _cut(plain)
-        plain.close()
+        connection.close()
+        stream.close()
 
 
 def _read(answer: http.client.HTTPResponse) -> tuple[bytes, str | None]:
