@@ -9,15 +9,18 @@ from testimonials.operations.db_cli import db
 from testimonials.operations.mail_cli import mail
 from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
+from testimonials.transfer.accounts_cli import export_account
 from testimonials.transfer.projects_cli import export_project, import_project
 from testimonials.transfer.testimonials_cli import import_testimonials
 
 # Files hold more than one feature has, so these commands come from a later one.
+accounts.add_command(export_account)
 projects.add_command(export_project)
 projects.add_command(import_project)
 testimonials.add_command(import_testimonials)
 
 # Files hold more than one feature has, so these commands come from a later one.
+accounts.add_command(export_account)
 projects.add_command(export_project)
 projects.add_command(import_project)
 testimonials.add_command(import_testimonials)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -36,6 +37,15 @@ COLUMNS = (
 # A table program takes a cell that begins with one of these for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ROWS_AT_ONCE = 500
+SPOOLED_BYTES = 8 * 1024 * 1024
+
+
+def make_table(project: Project) -> IO[bytes]:
+    """Give the testimonials but for samples as a temporary file at its beginning."""
+    out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
+    write_table(project, out)
+    out.seek(0)
+    return out
 
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
