@@ -5,6 +5,7 @@ The server keeps nothing between the steps: the file rides along in the page, pa
 
 import base64
 import binascii
+import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from werkzeug.datastructures import FileStorage
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.identifiers import hash_secret
 from testimonials.dashboard.forms import Errors
 from testimonials.transfer.dates import ORDERS
 from testimonials.transfer.headings import (
@@ -53,6 +55,13 @@ class ImportForm:
     def packed(self) -> str:
         """The file as the page carries it."""
         return base64.b64encode(zlib.compress(self.content, 6)).decode("ascii")
+
+    @property
+    def seen(self) -> str:
+        """What was chosen, so that only what a preview has shown is imported."""
+        columns = self.mapping.columns if self.mapping else {}
+        chosen = [sorted(columns.items()), self.order, self.status, self.encoding]
+        return hash_secret(json.dumps(chosen))[:16]
 
     @property
     def options(self) -> ReadingOptions:

@@ -72,7 +72,8 @@ def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if form.table is None:
         return _choose_page(owner, project, form), 422
     plan = None if form.errors else plan_import(project.id, form.table, form.options)
-    if plan is None or plan.asks_for_order or not plan.new:
+    is_seen = request.form.get("seen") == form.seen
+    if plan is None or plan.asks_for_order or not plan.new or not is_seen:
         return _preview_page(owner, project, form, plan), 422
     steps = _write(owner, project_id, plan.new)
     target = f"/dashboard/projects/{project_id}/inbox?status={form.status}&source=import"

@@ -8,7 +8,7 @@ from testimonials.dashboard.import_form import ImportForm, list_columns, name_pl
 from testimonials.transfer.headings import FIELDS, REQUIRED
 from testimonials.transfer.importing import NEW, REFUSED, THERE, Outcome, Plan
 
-SHOWN_NEW, SHOWN_REFUSED = 6, 100
+SHOWN_NEW, SHOWN_REFUSED, SHOWN_LENGTH = 5, 100, 60
 ENCODINGS = {
     "utf-8": "UTF-8",
     "windows-1252": "Western European (Windows-1252)",
@@ -71,9 +71,14 @@ def _describe_new(columns: dict[str, Any], tags: list[str]) -> dict[str, Any]:
 
 
 def _describe_line(outcome: Outcome) -> dict[str, Any]:
-    text = " ".join(f"{outcome.name} {outcome.text}".split())
     return {
         "line": outcome.line,
-        "text": text if len(text) <= 80 else text[:79] + "…",
+        "name": _shorten(outcome.name),
+        "text": _shorten(outcome.text),
         "reason": outcome.reason,
     }
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"

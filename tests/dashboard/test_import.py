@@ -120,6 +120,15 @@ def test_columns_and_status_can_be_changed(app: Flask, inbox: Inbox) -> None:
     assert (row.status, row.submitted_at.date().isoformat()) == ("pending", "2024-04-03")
 
 
+def test_what_no_preview_has_shown_is_shown_first(app: Flask, inbox: Inbox) -> None:
+    form = read_form(preview(inbox, TABLE).text) | {"map_rating": ""}
+    answer = inbox.client.post(f"{inbox.base}/import", data=form)
+    assert answer.status_code == 422
+    assert "Import 2 testimonials?" in answer.text
+    assert len(read_testimonials(app, inbox.project)) == 1
+    assert inbox.client.post(f"{inbox.base}/import", data=read_form(answer.text)).status_code == 303
+
+
 def test_a_script_hears_how_far_it_is(app: Flask, inbox: Inbox) -> None:
     count = 2 * BATCH_ROWS + 5
     table = "Name,Review\n" + "".join(f"P{number},Words {number}\n" for number in range(count))
