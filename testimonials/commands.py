@@ -4,6 +4,7 @@ import click
 from flask import Flask
 
 from testimonials.auth.cli import accounts
+from testimonials.collection.authors_cli import authors
 from testimonials.operations.config_cli import config
 from testimonials.operations.db_cli import db
 from testimonials.operations.mail_cli import mail
@@ -25,7 +26,15 @@ projects.add_command(export_project)
 projects.add_command(import_project)
 testimonials.add_command(import_testimonials)
 
-GROUPS: tuple[click.Group, ...] = (accounts, projects, testimonials, mail, db, config)
+GROUPS: tuple[click.Group, ...] = (
+    accounts,
+    projects,
+    testimonials,
+    authors,
+    mail,
+    db,
+    config,
+)
 
 
 def register_commands(app: Flask) -> None:
