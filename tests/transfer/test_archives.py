@@ -1,6 +1,7 @@
 """Archives of projects: all of it comes back, and nothing that is wrong comes in."""
 
 import json
+import re
 import shutil
 import stat
 import zipfile
@@ -25,7 +26,9 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.transfer import values
-from testimonials.transfer.contents import OTHER_TABLES, PARTS
+from testimonials.transfer.contents import OTHER_TABLES, PARTS, to_name
+from testimonials.transfer.headings import FIELDS
+from testimonials.transfer.table_export import COLUMNS
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.pictures import to_bytes, webp_of_size
 from tests.rows import add_testimonial, count_rows
@@ -468,3 +471,11 @@ def test_an_archive_can_be_taken_twice(app: Flask, archive: Path, outsider: Call
     assert count_rows(app, Project) == 3
     # What was sent twice from one form is still recognised as one in the first of them.
     assert count_rows(app, models.Testimonial) == 33
+
+
+def test_the_document_names_every_field_of_an_archive_and_of_a_table() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "import-export.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Za-z]+)`", text))
+    for part in PARTS:
+        assert {to_name(column) for column in part.columns} <= named, part.model
+    assert set(COLUMNS) | FIELDS.keys() <= named
