@@ -4,6 +4,7 @@ What is there already, in whatever state, is not added again, so a file can be i
 one likes, and an import that was interrupted can be repeated.
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,8 +32,10 @@ from testimonials.transfer.rows import (
 )
 from testimonials.transfer.table_files import Line, Table
 
-# So many rows are written at once; SQLite lets in no other writer meanwhile.
+# So many rows are written at once; SQLite lets in no other writer meanwhile. Those who wait look
+# only now and then, so there is a pause in which they find the database free.
 BATCH_ROWS = 250
+PAUSE_SECONDS = 0.03
 ROWS_AT_ONCE = 1000
 
 NEW, THERE, REFUSED = "new", "there", "refused"
@@ -117,6 +120,8 @@ def find_present(project_id: str) -> dict[str, str]:
 def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTestimonial], int]]:
     """Give what is to be added in parts for one transaction each, and how many come after each."""
     for start in range(0, len(found), BATCH_ROWS):
+        if start:
+            time.sleep(PAUSE_SECONDS)
         part = found[start : start + BATCH_ROWS]
         yield part, len(found) - start - len(part)
 
@@ -144,8 +149,8 @@ def write_batch(
     now = clock.now()
     for place, each in enumerate(found):
         before_now = remaining + len(found) - 1 - place
-        time = _next_time(project, now - before_now * clock.MILLISECOND)
-        row = _make_row(project, each, time, now)
+        created_at = _next_time(project, now - before_now * clock.MILLISECOND)
+        row = _make_row(project, each, created_at, now)
         rows.append(row)
         changes.append(_make_change(row, batch_id, actor))
         for name in spell(spellings, each.tags):
@@ -183,7 +188,7 @@ def _next_time(project: Project, wanted: datetime) -> datetime:
 
 
 def _make_row(
-    project: Project, each: NewTestimonial, time: datetime, now: datetime
+    project: Project, each: NewTestimonial, created_at: datetime, now: datetime
 ) -> dict[str, Any]:
     columns = each.columns
     return {
@@ -195,8 +200,8 @@ def _make_row(
         "import_key": each.key,
         "submitted_at": columns["submitted_at"] or now,
         "reviewed_at": None if columns["status"] == "pending" else now,
-        "created_at": time,
-        "updated_at": time,
+        "created_at": created_at,
+        "updated_at": created_at,
     }
 
 

@@ -51,19 +51,19 @@ class _Ids:
 
     def __init__(self) -> None:
         self.renewed = 0
-        self._new: dict[str, str] = {}
+        self._new: dict[Any, dict[str, str]] = {}
 
     def reserve(self, column: Any, ids: Iterable[str]) -> None:
         """Find out which of the ids of a column are taken, and make others for them."""
-        wanted = list(dict.fromkeys(ids))
+        wanted, new = list(dict.fromkeys(ids)), self._new.setdefault(column, {})
         for part in in_chunks(wanted):
             for taken in db.session.scalars(select(column).where(column.in_(part)).distinct()):
-                self._new[f"{column}:{taken}"] = new_identifier()
+                new[taken] = new_identifier()
                 self.renewed += 1
 
     def of(self, column: Any, old: str) -> str:
         """Give the id under which something of the archive is stored."""
-        return self._new.get(f"{column}:{old}", old)
+        return self._new[column].get(old, old)
 
 
 def restore_project(
