@@ -6,9 +6,10 @@ from testimonials.core import clock
 from testimonials.dashboard.describe import choose_colour, make_initials
 from testimonials.dashboard.import_form import ImportForm, list_columns, name_places
 from testimonials.transfer.headings import FIELDS, REQUIRED
-from testimonials.transfer.importing import NEW, REFUSED, THERE, Outcome, Plan
+from testimonials.transfer.importing import NEW, REFUSED, SHOWN_LENGTH, THERE, Outcome, Plan
+from testimonials.transfer.told import make_printable
 
-SHOWN_NEW, SHOWN_REFUSED, SHOWN_LENGTH = 5, 100, 60
+SHOWN_NEW, SHOWN_REFUSED = 5, 100
 ENCODINGS = {
     "utf-8": "UTF-8",
     "windows-1252": "Western European (Windows-1252)",
@@ -73,12 +74,7 @@ def _describe_new(columns: dict[str, Any], tags: list[str]) -> dict[str, Any]:
 def _describe_line(outcome: Outcome) -> dict[str, Any]:
     return {
         "line": outcome.line,
-        "name": _shorten(outcome.name),
-        "text": _shorten(outcome.text),
+        "name": make_printable(outcome.name, SHOWN_LENGTH),
+        "text": make_printable(outcome.text, SHOWN_LENGTH),
         "reason": outcome.reason,
     }
-
-
-def _shorten(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"

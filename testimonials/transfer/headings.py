@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testimonials.core.errors import ServiceError
+from testimonials.transfer.told import make_printable
 
 # Field to what a person reads.
 FIELDS = {
@@ -133,7 +134,7 @@ def change_mapping(
         for name in names:
             if name not in headings:
                 raise MappingWrong(
-                    f"There is no column “{name}”. The columns are: {', '.join(headings)}."
+                    f"There is no column “{name}”. The columns are: {_list(headings)}."
                 )
         columns[field] = tuple(names)
     return ColumnMapping({field: each for field, each in columns.items() if each}, guessed.service)
@@ -144,8 +145,13 @@ def require_mapping(mapping: ColumnMapping, headings: Sequence[str]) -> None:
     if missing := [field for field in REQUIRED if field not in mapping.columns]:
         labels = " and ".join(FIELDS[field].lower() for field in missing)
         raise MappingWrong(
-            f"Which column has the {labels}? The columns are: {', '.join(headings[:30])}."
+            f"Which column has the {labels}? The columns are: {_list(headings)}. Name it with "
+            f"--map {missing[0]}=COLUMN."
         )
+
+
+def _list(headings: Sequence[str]) -> str:
+    return ", ".join(make_printable(heading, 60) for heading in headings[:30])
 
 
 def _fold(heading: str) -> str:

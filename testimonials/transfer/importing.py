@@ -31,6 +31,7 @@ from testimonials.transfer.rows import (
     read_row,
 )
 from testimonials.transfer.table_files import Line, Table
+from testimonials.transfer.told import make_printable
 
 # So many rows are written at once; SQLite lets in no other writer meanwhile. Those who wait look
 # only now and then, so there is a pause in which they find the database free.
@@ -38,6 +39,7 @@ BATCH_ROWS = 250
 PAUSE_SECONDS = 0.03
 ROWS_AT_ONCE = 1000
 
+SHOWN_LENGTH = 60
 NEW, THERE, REFUSED = "new", "there", "refused"
 IS_HERE = "It is here already."
 IN_TRASH = "It is in the trash here, so it isn’t added again. Restore it there."
@@ -219,11 +221,10 @@ def _make_change(row: dict[str, Any], batch_id: str, actor: str) -> dict[str, An
 
 def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     """Give what is told of a line."""
-    text = " ".join(outcome.text.split())
     return {
         "line": outcome.line,
         "state": outcome.state,
-        "name": outcome.name,
-        "text": text if len(text) <= 60 else text[:59] + "…",
-        "reason": outcome.reason,
+        "name": make_printable(outcome.name, SHOWN_LENGTH),
+        "text": make_printable(outcome.text, SHOWN_LENGTH),
+        "reason": make_printable(outcome.reason),
     }

@@ -5,9 +5,7 @@ names in it are never used as paths.
 """
 
 import json
-import re
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,16 +33,16 @@ from testimonials.transfer.contents import (
     Part,
     to_name,
 )
+from testimonials.transfer.told import make_printable
+from testimonials.transfer.unzipping import UNREADABLE, read_entry, require_known_files
 from testimonials.transfer.values import Filled, Moment
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
-MAX_FILES = 200_000
 TAG_LENGTH = 40
 
 Row = dict[str, Any]
 
-_IMAGE_FILE = re.compile(r"images/[0-9a-f]{24}\.webp")
 _KEYS = {
     "format", "version", "program", "exportedAt", "project", "oldSlugs", "widgetSightings",
     "testimonials", "invitationBatches", "invitations", "team", "images",
@@ -78,7 +76,7 @@ class Archive:
 
     def read_image(self, image_id: str) -> bytes:
         """Give the bytes of a picture, which were checked when the archive was opened."""
-        return _read(self.file, image_file(image_id), MAX_IMAGE_BYTES)
+        return read_entry(self.file, image_file(image_id), MAX_IMAGE_BYTES)
 
 
 @contextmanager
@@ -88,8 +86,8 @@ def open_archive(source: IO[bytes]) -> Iterator[Archive]:
         file = zipfile.ZipFile(source)
     with file:
         with _refusing():
-            _require_known_files(file)
-            described = _parse(_read(file, JSON_NAME, MAX_JSON_BYTES))
+            require_known_files(file)
+            described = _parse(read_entry(file, JSON_NAME, MAX_JSON_BYTES))
             archive = _read_described(described, file)
             _check_images(archive)
         yield archive
@@ -101,35 +99,13 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise ArchiveRefused(f"The archive can’t be used. {error.messages[0]}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        told = make_printable(str(error.messages[0]))
+        raise ArchiveRefused(f"The archive can’t be used. {told}") from None
+    except UNREADABLE as error:
         raise ArchiveRefused(
             f"This is no archive that can be read, or it is damaged ({type(error).__name__}). "
             "Export it once more."
         ) from None
-
-
-def _require_known_files(file: zipfile.ZipFile) -> None:
-    names = file.namelist()
-    if len(names) > MAX_FILES or len(set(names)) != len(names):
-        raise ValidationError("It holds too many files, or one twice.")
-    if JSON_NAME not in names:
-        raise ValidationError(f"There is no {JSON_NAME} in it.")
-    for name in names:
-        if name != JSON_NAME and not _IMAGE_FILE.fullmatch(name):
-            raise ValidationError(f"It holds a file that doesn’t belong there: {name[:80]!r}.")
-
-
-def _read(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    """Give a file's bytes; a small file that unpacks to a huge one is not unpacked to its end."""
-    try:
-        with file.open(name) as opened:
-            content = opened.read(limit + 1)
-    except KeyError:
-        raise ValidationError(f"There is no {name} in it.") from None
-    if len(content) > limit:
-        raise ValidationError(f"{name} is larger than {limit // (1024 * 1024)} MB.")
-    return content
 
 
 def _parse(content: bytes) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.testimonials.tag_names import TagRefused, read_tags
 from testimonials.transfer.dates import DateWrong, read_date
 from testimonials.transfer.headings import FIELDS, OWN, SENJA, ColumnMapping
-from testimonials.transfer.table_export import unshield
 
 STATUSES = ("approved", "pending")
 # What a file says about a testimonial, and what it becomes here.
@@ -113,10 +112,7 @@ def read_rating(text: str) -> float:
 
 
 def _pick(cells: Mapping[str, str], field: str, mapping: ColumnMapping) -> str:
-    text = mapping.pick(cells, field)
-    if mapping.service == OWN:
-        text = unshield(text)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return mapping.pick(cells, field).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _refuse_what_is_no_testimonial(

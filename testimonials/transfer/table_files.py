@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from testimonials.core.errors import ServiceError
+from testimonials.transfer.table_export import COLUMNS, unshield
 
 MAX_LINES = 50_000
 MAX_COLUMNS = 200
@@ -110,7 +111,9 @@ def _read_rows(text: str) -> Table:
     _begin, head = next(rows, (1, []))
     headings = _name_columns(head)
     lines = []
-    for begin, row in rows:
+    is_own = headings == list(COLUMNS)
+    for begin, written in rows:
+        row = [unshield(cell) for cell in written] if is_own else written
         cells = dict(zip(headings, row, strict=False))
         extra = any(cell.strip() for cell in row[len(headings) :])
         problem = "It has more cells than there are headings." if extra else None

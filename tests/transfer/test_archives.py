@@ -293,6 +293,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: d.update(format="other"), "has no format “testimonials-project”"),
     (lambda d: d.update(version=2), "this program reads version 1"),
     (lambda d: d.update(version=True), "this program reads version 1"),
+    (lambda d: d["project"].update({"\x1b[2J": 1}), "project, \ufffd[2J: Unknown field."),
     (lambda d: d.update(more=1), "holds something unknown: 'more'"),
     (lambda d: d.pop("project"), "project: It is no object."),
     (lambda d: d.update(testimonials={}), "testimonials: It is no list."),

@@ -218,7 +218,7 @@ def test_a_file_in_another_encoding_is_read_when_it_is_named(
         (b'{"a": 1}', "There is no list of testimonials in this JSON."),
         (b"PK\x03\x04", "The archive of a project is taken back with `projects import`"),
         (b"Name,Review\n" + b"A,B\n" * 50_001, "more than 50,000 lines"),
-        (b"a,b\n1,2", "Which column has the words and name? The columns are: a, b."),
+        (b"a,b\n1,2", "Which column has the words and name? The columns are: a, b. Name it"),
     ],
 )
 def test_a_file_that_can_not_be_read_gets_a_sentence(
@@ -226,6 +226,15 @@ def test_a_file_that_can_not_be_read_gets_a_sentence(
 ) -> None:
     file.write_bytes(content)
     assert reason in refusal(app, file)
+
+
+def test_nothing_in_a_file_steers_the_terminal(app: Flask, project: str, file: Path) -> None:
+    file.write_text('Name,Review\n\x1b]0;evil\x07,\x9b31mred\nA,"\x1b[2J"\n')
+    for options in ((), ("--dry-run",), ("--map", "text=no")):
+        result = run(app, "testimonials", "import", "fern", str(file), *options)
+        assert result.exit_code == 1
+        assert "\x1b" not in result.output
+        assert "\x9b" not in result.output
 
 
 def test_what_is_no_object_in_json_is_refused_alone(app: Flask, project: str, file: Path) -> None:
