@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from testimonials.auth.services import get_account
-from testimonials.core.commands import database_command
+from testimonials.core.commands import database_command, json_option
 from testimonials.transfer.accounts import write_account_archive
-from testimonials.transfer.files import force_option, writing_file
+from testimonials.transfer.files import force_option, tell_of_file, writing_file
 from testimonials.transfer.snapshot import reading_one_moment
 
 
@@ -15,8 +15,9 @@ from testimonials.transfer.snapshot import reading_one_moment
 @click.argument("account", metavar="ID_OR_EMAIL")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @force_option
+@json_option
 @database_command
-def export_account(account: str, file: Path, force: bool) -> None:
+def export_account(account: str, file: Path, force: bool, as_json: bool) -> None:
     """Write everything of an account into FILE, a zip, without its secrets.
 
     What is kept of the person, when they were signed in, their memberships, and each of their
@@ -24,4 +25,4 @@ def export_account(account: str, file: Path, force: bool) -> None:
     """
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         write_account_archive(get_account(account), out)
-    click.echo(f"Wrote {account} to {file} ({file.stat().st_size:,} bytes).")
+    tell_of_file(account, file, as_json=as_json)

@@ -9,6 +9,7 @@ from typing import IO
 
 import click
 
+from testimonials.core.commands import print_json
 from testimonials.core.errors import ServiceError
 
 force_option = click.option("--force", is_flag=True, help="Replace FILE if it is there.")
@@ -18,6 +19,15 @@ class FileRefused(ServiceError):
     """The file can't be written; the message says why."""
 
     code = "FILE_REFUSED"
+
+
+def tell_of_file(what: str, path: Path, *, as_json: bool) -> None:
+    """Print what was written where."""
+    size = path.stat().st_size
+    if as_json:
+        print_json({"file": str(path), "bytes": size})
+    else:
+        click.echo(f"Wrote {what} to {path} ({size:,} bytes).")
 
 
 @contextmanager

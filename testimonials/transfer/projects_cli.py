@@ -11,7 +11,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.services import get_project, lock_account
 from testimonials.projects.slugs import make_slug
 from testimonials.transfer.archives import write_archive
-from testimonials.transfer.files import force_option, writing_file
+from testimonials.transfer.files import force_option, tell_of_file, writing_file
 from testimonials.transfer.opening import open_archive
 from testimonials.transfer.restoring import Restored, restore_project
 from testimonials.transfer.snapshot import reading_one_moment
@@ -24,8 +24,11 @@ from testimonials.transfer.table_export import write_table
 @click.option("--csv", "as_csv", is_flag=True, help="Write the testimonials alone, as CSV.")
 @click.option("--samples", is_flag=True, help="With --csv: the samples too.")
 @force_option
+@json_option
 @database_command
-def export_project(project: str, file: Path, as_csv: bool, samples: bool, force: bool) -> None:
+def export_project(
+    project: str, file: Path, as_csv: bool, samples: bool, force: bool, as_json: bool
+) -> None:
     """Write all of a project into FILE: settings, testimonials, history, consent, pictures.
 
     The archive can be taken back with `projects import`, here or elsewhere.
@@ -36,7 +39,7 @@ def export_project(project: str, file: Path, as_csv: bool, samples: bool, force:
             write_table(found, out, has_samples=samples)
         else:
             write_archive(found, out)
-    click.echo(f"Wrote {project} to {file} ({file.stat().st_size:,} bytes).")
+    tell_of_file(project, file, as_json=as_json)
 
 
 @click.command("import")

@@ -165,10 +165,11 @@ def _insert_testimonials(archive: Archive, project: Project, ids: _Ids) -> None:
     for part in in_chunks(keys):
         column = Testimonial.submission_key
         taken |= set(db.session.scalars(select(column).where(column.in_(part))))
+    pictures = {row["id"]: ids.of(Image.id, row["id"]) for row in archive.images}
     rows, tags, changes = [], [], []
     for row in archive.testimonials:
         new_id = ids.of(Testimonial.id, row["id"])
-        avatar_id = row["avatar_id"] and ids.of(Image.id, row["avatar_id"])
+        avatar_id = pictures.get(row["avatar_id"])
         # The act of sending made its row here already; this is a copy of that.
         key = None if row["submission_key"] in taken else row["submission_key"]
         columns = {"project_id": project.id, "avatar_id": avatar_id, "submission_key": key}
@@ -178,16 +179,17 @@ def _insert_testimonials(archive: Archive, project: Project, ids: _Ids) -> None:
             for name in archive.tags[row["id"]]
         ]
         for change in archive.changes[row["id"]]:
-            changes.append(_renew_change(change, ids) | {"testimonial_id": new_id})
+            changes.append(_renew_change(change, ids, pictures) | {"testimonial_id": new_id})
     _insert(Testimonial, rows)
     _insert(TestimonialTag, tags)
     _insert(TestimonialChange, changes)
 
 
-def _renew_change(change: Row, ids: _Ids) -> Row:
+def _renew_change(change: Row, ids: _Ids, pictures: dict[str, str]) -> Row:
     before = change["before"]
     if before.get("avatar_id"):
-        before = before | {"avatar_id": ids.of(Image.id, before["avatar_id"])}
+        # A picture that was gone already; here its id might be somebody else's.
+        before = before | {"avatar_id": pictures.get(before["avatar_id"])}
     return change | {
         "id": ids.of(TestimonialChange.id, change["id"]),
         "batch_id": ids.of(TestimonialChange.batch_id, change["batch_id"]),

@@ -465,6 +465,14 @@ def test_a_reserved_or_misspelt_slug_is_refused(
     assert count_rows(app, Project) == 1
 
 
+def test_a_change_names_no_picture_of_others(app: Flask, archive: Path, outsider: Caller) -> None:
+    changed = change_json(archive, remember(avatarId="f" * 24), archive.with_name("changed.zip"))
+    arguments = ("--account", outsider.email, "--slug", "other", "--json")
+    told = json.loads(run_well(app, "projects", "import", str(changed), *arguments))
+    (change,) = read_rows(app, told["_id"])["testimonial_change"]
+    assert change["before"] == {"avatar_id": None}
+
+
 def test_an_archive_can_be_taken_twice(app: Flask, archive: Path, outsider: Caller) -> None:
     arguments = ("projects", "import", str(archive), "--account", outsider.email)
     run_well(app, *arguments, "--slug", "one")
