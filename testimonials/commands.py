@@ -4,6 +4,7 @@ import click
 from flask import Flask
 
 from testimonials.auth.cli import accounts
+from testimonials.collection.authors_cli import authors
 from testimonials.operations.backup_cli import backup, restore
 from testimonials.operations.config_cli import config
 from testimonials.operations.db_cli import db
@@ -12,8 +13,25 @@ from testimonials.operations.mail_cli import mail
 from testimonials.operations.prune_cli import prune
 from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
+from testimonials.transfer.accounts_cli import export_account
+from testimonials.transfer.projects_cli import export_project, import_project
+from testimonials.transfer.testimonials_cli import import_testimonials
 
-GROUPS: tuple[click.Group, ...] = (accounts, projects, testimonials, mail, db, config)
+# Files hold more than one feature has, so these commands come from a later one.
+accounts.add_command(export_account)
+projects.add_command(export_project)
+projects.add_command(import_project)
+testimonials.add_command(import_testimonials)
+
+GROUPS: tuple[click.Group, ...] = (
+    accounts,
+    projects,
+    testimonials,
+    authors,
+    mail,
+    db,
+    config,
+)
 # Those that stand by themselves.
 COMMANDS: tuple[click.Command, ...] = (backup, restore, prune, doctor)
 

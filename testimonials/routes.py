@@ -11,6 +11,8 @@ from testimonials.collection.invitation_pages import requests
 from testimonials.collection.pages import collection
 from testimonials.dashboard.account_pages import account
 from testimonials.dashboard.checklist_pages import checklist
+from testimonials.dashboard.export_pages import exporting
+from testimonials.dashboard.import_pages import importing
 from testimonials.dashboard.inbox_pages import inbox
 from testimonials.dashboard.notification_pages import notifications
 from testimonials.dashboard.page_editor_pages import page_editor
@@ -51,6 +53,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     checklist,
     share,
     asking,
+    importing,
+    exporting,
     editor,
     settings,
     widget_editor,

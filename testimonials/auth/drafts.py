@@ -22,6 +22,8 @@ MAX_FORM_BYTES = 11 * 1024 * 1024
 # a text there that would be missed. A form with a secret in it is not kept at all.
 NOT_TYPED = {"action", "all", "confirm", "ids", "return_to", "status", "theme", "undo"}
 SECRETS = {"password", "current"}
+# Somebody's file, packed: it is chosen once more.
+FILES = {"packed"}
 
 draft_purpose = TokenPurpose("draft")
 
@@ -55,7 +57,12 @@ def keep_draft() -> str:
     names = {name for name, _ in fields}
     draft = Draft(request.path, fields, had_file)
     length = sum(len(name) + len(text) for name, text in fields)
-    if names & SECRETS or "confirm" in names or not draft.typed or length > MAX_DRAFT_LENGTH:
+    if (
+        names & (SECRETS | FILES)
+        or "confirm" in names
+        or not draft.typed
+        or length > MAX_DRAFT_LENGTH
+    ):
         return ""
     return draft_purpose.sign([draft.path, draft.fields, draft.had_file])
 

@@ -25,6 +25,7 @@ from testimonials.projects.models import Project
 PACE = timedelta(minutes=1)
 # Any number that no other advisory lock of the service has.
 LOCK = 0x7465_7374_0003
+REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
 SUBJECT_LENGTH = 160
 
 DEFAULT_SUBJECT = gettext_noop("A few words about %(name)s?")
@@ -119,7 +120,7 @@ def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
             subject = gettext("Reminder: %(subject)s", subject=subject)
         values |= {"is_reminder": is_reminder}
         mail = OutboxMail(
-            purpose="invitation-reminder" if is_reminder else "invitation",
+            purpose=REMINDER if is_reminder else REQUEST,
             recipient=invitation.email,
             subject=subject,
             text=render_template("email/request.txt", **values),

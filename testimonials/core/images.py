@@ -47,7 +47,7 @@ DAMAGED = gettext_noop("The picture is damaged. Save it again and use that.")
 logger = logging.getLogger("testimonials")
 
 # One at a time in a process: decoding takes memory, and there are visitors to answer meanwhile.
-_decoding = threading.Lock()
+decoding = threading.Lock()
 
 
 class ImageRefused(ServiceError):
@@ -99,7 +99,7 @@ def read_image(data: bytes, use: Use) -> Image:
             )
         )
     _refuse_what_is_no_picture(data)
-    with _decoding:
+    with decoding:
         content, width, height = _encode(data, use)
     return Image(content=content, width=width, height=height)
 
@@ -123,7 +123,7 @@ def _refuse_what_is_no_picture(data: bytes) -> None:
         )
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         # Opening a WebP takes memory for all its pixels.
-        _require_few_pixels("WEBP", *_read_webp_size(data))
+        _require_few_pixels("WEBP", *read_webp_size(data))
 
 
 def _encode(data: bytes, use: Use) -> tuple[bytes, int, int]:
@@ -262,7 +262,7 @@ def _too_many_pixels(width: int, height: int, limit: int) -> ImageRefused:
     )
 
 
-def _read_webp_size(data: bytes) -> tuple[int, int]:
+def read_webp_size(data: bytes) -> tuple[int, int]:
     """Give width and height from a WebP's header, whichever of its three forms it has."""
     kind, body = data[12:16], data[20:30]
     if len(body) < 10:

@@ -180,6 +180,7 @@ def _page(
         mails=_describe_mails(owner),
         sessions=_describe_sessions(owner),
         everywhere_action=f"{HERE}/sessions/end",
+        export_action=f"{HERE}/export",
         delete_counts={
             "projects": len(projects),
             "testimonials": sum(sum(count_by_status(each.id).values()) for each in projects),

@@ -22,6 +22,7 @@ SOURCES = {
 ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "edit": "Edited",
     "add": "Added by hand",
+    "import": "Imported",
     "tag": "Tags changed",
     "undo": "Undone",
     "correct": "Corrected by the author",

@@ -90,6 +90,7 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         samples=0 if checklist else _count_new_samples(project, wanted),
         pager=describe_pager(base, wanted, page, total),
         add_url=f"{base}/testimonials/new",
+        import_url=f"{base}/import",
         return_to=describe_address(base, wanted, page),
         empty=describe_empty(base, project, wanted),
     )

@@ -109,6 +109,11 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
             "samples": counts.get("demo", 0),
             "pending": counts.get("pending", 0),
         },
+        transfer={
+            "import_url": f"{base}/import",
+            "csv_action": f"{base}/export/csv",
+            "archive_action": f"{base}/export/archive",
+        },
         checklist_action=f"{base}/checklist" if is_hidden(project) else None,
         delete_action=f"{base}/delete",
         delete_errors=delete_errors,

@@ -21,6 +21,7 @@ FEATURES = (
     "testimonials",
     "widget",
     "collection",
+    "transfer",
     "dashboard",
     "operations",
 )
@@ -206,6 +207,7 @@ LAZY = {
     "core.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
     "core.images": {"PIL"},
     "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
+    "core.stored_images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.qr_codes": {"segno"},

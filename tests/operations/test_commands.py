@@ -53,7 +53,11 @@ def test_every_command_has_json_and_says_what_it_does(command: str) -> None:
     assert found.help.strip().split("\n")[0].endswith(".")
 
 
-def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) -> None:
+def test_every_command_answers_json(
+    app: Flask, agent: Caller, owner: Caller, tmp_path: Path
+) -> None:
+    archive, table, everything = (str(tmp_path / name) for name in ("a.zip", "b.csv", "c.zip"))
+    Path(table).write_text("Name,Words\nLi,Good")
     project = owner.create_project(slug="kiln", skipDemoTestimonials=False)
     created = _read(app, "accounts", "create", "new@example.com")
     assert set(created) == {"accountId", "email", "apiKey", "claimLink", "claimExpiresAt"}
@@ -71,6 +75,13 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
         "projects show": _read(app, "projects", "show", "kiln"),
         "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
+        "projects export": _read(app, "projects", "export", "kiln", archive),
+        "projects import": _read(
+            app, "projects", "import", archive, "--account", owner.email, "--slug", "copy"
+        ),
+        "testimonials import": _read(app, "testimonials", "import", "copy", table),
+        "accounts export": _read(app, "accounts", "export", owner.email, everything),
+        "authors erase": _read(app, "authors", "erase", "nobody@example.com", "--yes"),
         "mail list": [mail],
         "mail show": _read(app, "mail", "show", mail["id"]),
         "mail retry": _read(app, "mail", "retry", mail["id"]),
@@ -99,7 +110,10 @@ def test_every_command_answers_json(app: Flask, agent: Caller, owner: Caller) ->
     assert answers["projects delete"] == {
         "_id": project["_id"], "deleted": True, "testimonials": 6
     }  # fmt: skip
-    assert answers["accounts delete"]["projects"] == 0
+    assert answers["projects import"]["testimonials"] == 6
+    assert answers["testimonials import"]["new"] == 1
+    assert answers["accounts export"]["bytes"] > answers["projects export"]["bytes"] > 500
+    assert answers["accounts delete"]["projects"] == 1
     assert owner.get("/v1/me").status_code == 401
 
 

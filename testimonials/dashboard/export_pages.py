@@ -1,0 +1,62 @@
+"""Taking one's data along: a project as an archive or a table, an account with everything."""
+
+import io
+from typing import IO
+
+from flask import Blueprint, Response, send_file
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.services import get_account
+from testimonials.auth.sessions import SignedIn
+from testimonials.core import clock
+from testimonials.dashboard.guards import require_session
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.transfer.accounts import make_account_archive
+from testimonials.transfer.archives import make_archive
+from testimonials.transfer.snapshot import reading_one_moment
+from testimonials.transfer.table_export import make_table
+
+exporting: Blueprint = Blueprint("exporting", __name__)
+
+
+# These change nothing, but are sent by forms: no other website can have somebody's browser begin.
+@exporting.post("/dashboard/projects/<project_id>/export/archive")
+@require_session
+def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Hand out all of the project as a zip."""
+    with reading_one_moment():
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        slug, file = project.slug, make_archive(project)
+    return _hand_out(file, f"{slug}.zip", "application/zip")
+
+
+@exporting.post("/dashboard/projects/<project_id>/export/csv")
+@require_session
+def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Hand out the project's testimonials as a table."""
+    with reading_one_moment():
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        slug, file = project.slug, make_table(project)
+    return _hand_out(file, f"{slug}.csv", "text/csv")
+
+
+@exporting.post("/dashboard/account/export")
+@require_session
+def export_everything(owner: SignedIn) -> ResponseReturnValue:
+    """Hand out everything of the account as a zip."""
+    with reading_one_moment():
+        file = make_account_archive(get_account(owner.account_id))
+    return _hand_out(file, "testimonials-account.zip", "application/zip")
+
+
+def _hand_out(file: IO[bytes], name: str, kind: str) -> Response:
+    stem, _, ending = name.rpartition(".")
+    day = clock.now().date().isoformat()
+    file.seek(0, io.SEEK_END)
+    length = file.tell()
+    file.seek(0)
+    response = send_file(
+        file, kind, as_attachment=True, download_name=f"{stem}-{day}.{ending}", max_age=0
+    )
+    response.content_length = length
+    return response

@@ -1,0 +1,1 @@
+"""What goes in and out as files: archives of projects and accounts, tables of testimonials."""

@@ -1,0 +1,214 @@
+"""Files with testimonials as tables: CSV as table programs write it, and JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from testimonials.core.errors import ServiceError
+from testimonials.transfer.table_export import COLUMNS, unshield
+
+MAX_LINES = 50_000
+MAX_COLUMNS = 200
+DELIMITERS = (",", ";", "\t", "|")
+# By the names that a person may give.
+ENCODINGS = {
+    "utf-8": "utf-8-sig",
+    "windows-1252": "cp1252",
+    "latin-1": "latin-1",
+    "utf-16": "utf-16",
+}
+# Where services put their lists in JSON.
+LISTS = ("testimonials", "reviews", "items", "data", "results")
+
+
+class TableUnreadable(ServiceError):
+    """The file as a whole can't be read; the message says what to do."""
+
+    status = 422
+    code = "TABLE_UNREADABLE"
+
+
+class EncodingUnclear(TableUnreadable):
+    """The file is not in UTF-8, and nothing says in what it is."""
+
+    default_message = (
+        "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program, or name its "
+        "encoding, such as windows-1252."
+    )
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry of a file: where it begins, its cells by their headings, what is wrong with it."""
+
+    number: int
+    cells: dict[str, str]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds."""
+
+    headings: list[str]
+    lines: list[Line]
+
+    def column(self, heading: str) -> Iterator[str]:
+        """Give the cells of a column that are not empty."""
+        for line in self.lines:
+            if cell := line.cells.get(heading, "").strip():
+                yield cell
+
+
+def read_table(content: bytes, encoding: str = "utf-8") -> Table:
+    """Read a CSV or JSON file; raise `TableUnreadable`."""
+    if content[:4] == b"PK\x03\x04":
+        raise TableUnreadable(
+            "This is a zip file. The archive of a project is taken back with `projects import`; a "
+            "table must be saved as CSV."
+        )
+    text = _decode(content, encoding)
+    if not text.strip():
+        raise TableUnreadable("The file is empty.")
+    table = _read_json(text) if text.lstrip()[0] in "[{" else _read_csv(text)
+    if not table.lines:
+        raise TableUnreadable("The file has headings and nothing below them.")
+    if len(table.lines) > MAX_LINES:
+        raise TableUnreadable(f"The file has more than {MAX_LINES:,} lines. Divide it.")
+    if len(table.headings) > MAX_COLUMNS:
+        raise TableUnreadable(f"The file has more than {MAX_COLUMNS} columns.")
+    return table
+
+
+def _decode(content: bytes, encoding: str) -> str:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    try:
+        text = content.decode(ENCODINGS[encoding])
+    except UnicodeDecodeError:
+        if encoding == "utf-8":
+            raise EncodingUnclear from None
+        raise TableUnreadable(f"The file isn’t in {encoding}.") from None
+    return text.removeprefix("\ufeff")
+
+
+def _read_csv(text: str) -> Table:
+    try:
+        return _read_rows(text)
+    except csv.Error as error:
+        raise TableUnreadable(
+            f"The file can’t be read as CSV: {error}. Save it anew in your table program."
+        ) from None
+
+
+def _read_rows(text: str) -> Table:
+    stream = io.StringIO(text, newline="")
+    reader = csv.reader(stream, delimiter=_find_delimiter(text), strict=True)
+    rows = _number(reader)
+    _begin, head = next(rows, (1, []))
+    headings = _name_columns(head)
+    lines = []
+    is_own = headings == list(COLUMNS)
+    for begin, written in rows:
+        row = [unshield(cell) for cell in written] if is_own else written
+        cells = dict(zip(headings, row, strict=False))
+        extra = any(cell.strip() for cell in row[len(headings) :])
+        problem = "It has more cells than there are headings." if extra else None
+        lines.append(Line(begin, cells, problem))
+        if len(lines) > MAX_LINES:
+            break
+    return Table(headings, lines)
+
+
+def _number(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Give each row that isn't empty with the line in which it begins."""
+    begin = 1
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield begin, row
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise csv.Error(f"line {begin}, {error}") from None
+
+
+def _find_delimiter(text: str) -> str:
+    """Give what divides the headings; signs between quotes don't count."""
+    head: list[str] = []
+    is_quoted = False
+    for letter in text[:20_000]:
+        if letter == '"':
+            is_quoted = not is_quoted
+        elif letter in "\r\n" and not is_quoted and any(each.strip() for each in head):
+            break
+        elif not is_quoted:
+            head.append(letter)
+    return max(DELIMITERS, key=head.count)
+
+
+def _name_columns(head: Sequence[str]) -> list[str]:
+    """Give each column a heading of its own."""
+    names: list[str] = []
+    for place, cell in enumerate(head, 1):
+        name = wanted = " ".join(cell.split()) or f"Column {place}"
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{wanted} ({count})"
+        names.append(name)
+    return names
+
+
+def _read_json(text: str) -> Table:
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        raise TableUnreadable("The file begins like JSON and can’t be read as that.") from None
+    items = _find_list(parsed)
+    if items is None:
+        raise TableUnreadable(
+            "There is no list of testimonials in this JSON. Write it as [{…}, {…}]."
+        )
+    lines = []
+    for number, item in enumerate(items[: MAX_LINES + 1], 1):
+        if isinstance(item, dict):
+            lines.append(Line(number, dict(_flatten(item))))
+        else:
+            lines.append(Line(number, {}, "It is no JSON object."))
+    headings = list(dict.fromkeys(name for line in lines for name in line.cells))
+    return Table(headings, lines)
+
+
+def _find_list(parsed: Any) -> list[Any] | None:
+    """Give the list itself, or the one in an answer such as `{"data": {"items": […]}}`."""
+    for _depth in range(3):
+        if isinstance(parsed, list):
+            return parsed
+        if not isinstance(parsed, dict):
+            return None
+        parsed = next((parsed[name] for name in LISTS if name in parsed), None)
+    return None
+
+
+def _flatten(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in item.items():
+        if isinstance(value, dict):
+            for inner, part in value.items():
+                yield f"{name}.{inner}", _to_text(part)
+        else:
+            yield name, _to_text(value)
+
+
+def _to_text(value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_to_text, value)))
+    return str(value)

@@ -1,0 +1,129 @@
+"""`testimonials testimonials import`: what customers said elsewhere, from a CSV or JSON file."""
+
+from collections import defaultdict
+from typing import IO, Any
+
+import click
+
+from testimonials.core.commands import database_command, json_option, print_json
+from testimonials.core.identifiers import new_identifier
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import get_project, lock_project
+from testimonials.transfer.copied_photos import copy_photos
+from testimonials.transfer.dates import ORDERS
+from testimonials.transfer.headings import change_mapping, guess_mapping, require_mapping
+from testimonials.transfer.importing import (
+    NEW,
+    REFUSED,
+    THERE,
+    Plan,
+    describe_outcome,
+    in_batches,
+    plan_import,
+    write_batch,
+)
+from testimonials.transfer.rows import STATUSES, ReadingOptions
+from testimonials.transfer.table_files import ENCODINGS, read_table
+
+ACTOR = "The operator"
+MAX_BYTES = 256 * 1024 * 1024
+LABELS = {NEW: "new", THERE: "there already", REFUSED: "refused"}
+
+
+@click.command("import")
+@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@click.argument("file", type=click.File("rb"))
+@click.option("--map", "said", multiple=True, metavar="FIELD=COLUMN", help="Say what a column is.")
+@click.option("--dates", type=click.Choice(ORDERS), help="Is 03/04 a day in April or in March?")
+@click.option("--encoding", type=click.Choice(tuple(ENCODINGS)), default="utf-8", show_default=True)
+@click.option("--status", type=click.Choice(STATUSES), default="approved", show_default=True)
+@click.option("--fetch-avatars", is_flag=True, help="Copy photos from the addresses in the file.")
+@click.option("--dry-run", is_flag=True, help="Tell of each line what would happen; write nothing.")
+@json_option
+@database_command
+def import_testimonials(
+    project: str,
+    file: IO[bytes],
+    said: tuple[str, ...],
+    dates: str | None,
+    encoding: str,
+    status: str,
+    fetch_avatars: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Import testimonials from a CSV or JSON FILE into a project, each once.
+
+    Columns are told by their headings; --map FIELD=COLUMN says otherwise, and --map FIELD= leaves
+    a field out. The exit code is 1 when any line was refused.
+    """
+    content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise click.ClickException("The file is too large. Divide it.")
+    table = read_table(content, encoding)
+    mapping = change_mapping(guess_mapping(table.headings), table.headings, _read_said(said))
+    require_mapping(mapping, table.headings)
+    found = get_project(project)
+    plan = plan_import(found.id, table, ReadingOptions(mapping, dates, status))
+    if plan.asks_for_order:
+        raise click.ClickException(
+            "Dates such as 03/04/2026 don’t say which is the day. Add --dates dmy for days first, "
+            "or --dates mdy for months first. Nothing was imported."
+        )
+    problems = [] if dry_run else _write(found.id, plan, fetches=fetch_avatars)
+    _tell(plan, mapping.service, problems, is_dry=dry_run, as_json=as_json)
+    if plan.count()[REFUSED]:
+        raise click.exceptions.Exit(1)
+
+
+def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = defaultdict(list)
+    for each in said:
+        field, sign, column = each.partition("=")
+        if not sign:
+            raise click.ClickException(f"Write --map FIELD=COLUMN, not {each}.")
+        columns[field.strip()] += [column.strip()] if column.strip() else []
+    return columns
+
+
+def _write(project_id: str, plan: Plan, *, fetches: bool) -> list[tuple[str, str]]:
+    """Write in short transactions, so that nobody waits long; give what is wrong with photos."""
+    batch_id = new_identifier()
+    problems: list[tuple[str, str]] = []
+    for part, remaining in in_batches(plan.new):
+        copied = copy_photos(part) if fetches else None
+        begin_write()
+        locked = lock_project(project_id)
+        if copied is not None:
+            copied.store()
+            part, problems = copied.testimonials, problems + copied.problems
+        write_batch(locked, part, remaining, batch_id, ACTOR)
+        db.session.commit()
+    return problems
+
+
+def _tell(
+    plan: Plan,
+    service: str | None,
+    problems: list[tuple[str, str]],
+    *,
+    is_dry: bool,
+    as_json: bool,
+) -> None:
+    counts = plan.count()
+    shown = plan.outcomes if is_dry else plan.list_in(REFUSED) + plan.list_in(THERE)
+    lines: list[dict[str, Any]] = [describe_outcome(each) for each in shown]
+    if as_json:
+        photos = [{"url": url, "reason": reason} for url, reason in problems]
+        told = {"service": service, "dryRun": is_dry, **counts, "lines": lines, "photos": photos}
+        print_json(told)
+        return
+    if service:
+        click.echo(f"This looks like a file of {service}.")
+    for line in lines:
+        reason = f" {line['reason']}" if line["reason"] else f" {line['name']}: {line['text']}"
+        click.echo(f"line {line['line']}: {LABELS[line['state']]}.{reason}")
+    for url, reason in problems:
+        click.echo(f"The photo stays where it is: {url} {reason}")
+    verb = "would be imported" if is_dry else "imported"
+    click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} there already, {counts[REFUSED]} refused.")
