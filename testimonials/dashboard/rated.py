@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import ValidationError
 
 from testimonials.core.errors import ValidationFailed
+from testimonials.dashboard.forms import Errors
 from testimonials.projects.models import Project
 from testimonials.widget.services import rate, wall_url
 from testimonials.widget.settings import RATED_KINDS, RatedSchema, read_rated
@@ -30,13 +31,15 @@ def check_rated(sent: dict[str, str]) -> dict[str, str] | None:
         raise ValidationFailed.of(messages) from None
 
 
-def describe_rated(project: Project, sent: dict[str, str] | None) -> dict[str, Any]:
-    """Give what the card in Settings shows: what is stored, or `sent` where it was refused."""
+def describe_rated(
+    project: Project, sent: dict[str, str] | None, errors: Errors | None
+) -> dict[str, Any]:
+    """Give what the card in Settings shows: what is stored, or `sent` with why it was refused."""
     stored = read_rated(project)
     return {
         "action": f"/dashboard/projects/{project.id}/rated",
         "kinds": LABELS,
-        "is_on": stored is not None,
+        "errors": errors or {},
         "count": rate(project)[1],
         "wall_url": wall_url(project),
         **(sent or stored or {"kind": "", "name": ""}),

@@ -104,7 +104,7 @@ def _page(
     project: Project,
     slug_errors: Errors | None = None,
     delete_errors: Errors | None = None,
-    rated: tuple[dict[str, str], Errors] | None = None,
+    rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
 ) -> str:
     base = f"/dashboard/projects/{project.id}"
     counts = count_by_status(project.id)
@@ -125,11 +125,7 @@ def _page(
         key_last_four=account.key_last_four if is_owner else None,
         status_action=f"{base}/status",
         is_active=project.is_active,
-        team={
-            "url": f"{base}/team",
-            "people": len(list_members(project)),
-            "invited": len(list_invitations(project)),
-        },
+        team=_describe_team(project),
         counts={
             "testimonials": sum(counts.values()) - counts.get("demo", 0),
             "samples": counts.get("demo", 0),
@@ -138,6 +134,13 @@ def _page(
         checklist_action=f"{base}/checklist" if is_hidden(project) else None,
         delete_action=f"{base}/delete",
         delete_errors=delete_errors or {},
-        rated=describe_rated(project, rated[0] if rated else None),
-        rated_errors=rated[1] if rated else {},
+        rated=describe_rated(project, *rated),
     )
+
+
+def _describe_team(project: Project) -> dict[str, str | int]:
+    return {
+        "url": f"/dashboard/projects/{project.id}/team",
+        "people": len(list_members(project)),
+        "invited": len(list_invitations(project)),
+    }

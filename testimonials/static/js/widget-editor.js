@@ -93,6 +93,10 @@ form.addEventListener('change', ({ target }) => {
   if (target.dataset.pattern && checkLength(target)) showProblem(target, isAddress(target) ? '' : 'Write an address such as https://example.com/book.');
   saving.save();
 });
+form.addEventListener('focusout', ({ target }) => {
+  // Saved while it was typed, the field shows how the server has put it.
+  if (target.name === 'ctaUrl' && complete(target.value.trim()) === config.ctaUrl) target.value = config.ctaUrl;
+});
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   saving.save();
