@@ -5,11 +5,12 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.errors import ServiceError
+from testimonials.core.errors import ServiceError, ValidationFailed
 from testimonials.dashboard.checklist import is_hidden
 from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.rated import check_rated, describe_rated
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.defaults import SLUG_LENGTH
@@ -18,11 +19,13 @@ from testimonials.projects.notifications import find_mode
 from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
 from testimonials.projects.team import list_invitations, list_members
 from testimonials.testimonials.services import count_by_status
+from testimonials.widget.settings import change_rated
 
 settings = Blueprint("settings", __name__)
 
 _NOTICES = {
-    "notifications": {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
+    name: {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
+    for name in ("notifications", "rated")
 }
 
 
@@ -30,7 +33,7 @@ _NOTICES = {
 @require_session
 def show_settings(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show the project's settings."""
-    return _page(owner, find_shared_project(owner.account_id, project_id, Role.ADMIN), {}, {})
+    return _page(owner, find_shared_project(owner.account_id, project_id, Role.ADMIN))
 
 
 @settings.post("/dashboard/projects/<project_id>/slug")
@@ -47,7 +50,7 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     except ServiceError as error:
         db.session.rollback()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        return _page(owner, project, to_form_errors(error, "slug"), {}), 422
+        return _page(owner, project, to_form_errors(error, "slug")), 422
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
 
@@ -63,6 +66,23 @@ def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
 
 
+@settings.post("/dashboard/projects/<project_id>/rated")
+@require_session
+def save_rated(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Name what the ratings are about, for structured data, or switch that off."""
+    sent = {name: request.form.get(name, "") for name in ("kind", "name")}
+    try:
+        wanted = check_rated(sent)
+    except ValidationFailed as error:
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        return _page(owner, project, rated=(sent, to_form_errors(error))), 422
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    change_rated(project, wanted)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{project.id}/settings?saved=rated#rated", 303)
+
+
 @settings.post("/dashboard/projects/<project_id>/delete")
 @require_session
 def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
@@ -73,13 +93,19 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         db.session.rollback()
         project = find_shared_project(owner.account_id, project_id, Role.OWNER)
         errors = {"confirm": [f"Type {project.slug} to delete this project."]}
-        return _page(owner, project, {}, errors), 422
+        return _page(owner, project, delete_errors=errors), 422
     move_to_trash(project)
     db.session.commit()
     return redirect("/dashboard/projects", 303)
 
 
-def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors: Errors) -> str:
+def _page(
+    owner: SignedIn,
+    project: Project,
+    slug_errors: Errors | None = None,
+    delete_errors: Errors | None = None,
+    rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
+) -> str:
     base = f"/dashboard/projects/{project.id}"
     counts = count_by_status(project.id)
     is_owner = project.account_id == owner.account_id
@@ -90,7 +116,7 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
         notice=_NOTICES.get(request.args.get("saved", "")),
         page={"url": f"{current_app.config['APP_URL']}/{project.slug}", "slug": project.slug},
         slug_action=f"{base}/slug",
-        slug_errors=slug_errors,
+        slug_errors=slug_errors or {},
         notifications=describe_notifications(
             project, find_mode(owner.account_id, project.id), owner.email
         ),
@@ -99,11 +125,7 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
         key_last_four=account.key_last_four if is_owner else None,
         status_action=f"{base}/status",
         is_active=project.is_active,
-        team={
-            "url": f"{base}/team",
-            "people": len(list_members(project)),
-            "invited": len(list_invitations(project)),
-        },
+        team=_describe_team(project),
         counts={
             "testimonials": sum(counts.values()) - counts.get("demo", 0),
             "samples": counts.get("demo", 0),
@@ -116,5 +138,14 @@ def _page(owner: SignedIn, project: Project, slug_errors: Errors, delete_errors:
         },
         checklist_action=f"{base}/checklist" if is_hidden(project) else None,
         delete_action=f"{base}/delete",
-        delete_errors=delete_errors,
+        delete_errors=delete_errors or {},
+        rated=describe_rated(project, *rated),
     )
+
+
+def _describe_team(project: Project) -> dict[str, str | int]:
+    return {
+        "url": f"/dashboard/projects/{project.id}/team",
+        "people": len(list_members(project)),
+        "invited": len(list_invitations(project)),
+    }

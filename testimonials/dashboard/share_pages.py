@@ -2,30 +2,30 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Blueprint, Response, g, jsonify, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.images import image_url
+from testimonials.dashboard.embed_choice import describe_choice, read_choice
+from testimonials.dashboard.embed_code import describe_platforms, describe_policy, fragment_url
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.qr_codes import draw_inline, draw_png, draw_svg
 from testimonials.dashboard.share import (
     MESSAGE_LENGTH,
     describe_mail,
-    describe_platforms,
-    describe_policy,
     describe_sighting,
     has_own_message,
     link_of,
     message_of,
     read_message,
     set_message,
-    wall_of,
 )
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
+from testimonials.widget.services import wall_url
 
 share = Blueprint("share", __name__)
 
@@ -33,7 +33,11 @@ share = Blueprint("share", __name__)
 @share.get("/dashboard/projects/<project_id>/share")
 @require_session
 def show_share(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Show what there is to paste, to print and to send; ``?platform=`` opens that tab."""
+    """Show what there is to paste, to print and to send.
+
+    ``?platform=`` opens that tab; ``?shape=``, ``?id=``, ``?tag=``, ``?min=``, ``?theme=`` and
+    ``?pin=`` choose what the snippet is for.
+    """
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     return _page(owner, project, message_of(project), [])
 
@@ -95,18 +99,22 @@ def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) 
     base = f"/dashboard/projects/{project.id}"
     link = link_of(project)
     errors: dict[str, Any] = {"message": problems} if problems else {}
+    choice = read_choice(project, request.args)
+    g.has_preview = True
     return render_template(
         "dashboard/share.html",
         shell=build_shell(owner, "share", project),
         is_active=project.is_active,
-        platforms=describe_platforms(project, request.args.get("platform", "")),
-        platform_url=f"{base}/share?platform=",
-        policy=describe_policy(),
+        choice=describe_choice(project, choice),
+        platforms=describe_platforms(project, request.args.get("platform", ""), choice),
+        policy=describe_policy(project, choice),
         sighting=describe_sighting(project),
-        wall_url=wall_of(project),
+        wall_url=wall_url(project),
+        fragment_url=fragment_url(project, choice),
         link=link,
         qr=_draw(link),
         urls={
+            "share": f"{base}/share",
             "svg": f"{base}/share/qr.svg",
             "png": f"{base}/share/qr.png",
             "card": f"{base}/share/card",

@@ -3,26 +3,31 @@
 A change answers a form with a redirect back to the editor, and a script with JSON.
 """
 
-import re
 from typing import Any
 
 from flask import Blueprint, g, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
-from marshmallow import ValidationError
-from werkzeug.datastructures import MultiDict
 
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.errors import FieldErrors
-from testimonials.core.fields import Count, Switch
+from testimonials.core.errors import FieldErrors, ValidationFailed
+from testimonials.core.fields import WEBSITE_PATTERN
 from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.dashboard.forms import read_before, wants_json
 from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.widget_form import (
+    DEFAULTS,
+    change_widget,
+    check_widget,
+    describe_default_cta,
+    flatten_widget,
+    read_widget_form,
+)
 from testimonials.extensions import begin_write, db
 from testimonials.projects import defaults
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
-from testimonials.projects.schemas import WidgetConfigUpdateSchema
-from testimonials.widget.services import describe_feed, update_widget_config
+from testimonials.widget.services import describe_feed
+from testimonials.widget.settings import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.widget.snippet import SCRIPT_PATH
 
 widget_editor = Blueprint("widget_editor", __name__)
@@ -32,17 +37,13 @@ NOTICES = {"saved": "Saved", "undone": "Your settings are back"}
 
 reset_purpose = TokenPurpose("widget-reset")
 
-# The API's own rules, so that a setting has one.
-_SCHEMA = WidgetConfigUpdateSchema()
-_WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,9}\s*")
-
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget")
 @require_session
 def show_editor(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show the widget's settings beside its preview."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, project.widget_config, {})
+    return _page(owner, project, flatten_widget(project), {})
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget")
@@ -51,17 +52,19 @@ def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Change the settings that were sent; a form names in ``before`` what it showed."""
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    sent = read_settings(request.form)
+    sent = read_widget_form(request.form)
     try:
-        wanted = _SCHEMA.check(sent)
-    except ValidationError as error:
+        wanted = check_widget(sent)
+    except ValidationFailed as error:
         db.session.rollback()
-        return _refuse(owner, project_id, sent, error.messages_dict)
+        return _refuse(owner, project_id, sent, error.errors or {})
     before = read_before(request.form.get("before", ""))
-    _change(project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)})
+    change_widget(
+        project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)}
+    )
     db.session.commit()
     if wants_json():
-        return jsonify({"ok": True, "config": project.widget_config})
+        return jsonify({"ok": True, "config": flatten_widget(project)})
     return redirect(f"{_base(project)}?done=saved", 303)
 
 
@@ -71,8 +74,8 @@ def reset_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Go back to the settings of a new project; the answer offers to undo that."""
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    before = project.widget_config
-    _change(project, defaults.WIDGET_CONFIG)
+    before = flatten_widget(project)
+    change_widget(project, DEFAULTS)
     token = reset_purpose.sign([project.id, before])
     db.session.commit()
     return redirect(f"{_base(project)}?undo={token}", 303)
@@ -88,9 +91,9 @@ def undo_reset(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if before is None:
         db.session.rollback()
         return redirect(f"/dashboard/projects/{project_id}/widget", 303)
-    config = project.widget_config
-    is_reset = {name: config[name] == value for name, value in defaults.WIDGET_CONFIG.items()}
-    _change(project, {name: before[name] for name in before if is_reset.get(name)})
+    config = flatten_widget(project)
+    is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
+    change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
     db.session.commit()
     return redirect(f"{_base(project)}?done=undone", 303)
 
@@ -110,40 +113,12 @@ def show_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     )
 
 
-def read_settings(form: MultiDict[str, str]) -> dict[str, Any]:
-    """Give the settings in a form as the JSON values that the API's schema takes.
-
-    What is no JSON value of its kind stays text, for the schema to refuse.
-    """
-    # A switch is sent twice when it is on, because browsers send nothing for one that is off.
-    return {
-        name: _to_json(field, form.getlist(name)[-1])
-        for name, field in _SCHEMA.fields.items()
-        if name in form
-    }
-
-
-def _to_json(field: object, text: str) -> Any:
-    if isinstance(field, Switch):
-        return {"true": True, "false": False}.get(text, text)
-    if isinstance(field, Count) and _WHOLE_NUMBER.fullmatch(text):
-        return int(text)
-    return text
-
-
 def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
     try:
         (project_id, before), _ = reset_purpose.read(token, UNDO_SECONDS)
     except (TokenInvalid, TokenExpired):
         return None
     return before if project_id == project.id else None
-
-
-def _change(project: Project, wanted: dict[str, Any]) -> None:
-    """Change what differs, so that saving the same again is no change of the widget."""
-    config = project.widget_config
-    changes = {name: wanted[name] for name in wanted if config.get(name) != wanted[name]}
-    update_widget_config(project, changes)
 
 
 def _refuse(
@@ -153,7 +128,7 @@ def _refuse(
         messages = " ".join(message for each in errors.values() for message in each)
         return jsonify({"message": messages, "errors": errors}), 422
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, project.widget_config | sent, errors), 422
+    return _page(owner, project, flatten_widget(project) | sent, errors), 422
 
 
 def _page(owner: SignedIn, project: Project, values: dict[str, Any], errors: FieldErrors) -> str:
@@ -165,8 +140,12 @@ def _page(owner: SignedIn, project: Project, values: dict[str, Any], errors: Fie
         notice=_read_notice(project),
         values=values,
         errors=errors,
-        before=project.widget_config,
-        defaults=defaults.WIDGET_CONFIG,
+        before=flatten_widget(project),
+        defaults=DEFAULTS,
+        default_cta=describe_default_cta(project),
+        limits={"ctaLabel": CTA_LABEL_LENGTH, "ctaUrl": URL_LENGTH},
+        # The rule of the server, for the script to check by before it sends.
+        url_pattern=WEBSITE_PATTERN,
         choices={
             "layout": defaults.LAYOUTS,
             "animation": defaults.ANIMATIONS,

@@ -58,7 +58,7 @@ def container_attributes(project: Project, selection: Selection) -> Markup:
 def _build_container(project: Project, selection: Selection, base_url: str) -> str:
     attributes = container_attributes(project, selection)
     page = f"{base_url}/widget/{project.id}"
-    if height := _reserve(project, selection):
+    if height := reserve_space(project, selection):
         # The first is for browsers that don't know max().
         first = height.removeprefix("max(").partition(",")[0]
         again = f"min-height:{height};" if height != first else ""
@@ -74,7 +74,8 @@ def _build_container(project: Project, selection: Selection, base_url: str) -> s
     )
 
 
-def _reserve(project: Project, selection: Selection) -> str:
+def reserve_space(project: Project, selection: Selection) -> str:
+    """Give the height to reserve for a container, as a CSS length; empty for none."""
     if selection.shape in SHAPES:
         return BADGE_HEIGHT if selection.shape == "badge" else STRIP_HEIGHT
     config = project.widget_config

@@ -14,7 +14,22 @@ from tests.browser.test_inbox import submit
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
-PLATFORMS = ("Plain HTML", "WordPress", "Wix", "Shopify", "Squarespace", "React")
+PLATFORMS = (
+    "Plain HTML",
+    "WordPress",
+    "Shopify",
+    "Wix",
+    "Squarespace",
+    "Webflow",
+    "Framer",
+    "Notion, frames",
+    "React",
+    "Next.js",
+    "Vue",
+    "Astro",
+    "Hugo",
+)
+WIDE = {"width": 1280, "height": 860}
 
 
 def open_share(site: Site, open_page: OpenPage, **options: object) -> tuple[Project, Page]:
@@ -23,7 +38,7 @@ def open_share(site: Site, open_page: OpenPage, **options: object) -> tuple[Proj
     page = open_page(f"{site.url}/", **options)
     project.sign_in(page)
     page.goto(share_of(project))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Share")
+    expect(page.get_by_role("heading", level=1, name="Share")).to_be_visible()
     return project, page
 
 
@@ -41,12 +56,12 @@ def copied(page: Page) -> str:
 
 
 def test_the_snippet_can_be_copied(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page, permissions=CLIPBOARD)
+    project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
     snippet = project.call("GET", "/embed-snippet")
     page.get_by_role("button", name="Copy snippet").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     assert copied(page) == f"{snippet['container']}\n{snippet['script']}"
-    page.get_by_role("tab", name="React").click()
+    page.get_by_role("tab", name="React", exact=True).click()
     page.locator("[data-copy-code]").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("useEffect")
     assert copied(page).startswith("import { useEffect } from 'react';")
@@ -70,16 +85,16 @@ def test_the_link_and_the_message_can_be_copied(site: Site, open_page: OpenPage)
 
 
 def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
-    _, page = open_share(site, open_page)
+    _, page = open_share(site, open_page, viewport=WIDE)
     tabs = page.get_by_role("tab")
     expect(tabs).to_have_text(list(PLATFORMS))
     expect(page.get_by_role("tablist", name="Where your website was made")).to_be_visible()
     tabs.first.focus()
     for key, name in (
         ("ArrowRight", "WordPress"),
-        ("End", "React"),
+        ("End", "Hugo"),
         ("ArrowRight", "Plain HTML"),
-        ("ArrowLeft", "React"),
+        ("ArrowLeft", "Hugo"),
         ("Home", "Plain HTML"),
         ("ArrowRight", "WordPress"),
     ):
@@ -95,12 +110,12 @@ def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
 
 
 def test_without_a_script(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page, java_script_enabled=False)
+    project, page = open_share(site, open_page, java_script_enabled=False, viewport=WIDE)
     for name in PLATFORMS:
         page.get_by_role("link", name=name, exact=True).click()
         panel = page.locator("[data-panel]:visible")
         expect(panel).to_have_count(1)
-        expect(panel.locator("code")).to_contain_text(project.id)
+        expect(panel.locator("code").first).to_contain_text(project.id)
     expect(page.get_by_role("button", name=re.compile("^Copy"))).to_have_count(0)
     page.get_by_label("Message to customers").fill("Two words?\n" + project.page_url)
     page.get_by_role("button", name="Save").click()
@@ -109,8 +124,68 @@ def test_without_a_script(site: Site, open_page: OpenPage) -> None:
     )
     page.get_by_text("Lines for a strict CSP").click()
     expect(page.get_by_text(f"connect-src {site.url};")).to_be_visible()
+    page.get_by_role("radio", name="Rating badge").check()
+    page.get_by_role("combobox", name="Theme").select_option("dark")
+    page.get_by_role("switch", name="Pin this version").check()
+    page.get_by_role("button", name="Update the snippet").click()
+    code = page.locator("[data-panel]:visible code")
+    expect(code).to_contain_text('data-testimonials-shape="badge" data-testimonials-theme="dark"')
+    expect(code).to_contain_text('integrity="sha384-')
+    page.get_by_role("link", name="Vue").click()
+    expect(code).to_contain_text('data-testimonials-shape="badge"')
     page.get_by_role("button", name="Use our words").click()
     expect(page.get_by_label("Message to customers")).to_have_value(re.compile("honest"))
+
+
+def test_a_phone_has_a_list_in_place_of_tabs(site: Site, open_page: OpenPage) -> None:
+    for has_script in (True, False):
+        _, page = open_share(
+            site, open_page, viewport={"width": 320, "height": 700}, java_script_enabled=has_script
+        )
+        expect(page.locator("[data-platform]").first).to_be_hidden()
+        page.get_by_role("combobox", name="Where your website was made").select_option("Hugo")
+        if not has_script:
+            page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.locator("#code-hugo")).to_be_visible()
+        expect(page.locator("[data-panel]:visible")).to_have_count(1)
+
+
+def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
+    project.call("POST", "/testimonials", {"authorName": "Maya", "text": "Bliss.", "rating": 4.5})
+    page.reload()
+    preview = page.frame_locator("[data-preview]")
+    expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
+    page.get_by_role("tab", name="React", exact=True).click()
+    page.get_by_role("radio", name="Rating badge").check()
+    code = page.locator("#code-react")
+    expect(code).to_contain_text('data-testimonials-shape="badge"')
+    expect(preview.get_by_role("link", name="4.5").last).to_be_visible()
+    # The frame is as high as the badge, and no higher.
+    expect(page.locator("[data-preview]")).to_have_js_property("offsetHeight", 60)
+    page.get_by_role("combobox", name="Theme").select_option("Follows the page")
+    expect(code).to_contain_text('data-testimonials-theme="auto"')
+    expect(page.get_by_label("Length")).to_be_hidden()
+    page.get_by_role("radio", name="One testimonial").check()
+    expect(page.get_by_label("Testimonial", exact=True)).to_have_value(re.compile("[0-9a-f]{24}"))
+    expect(code).to_contain_text("data-testimonials-id=")
+    expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
+    page.get_by_role("switch", name="Pin this version").check()
+    expect(code).to_contain_text("script.integrity = 'sha384-")
+    expect(page.get_by_text("You give up its repairs")).to_be_visible()
+    page.locator("[data-copy-code]").click()
+    assert "script.integrity" in copied(page)
+    page.reload()
+    expect(page.get_by_role("radio", name="One testimonial")).to_be_checked()
+    expect(page.get_by_role("tab", name="React", exact=True, selected=True)).to_be_visible()
+    expect(code).to_contain_text("script.integrity = 'sha384-")
+    page.route("**/share?*", lambda route: route.fulfill(status=503, body=""))
+    page.get_by_role("radio", name="Compact strip").check()
+    expect(page.get_by_text("The snippet below is not what you chose")).to_be_visible()
+    page.unroute("**/share?*")
+    page.get_by_role("button", name="Update the snippet").click()
+    expect(code).to_contain_text('data-testimonials-shape="strip"')
+    expect(page.get_by_text("The snippet below is not what you chose")).to_have_count(0)
 
 
 def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
@@ -227,7 +302,7 @@ def test_axe_finds_nothing(site: Site, open_page: OpenPage, width: int, scheme: 
     project.sign_in(page)
     for url in (
         share_of(project),
-        f"{share_of(project)}?platform=squarespace",
+        f"{share_of(project)}?platform=squarespace&shape=one&pin=1",
         f"{share_of(project)}/card",
         inbox_of(project),
     ):

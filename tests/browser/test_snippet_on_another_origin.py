@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -140,6 +141,55 @@ def test_link_stands_where_scripts_are_off(site: Site, host: HostPage, open_page
         framed = page.frame_locator("iframe").locator("blockquote").get_by_text(text, exact=True)
         expect(framed.first).to_be_visible()
         expect(wall.get_by_text(text, exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("is_pinned", [False, True], ids=["newest script", "pinned script"])
+def test_what_the_share_page_gives_for_each_shape_shows_that_shape(
+    site: Site, host: HostPage, open_page: OpenPage, is_pinned: bool
+) -> None:
+    project = site.create_project()
+    fill(project)
+    owner = open_page(f"{site.url}/", viewport={"width": 1280, "height": 860})
+    project.sign_in(owner)
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/share{'?pin=1' if is_pinned else ''}")
+    for name, selector, count in (
+        ("Whole widget", ".tm.masonry .card", 3),
+        ("One testimonial", ".tm .card", 1),
+        ("Rating badge", ".tm.badge a.badge", 1),
+        ("Compact strip", ".tm.strip .card", 3),
+    ):
+        # What stood there before is no answer to the choice.
+        with owner.expect_response("**/share?*") if name != "Whole widget" else nullcontext():
+            owner.get_by_role("radio", name=name).check()
+        code = owner.locator("#code-html")
+        expect(code).to_contain_text(
+            {"One testimonial": "-id=", "Rating badge": "badge"}.get(name, "")
+        )
+        expect(code).to_contain_text("strip" if name == "Compact strip" else "")
+        host.body = code.text_content() or ""
+        assert ("integrity" in host.body) == is_pinned
+        visitor = open_page(host.url, viewport={"width": 1280, "height": 900})
+        container = visitor.locator('[data-testimonials-state="ready"]')
+        expect(container.locator(selector)).to_have_count(count)
+        expect(container.locator(selector).first).to_be_visible()
+        visitor.close()
+
+
+def test_the_code_for_frames_shows_the_shape(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    fill(project)
+    owner = open_page(f"{site.url}/", viewport={"width": 1280, "height": 860})
+    project.sign_in(owner)
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/share?shape=badge&platform=frame")
+    host.body = owner.locator("#more-frame").text_content() or ""
+    visitor = open_page(host.url)
+    badge = visitor.frame_locator("iframe").locator("a.badge").last
+    expect(badge).to_be_visible()
+    # It fits, so nothing scrolls.
+    root = visitor.frame_locator("iframe").locator("html")
+    assert root.evaluate("node => node.scrollHeight <= node.clientHeight")
 
 
 def test_the_owner_is_told_where_the_widget_was_seen(

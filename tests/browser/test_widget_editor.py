@@ -85,9 +85,9 @@ def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
     steps = {
-        "#palette-rose": "root.style.getPropertyValue('--tm-solid') === '#e11d48'",
+        "#palette-rose": "getComputedStyle(root).getPropertyValue('--tm-solid') === '#e11d48'",
         "#cardStyle-stripe": "root.classList.contains('stripe')",
-        "#theme-dark": "root.classList.contains('dark')",
+        "#theme-dark": "getComputedStyle(root).getPropertyValue('--tm-card') === '#18181b'",
         "#layout-list": "root.classList.contains('list')",
         "#layout-carousel": "root.classList.contains('carousel')",
         "#animation-vertical": "root.classList.contains('vertical')",
@@ -346,6 +346,51 @@ def test_a_number_out_of_range_is_refused_and_not_sent(site: Site, open_page: Op
     page.get_by_role("button", name="More").dispatch_event("click")
     expect(field).to_have_value("50")
     wait_until_stored(site, project, initialCount=50)
+
+
+def test_the_buttons_words_and_target_show_and_save_themselves(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project(skipDemoTestimonials=False)
+    page = wide(site, open_page, project)
+    label, link = page.get_by_label("Button label"), page.get_by_label("Button link")
+    button = shown(page).locator(".cta")
+    expect(button).to_have_text("Share your experience")
+    label.fill("Book a chair")
+    expect(button).to_have_text("Book a chair")
+    link.fill("fern.example/book")
+    expect(button).to_have_attribute("href", "https://fern.example/book")
+    expect(page.get_by_text("Leads to fern.example/book.")).to_be_visible()
+    link.blur()
+    expect(link).to_have_value("https://fern.example/book")
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    own = {"label": "Book a chair", "url": "https://fern.example/book"}
+    wait_for(lambda: public_button(site, project) == own, what="the button to be saved")
+    # What can't be followed is said at the field and not sent.
+    link.fill("two words")
+    link.blur()
+    expect(page.get_by_text("Write an address such as")).to_be_visible()
+    expect(link).to_have_attribute("aria-invalid", "true")
+    label.fill("x" * 61)
+    expect(page.get_by_text("Shorten this to 60 characters.")).to_be_visible()
+    # A button that is not shown needs no words; but those that are wrong stay in sight.
+    page.get_by_role("switch", name="Button to your page").uncheck()
+    expect(link).to_be_visible()
+    wait_until_stored(site, project, showCtaButton=False)
+    assert public_button(site, project) == own
+    page.get_by_role("button", name="Reset").click()
+    expect(link).to_have_value("")
+    expect(page.get_by_text("Write an address such as")).to_have_count(0)
+    expect(button).to_have_text("Share your experience")
+    wait_until_stored(site, project)
+    page.get_by_role("button", name="Undo").click()
+    expect(label).to_have_value("Book a chair")
+    wait_for(lambda: public_button(site, project) == own, what="the button to be back")
+
+
+def public_button(site: Site, project: Project) -> Any:
+    """Give the button that visitors get."""
+    return site.service.call("GET", f"/widget/{project.id}/feed").json["cta"]
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])

@@ -42,6 +42,9 @@ FORM = {
     "undo": "nothing",
     "mode": "never",
     "role": "admin",
+    "ctaLabel": "Changed",
+    "kind": "Product",
+    "name": "Changed",
 }
 # What a moderator may do in a project; every other door about it is closed to them, new ones too.
 MODERATOR_MAY = {

@@ -1,9 +1,11 @@
 """The Share page: snippets, link, QR code and the message to customers."""
 
+import base64
+import hashlib
 import html
 import io
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 import segno
@@ -45,8 +47,8 @@ def mail_on(page: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
 
 
-def code_on(page: str, platform: str) -> str:
-    found = re.search(rf'<code id="code-{platform}">(.*?)</code>', page, re.DOTALL)
+def code_on(page: str, platform: str, place: str = "code") -> str:
+    found = re.search(rf'<code id="{place}-{platform}">(.*?)</code>', page, re.DOTALL)
     assert found
     return html.unescape(re.sub(r"</?span[^>]*>", "", found[1]))
 
@@ -61,18 +63,195 @@ def join(inbox: Inbox, other: Caller, role: str) -> FlaskClient:
     return open_browser(inbox.app, other)
 
 
+SNIPPETS = ("html", "wordpress", "shopify", "wix", "squarespace", "webflow", "framer")
+OTHERS = ("frame", "react", "next", "vue", "astro", "hugo")
+
+
 def test_the_snippet_is_the_one_of_the_api(inbox: Inbox) -> None:
     page = inbox.get("share").text
     path = f"/v1/projects/{inbox.project}/embed-snippet"
     snippet = inbox.owner.get(path).json["data"]  # type: ignore[index]
-    for platform in ("html", "wordpress", "wix", "shopify", "squarespace"):
+    for platform in SNIPPETS:
         assert code_on(page, platform) == f"{snippet['container']}\n{snippet['script']}"
-    react = code_on(page, "react")
-    assert f'data-testimonials-project="{inbox.project}"' in react
-    assert snippet["widgetUrl"] in react
+    for platform in ("react", "next", "vue"):
+        code = code_on(page, platform)
+        assert f'data-testimonials-project="{inbox.project}"' in code
+        assert f'"{snippet["widgetUrl"]}"' in code
+    widget = f"https://testimonials.example.com/widget/{inbox.project}"
+    assert code_on(page, "frame") == widget
+    assert f'<iframe src="{widget}" title="Testimonials"' in code_on(page, "frame", "more")
+    for platform in ("astro", "hugo"):
+        assert f'"{widget}/fragment"' in code_on(page, platform)
+    options = page.partition('id="embed-platform"')[2].partition("</select>")[0]
+    tabs = re.findall(r'id="tab-(\w+)"', page)
+    assert tabs == re.findall(r'<option value="(\w+)"', options)
+    assert set(tabs) == {*SNIPPETS, *OTHERS}
 
 
-@pytest.mark.parametrize("platform", ["wix", "react"])
+def choose(inbox: Inbox, **choice: str) -> str:
+    """Give the page with a choice, as the form's own parameters."""
+    return inbox.get(f"share?{urlencode(choice)}").text
+
+
+def approve(inbox: Inbox, *names: str, **values: object) -> list[str]:
+    """Add approved testimonials; give their ids."""
+    return [
+        inbox.owner.create_testimonial(inbox.project, authorName=name, **values)["_id"]
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "attributes"),
+    [
+        ({"shape": "badge"}, 'data-testimonials-shape="badge"'),
+        ({"shape": "strip"}, 'data-testimonials-shape="strip"'),
+        ({"theme": "auto"}, 'data-testimonials-theme="auto"'),
+        (
+            {"shape": "badge", "theme": "dark"},
+            'data-testimonials-shape="badge" data-testimonials-theme="dark"',
+        ),
+        ({"tag": 'a "b" & <c>'}, 'data-testimonials-tag="a &#34;b&#34; &amp; &lt;c&gt;"'),
+        (
+            {"shape": "strip", "min": "80"},
+            'data-testimonials-shape="strip" data-testimonials-min="80"',
+        ),
+        # A badge counts every rating, and one testimonial is chosen by its id.
+        (
+            {"shape": "badge", "tag": "x", "min": "80", "id": "0" * 24},
+            'data-testimonials-shape="badge"',
+        ),
+    ],
+)
+def test_a_shape_and_its_options_are_in_every_kind_of_code(
+    inbox: Inbox, choice: dict[str, str], attributes: str
+) -> None:
+    approve(inbox, "Maya", rating=5)
+    page = choose(inbox, **choice)
+    for platform in (*SNIPPETS, "react", "next", "vue"):
+        code = code_on(page, platform)
+        assert f'data-testimonials-project="{inbox.project}" {attributes}' in code, platform
+        assert code.count("data-testimonials-") == attributes.count("data-testimonials-") + 1
+    sent = {name: choice[name] for name in ("shape", "theme", "tag", "min") if name in choice}
+    if choice.get("shape") == "badge":
+        sent = {name: sent[name] for name in ("shape", "theme") if name in sent}
+    for platform, place in (
+        ("astro", "code"),
+        ("hugo", "code"),
+        ("frame", "code"),
+        ("curl", "share"),
+    ):
+        address = re.search(r"https://[^\s\"']+", code_on(page, platform, place))
+        assert address
+        assert parse_qs(urlsplit(address[0]).query) == {name: [sent[name]] for name in sent}
+    # Another tab keeps the choice.
+    tab = re.search(r'id="tab-vue" href="([^"]+)"', page)
+    assert tab
+    query = parse_qs(urlsplit(html.unescape(tab[1])).query)
+    assert query == {name: [sent[name]] for name in sent} | {"platform": ["vue"]}
+
+
+def test_one_testimonial_is_chosen_from_the_newest(inbox: Inbox) -> None:
+    page = choose(inbox, shape="one")
+    assert "data-testimonials-id" not in code_on(page, "html")
+    assert re.search(r'value="one" disabled', page)
+    older, newer = approve(inbox, "Older <b>", "Newer", text="Long words. " * 20)
+    page = choose(inbox, shape="one")
+    assert f'data-testimonials-id="{newer}"' in code_on(page, "html")
+    options = re.findall(r'<option value="(\w{24})"( selected)?>([^<]*)</option>', page)
+    assert [(each[0], bool(each[1])) for each in options] == [(newer, True), (older, False)]
+    assert options[1][2].startswith("Older &lt;b&gt;: Long words.")
+    assert options[1][2].endswith("…")
+    page = choose(inbox, shape="one", id=older, tag="x", min="80")
+    assert f'data-testimonials-id="{older}"' in code_on(page, "html")
+    assert "data-testimonials-tag" not in code_on(page, "html")
+    assert f'src="/widget/{inbox.project}?id={older}"' in page
+
+
+def test_an_older_testimonial_stays_chosen(inbox: Inbox) -> None:
+    older, *newer = approve(inbox, "Older", *(f"Newer {number}" for number in range(50)))
+    assert f'<option value="{older}"' not in choose(inbox, shape="one")
+    page = choose(inbox, shape="one", id=older)
+    assert f'<option value="{older}" selected>' in page
+    assert f'<option value="{newer[0]}">' in page
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"shape": '"><script>'},
+        {"shape": "one", "id": "nonsense"},
+        {"theme": "sepia"},
+        {"min": "-1"},
+        {"shape": "strip", "min": "9" * 40},
+        {"tag": "x" * 200},
+        {"tag": "a\nb"},
+    ],
+)
+def test_a_choice_that_means_nothing_is_the_whole_widget(
+    inbox: Inbox, choice: dict[str, str]
+) -> None:
+    approve(inbox, "Maya")
+    page = choose(inbox, **choice)
+    assert code_on(page, "html") == code_on(inbox.get("share").text, "html")
+    assert '"><script>' not in page
+
+
+def test_the_form_offers_the_projects_tags(inbox: Inbox) -> None:
+    assert 'name="tag"' not in inbox.get("share").text
+    (found,) = inbox.receive("Maya")
+    inbox.client.post(f"{inbox.base}/bulk", data={"action": "approve", "ids": [found]})
+    tag = {"new_tag": "Colour & cut", "tagging": "add", "ids": [found]}
+    inbox.client.post(f"{inbox.base}/tags", data=tag)
+    page = choose(inbox, tag="Colour & cut")
+    assert "<option selected>Colour &amp; cut</option>" in page
+    assert "embed-note" not in page
+
+
+def test_it_says_so_where_nothing_is_to_be_seen(inbox: Inbox) -> None:
+    assert "Nothing is approved yet" in inbox.get("share").text
+    assert "Nobody has rated yet" in choose(inbox, shape="badge")
+    approve(inbox, "Maya", rating=4)
+    for choice in ({}, {"shape": "badge"}, {"shape": "strip"}, {"shape": "one"}):
+        page = choose(inbox, **choice)
+        assert "embed-note" not in page
+        assert f'src="/widget/{inbox.project}' in page
+    assert "No approved testimonial is like this" in choose(inbox, min="320")
+    policy = inbox.get("share").headers["Content-Security-Policy"]
+    assert "frame-src 'self'; frame-ancestors 'none'" in policy
+
+
+def test_a_pinned_script_is_the_one_that_is_served(inbox: Inbox, client: FlaskClient) -> None:
+    page = choose(inbox, pin="1", shape="badge")
+    assert "until you paste a newer snippet" in page
+    for platform in (*SNIPPETS, "react", "next", "vue"):
+        code = code_on(page, platform)
+        address = re.search(r"https://testimonials\.example\.com(/widget/v1-\w+\.js)", code)
+        digest = re.search(r"sha384-([\w+/=]+)", code)
+        assert address, platform
+        assert digest, platform
+        served = client.get(address[1])
+        assert "immutable" in served.headers["Cache-Control"]
+        assert base64.b64encode(hashlib.sha384(served.data).digest()).decode() == digest[1]
+        assert "nonymous" in code
+    assert "sha384" not in inbox.get("share").text
+
+
+def test_the_wall_and_the_fragment_can_be_taken_along(inbox: Inbox, client: FlaskClient) -> None:
+    approve(inbox, "Maya", text="Words on the wall.")
+    page = inbox.get("share").text
+    assert 'value="https://testimonials.example.com/fern/wall"' in page
+    assert re.search(
+        r'href="https://testimonials.example.com/fern/wall"[^>]*>.*?View public wall', page
+    )
+    assert "Words on the wall." in client.get("/fern/wall").text
+    address = re.search(r"curl -fsS '(\S+)'", code_on(page, "curl", "share"))
+    assert address
+    path = urlsplit(address[1]).path
+    assert "Words on the wall." in client.get(path).text
+
+
+@pytest.mark.parametrize("platform", ["wix", "hugo"])
 def test_each_panel_has_an_address(inbox: Inbox, platform: str) -> None:
     page = inbox.get(f"share?platform={platform}").text
     panels = re.findall(r'id="panel-(\w+)"( hidden)? data-panel', page)
@@ -90,6 +269,10 @@ def test_the_page_names_what_a_strict_policy_needs(inbox: Inbox) -> None:
     page = inbox.get("share").text
     for name in ("script-src", "connect-src", "img-src"):
         assert f"{name} https://testimonials.example.com;" in page
+    # What the snippet has in its style attribute.
+    (height,) = re.findall(r'--tm-reserve:([^"]+)"', code_on(page, "html"))
+    rule = f'[data-testimonials-project="{inbox.project}"] {{ min-height: {height}; '
+    assert f"{rule}--tm-reserve: {height} }}" in html.unescape(page)
 
 
 def test_the_codes_are_of_the_collection_pages_address(inbox: Inbox) -> None:

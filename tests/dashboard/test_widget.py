@@ -32,6 +32,8 @@ OTHER: dict[str, Any] = {
     "showCtaButton": False,
 }
 
+NO_BUTTON_OF_ONES_OWN = {"ctaLabel": "", "ctaUrl": ""}
+
 
 @pytest.fixture
 def browser(app: Flask, owner: Caller) -> FlaskClient:
@@ -138,7 +140,7 @@ def test_each_setting_saves_and_nothing_else_changes(
     answer = save(browser, project, **{name: OTHER[name]})
     assert answer.status_code == 200
     assert stored(client, project) == config | {name: OTHER[name]}
-    assert answer.json == {"ok": True, "config": stored(client, project)}
+    assert answer.json == {"ok": True, "config": stored(client, project) | NO_BUTTON_OF_ONES_OWN}
     assert version(app, project) > before
     # What is shown in the editor then is what was saved.
     form = read_form(browser.get(path(project)).text)
@@ -199,7 +201,7 @@ def test_the_whole_form_without_a_script(
     client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
     form = read_form(browser.get(path(project)).text)
-    assert form.keys() == OTHER.keys() | {"before"}
+    assert form.keys() == OTHER.keys() | NO_BUTTON_OF_ONES_OWN.keys() | {"before"}
     form |= {name: [as_text(value)] for name, value in OTHER.items()}
     answer = browser.post(path(project), data=form)
     assert answer.status_code == 303
@@ -224,7 +226,7 @@ def test_two_people_with_different_settings_keep_both(
     changed = {"palette": "sky", "cardStyle": "outlined", "initialCount": 12}
     assert stored(client, project) == defaults.WIDGET_CONFIG | changed
     # The script learns what somebody else has changed.
-    assert answer.json["config"] == stored(client, project)  # type: ignore[index]
+    assert answer.json["config"] == stored(client, project) | NO_BUTTON_OF_ONES_OWN  # type: ignore[index]
 
 
 @pytest.mark.parametrize("before", ["", "nonsense", "[]", "{", '{"palette": 5}', "null"])
@@ -329,14 +331,117 @@ def test_who_frames_what(browser: FlaskClient, project: str) -> None:
 
 
 def test_swatches_have_the_widgets_own_colours() -> None:
-    script = (STATIC / "widget" / "v1.js").read_text()
+    look = json.loads((STATIC / "widget" / "look.json").read_text())
     sheet = (STATIC / "css" / "editors.css").read_text()
+    names = look["names"].split()
     for palette in defaults.PALETTES:
-        found = re.search(rf"{palette}: {{ light: '([^']+)', dark: '([^']+)'", script)
-        assert found
-        # In the script's order: accent, solid, on solid, soft, tint, ink.
-        light, dark = (found[1].split(), found[2].split())
-        for index, name in enumerate(("accent", "solid", "on", "soft", "tint")):
-            value = f"--p-{name}: light-dark(#{light[index]}, #{dark[index]})".lower()
-            rule = sheet.partition(f".palette-{palette},")[2].partition("}")[0].lower()
+        light, dark = (look["palettes"][palette][theme].split() for theme in ("light", "dark"))
+        rule = sheet.partition(f".palette-{palette},")[2].partition("}")[0].lower()
+        for name in ("accent", "solid", "on", "soft", "tint"):
+            index = names.index(name)
+            value = f"--p-{name}: light-dark(#{light[index]}, #{dark[index]})"
             assert value in rule, (palette, name)
+
+
+def button(client: FlaskClient, project_id: str) -> dict[str, str]:
+    """Give the button as the world's widget gets it."""
+    found: dict[str, str] = client.get(f"/widget/{project_id}/feed").json["cta"]  # type: ignore[index]
+    return found
+
+
+DEFAULT_BUTTON = {
+    "label": "Share your experience",
+    "url": "https://testimonials.example.com/fern",
+}
+
+
+def test_the_button_has_words_and_a_target_of_ones_own(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    before, config = version(app, project), stored(client, project)
+    page = browser.get(path(project)).text
+    assert f'placeholder="{DEFAULT_BUTTON["label"]}"' in page
+    assert "<bdi data-cta-target>your collection page</bdi>" in page
+    # Each is saved by itself, and keeps the other.
+    assert save(browser, project, ctaLabel=" Book a chair ").status_code == 200
+    assert button(client, project) == DEFAULT_BUTTON | {"label": "Book a chair"}
+    answer = save(browser, project, ctaUrl="fern.example/book?a=1&b=2")
+    own = {"label": "Book a chair", "url": "https://fern.example/book?a=1&b=2"}
+    assert button(client, project) == own
+    assert answer.json["config"]["ctaUrl"] == own["url"]  # type: ignore[index]
+    assert stored(client, project) == config
+    assert version(app, project) > before
+    page = browser.get(path(project)).text
+    assert read_form(page)["ctaLabel"] == ["Book a chair"]
+    assert "<bdi data-cta-target>fern.example/book?a=1&amp;b=2</bdi>" in page
+    # Saving the same again is no change; empty is what every project has.
+    before = version(app, project)
+    save(browser, project, ctaLabel="Book a chair", ctaUrl=own["url"])
+    assert version(app, project) == before
+    save(browser, project, ctaLabel="  ")
+    assert button(client, project) == own | {"label": DEFAULT_BUTTON["label"]}
+    save(browser, project, ctaUrl="")
+    assert button(client, project) == DEFAULT_BUTTON
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("ctaLabel", "ä" * 61, "Must be at most 60 characters; this has 61."),
+        ("ctaLabel", "a\nb", "Must be one line"),
+        ("ctaLabel", "a\0b", "Must not contain control characters"),
+        ("ctaUrl", "javascript:alert(1)", "Must be an http:// or https:// address"),
+        ("ctaUrl", "ftp://fern.example", "Must be an http:// or https:// address"),
+        ("ctaUrl", "two words", "Must be an http:// or https:// address"),
+        ("ctaUrl", "https://fern.example/" + "x" * 500, "Must be at most 500 characters"),
+    ],
+)
+def test_a_button_that_leads_nowhere_is_refused(
+    app: Flask,
+    client: FlaskClient,
+    browser: FlaskClient,
+    project: str,
+    name: str,
+    value: str,
+    rule: str,
+) -> None:
+    before = version(app, project)
+    answer = save(browser, project, **{"palette": "rose", name: value})
+    assert answer.status_code == 422
+    assert rule in answer.json["errors"][name][0]  # type: ignore[index]
+    page = browser.post(path(project), data={name: value, "initialCount": "99"})
+    assert page.status_code == 422
+    assert page.text.count(rule) == 2, "once in the summary, once at the field"
+    assert f'<a href="#editor-{name}">{rule}' in page.text
+    assert f'id="editor-{name}-error"' in page.text
+    # With what else is wrong.
+    assert "Must be a whole number from 3 to 50." in page.text
+    assert button(client, project) == DEFAULT_BUTTON
+    assert version(app, project) == before
+
+
+def test_the_button_in_the_form_without_a_script(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    form = read_form(browser.get(path(project)).text)
+    own = {"ctaLabel": ["<b>Book & go</b>"], "ctaUrl": ["https://fern.example/"]}
+    assert browser.post(path(project), data=form | own).status_code == 303
+    assert button(client, project) == {"label": own["ctaLabel"][0], "url": own["ctaUrl"][0]}
+    # An older form, in which only the palette was changed, leaves the button alone.
+    browser.post(path(project), data=form | {"palette": ["sky"]})
+    assert button(client, project)["label"] == own["ctaLabel"][0]
+    assert "<b>" not in browser.get(path(project)).text
+
+
+def test_reset_puts_the_button_back_and_undo_too(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    save(browser, project, ctaLabel="Book", ctaUrl="https://fern.example/")
+    location = browser.post(path(project, "/reset")).headers["Location"]
+    assert button(client, project) == DEFAULT_BUTTON
+    token = re.search(r'name="undo" value="([^"]+)"', browser.get(location).text)
+    assert token
+    # What was changed since the reset is kept.
+    save(browser, project, ctaLabel="Newer")
+    browser.post(path(project, "/undo"), data={"undo": token[1]})
+    assert button(client, project) == {"label": "Newer", "url": "https://fern.example/"}

@@ -10,6 +10,38 @@ export function readColour(text) {
   return `#${digits.toUpperCase()}`;
 }
 
+// Tells whether a field holds no more than it may, as the server counts: by code points, after trimming.
+export function checkLength(field) {
+  const limit = Number(field.dataset.limit);
+  const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
+  showProblem(field, isLong ? `Shorten this to ${limit} characters.` : '');
+  return !isLong;
+}
+
+// Says what is wrong with a field below it; an empty text says that nothing is.
+export function showProblem(field, text) {
+  const id = `${field.id}-problem`;
+  const ids = new Set((field.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean));
+  let place = document.getElementById(id);
+  if (text && !place) {
+    place = document.createElement('p');
+    place.id = id;
+    place.className = 'field-error';
+    (field.closest('.colour-field') ?? field).after(place);
+  }
+  if (text) {
+    place.textContent = text;
+    ids.add(id);
+    field.setAttribute('aria-invalid', 'true');
+  } else {
+    place?.remove();
+    ids.delete(id);
+    field.removeAttribute('aria-invalid');
+  }
+  if (ids.size) field.setAttribute('aria-describedby', [...ids].join(' '));
+  else field.removeAttribute('aria-describedby');
+}
+
 // Posts `body` and resolves to the answer's JSON, or throws an Error whose message can be read.
 export async function post(url, body, options = {}) {
   let response;

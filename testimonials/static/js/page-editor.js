@@ -1,6 +1,8 @@
 // The editor works without this file: the form has a Save button. With it each change shows at
 // once in the preview and saves itself.
-import { post, readColour, startPanes, startSaving, startWidths } from './editor.js';
+import {
+  checkLength, post, readColour, showProblem, startPanes, startSaving, startWidths,
+} from './editor.js';
 
 const form = document.querySelector('[data-editor]');
 const frame = document.querySelector('[data-preview]');
@@ -30,37 +32,6 @@ function write(name, value) {
     else each.value = value;
     if (isColour(name)) each.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
   }
-}
-
-// As the server counts: by code points, after trimming.
-function checkLength(field) {
-  const limit = Number(field.dataset.limit);
-  const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
-  showProblem(field, isLong ? `Shorten this to ${limit} characters.` : '');
-  return !isLong;
-}
-
-function showProblem(field, text) {
-  const id = `${field.id}-problem`;
-  const ids = new Set((field.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean));
-  let place = document.getElementById(id);
-  if (text && !place) {
-    place = document.createElement('p');
-    place.id = id;
-    place.className = 'field-error';
-    (field.closest('.colour-field') ?? field).after(place);
-  }
-  if (text) {
-    place.textContent = text;
-    ids.add(id);
-    field.setAttribute('aria-invalid', 'true');
-  } else {
-    place?.remove();
-    ids.delete(id);
-    field.removeAttribute('aria-invalid');
-  }
-  if (ids.size) field.setAttribute('aria-describedby', [...ids].join(' '));
-  else field.removeAttribute('aria-describedby');
 }
 
 form.addEventListener('input', (event) => {

@@ -5,6 +5,7 @@
 const nav = document.querySelector('[data-platforms]');
 const tabs = nav ? [...nav.querySelectorAll('[data-platform]')] : [];
 const copyCode = document.querySelector('[data-copy-code]');
+const select = document.querySelector('[data-platform-select]');
 
 function choose(tab, focus = false) {
   for (const each of tabs) {
@@ -16,6 +17,7 @@ function choose(tab, focus = false) {
   copyCode.dataset.copy = `code-${tab.dataset.platform}`;
   tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   if (focus) tab.focus();
+  select.value = tab.dataset.platform;
   const here = new URL(location.href);
   here.searchParams.set('platform', tab.dataset.platform);
   here.hash = '';
@@ -48,6 +50,8 @@ if (nav) {
       choose(tab);
     });
   }
+  // On a phone the same names are a list.
+  select.addEventListener('change', () => choose(tabs.find((tab) => tab.dataset.platform === select.value)));
   list.addEventListener('keydown', (event) => {
     const at = tabs.indexOf(document.activeElement);
     if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,6 +1,8 @@
 // The editor works without this file: the form has a Save button. With it each
 // change shows at once in the preview and saves itself.
-import { readColour, startPanes, startSaving, startWidths } from './editor.js';
+import {
+  checkLength, readColour, showProblem, startPanes, startSaving, startWidths,
+} from './editor.js';
 
 const form = document.querySelector('[data-editor]');
 const frame = document.querySelector('[data-preview]');
@@ -9,6 +11,14 @@ const count = form.querySelector('[data-count]');
 const defaults = JSON.parse(form.dataset.defaults);
 // What the page shows.
 const config = JSON.parse(form.dataset.config);
+
+const cta = form.querySelector('[data-cta]');
+// Letters come quickly one after the other. An address that is half written leads nowhere, so it
+// waits longer before visitors get it.
+const TYPING_MS = { ctaLabel: 400, ctaUrl: 1500 };
+
+// What was taken back before it was saved, and so is not what visitors get.
+const dropped = new Set();
 
 const controls = (name) => [...form.querySelectorAll(`[name="${name}"]:not([type="hidden"])`)];
 
@@ -19,18 +29,26 @@ function read(name) {
   const [first] = controls(name);
   if (first.type === 'checkbox') return first.checked;
   if (first.type === 'radio') return controls(name).find((each) => each.checked)?.value;
+  if (first.type === 'text') return isSound(first) ? first.value.trim() : undefined;
   return first.validity.valid ? first.valueAsNumber : undefined;
 }
+
+const isAddress = ({ dataset, value }) => !dataset.pattern || new RegExp(dataset.pattern, 'u').test(value);
+const isSound = (field) => checkLength(field) && isAddress(field);
+const complete = (address) => (!address || /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `https://${address}`);
 
 function write(name, value) {
   for (const each of controls(name)) {
     if (each.type === 'checkbox') each.checked = value;
     else if (each.type === 'radio') each.checked = each.value === value;
     else each.value = value;
+    if (each.type === 'text') showProblem(each, '');
   }
 }
 
 function showForm() {
+  const target = complete(config.ctaUrl).replace(/^https?:\/\//i, '');
+  cta.querySelector('[data-cta-target]').textContent = target || 'your collection page';
   form.querySelector('[data-animation]').disabled = config.layout !== 'carousel';
   const isWrong = !count.validity.valid;
   form.querySelector('[data-count-problem]').hidden = !isWrong;
@@ -47,20 +65,37 @@ function showForm() {
   }
 }
 
-function apply(changes) {
+function apply(changes, delay = 0) {
   const changed = Object.entries(changes)
-    .filter(([name, value]) => value !== undefined && config[name] !== value);
+    .filter(([name, value]) => value !== undefined && (config[name] !== value || dropped.has(name)));
+  for (const [name] of changed) dropped.delete(name);
   Object.assign(config, Object.fromEntries(changed));
   showForm();
   if (!changed.length) return false;
   showPreview();
-  saving.queue(Object.fromEntries(changed));
+  saving.queue(Object.fromEntries(changed), delay);
   return true;
 }
 
 form.addEventListener('input', (event) => {
   const { name } = event.target;
-  if (name in config) apply({ [name]: read(name) });
+  if (!(name in config)) return;
+  const value = read(name);
+  if (value === undefined && name in TYPING_MS) {
+    // What waits under this name is not what the field says any more.
+    saving.drop(name);
+    dropped.add(name);
+  }
+  apply({ [name]: value }, TYPING_MS[name]);
+});
+form.addEventListener('change', ({ target }) => {
+  // While it is being typed, an address is none for a moment.
+  if (target.dataset.pattern && checkLength(target)) showProblem(target, isAddress(target) ? '' : 'Write an address such as https://example.com/book.');
+  saving.save();
+});
+form.addEventListener('focusout', ({ target }) => {
+  // Saved while it was typed, the field shows how the server has put it.
+  if (target.name === 'ctaUrl' && complete(target.value.trim()) === config.ctaUrl) target.value = config.ctaUrl;
 });
 form.addEventListener('submit', (event) => {
   event.preventDefault();
@@ -87,7 +122,8 @@ const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
   for (const [name, value] of Object.entries(data.config)) {
     if (!(name in config) || name in waiting || config[name] === value) continue;
     config[name] = value;
-    write(name, value);
+    // The server may have put https:// before an address that is still being typed.
+    if (!(name in TYPING_MS) || controls(name)[0] !== document.activeElement) write(name, value);
     isOther = true;
   }
   if (!isOther) return;
@@ -159,7 +195,8 @@ const ground = () => colour || GROUNDS[config.theme];
 function showPreview() {
   picker.value = ground().toLowerCase();
   if (colourText !== document.activeElement) colourText.value = ground();
-  frame.contentWindow.postMessage({ config: { ...config }, data: sets.value, colour: ground() }, location.origin);
+  const link = { label: config.ctaLabel || cta.dataset.label, url: complete(config.ctaUrl) || cta.dataset.url };
+  frame.contentWindow.postMessage({ config: { ...config }, cta: link, data: sets.value, colour: ground() }, location.origin);
 }
 
 function setColour(value) {

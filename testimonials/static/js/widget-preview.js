@@ -6,7 +6,7 @@ const root = document.documentElement;
 const main = document.querySelector('main');
 const project = root.dataset.project;
 const real = JSON.parse(document.getElementById('feed').textContent);
-const state = { config: real.config, data: 'real', colour: '' };
+const state = { config: real.config, cta: real.cta, data: 'real', colour: '' };
 
 /* ------------------------------------------------------------ what it shows */
 
@@ -62,6 +62,7 @@ async function answer(after) {
     ...real,
     project: isReal ? real.project : { ...real.project, active: true },
     config: state.config,
+    cta: state.cta,
     total: isReal ? real.total : here.items.length,
     items: here.items.slice(from, until),
     next: here.next || here.items.length > until ? String(until) : null,
@@ -110,10 +111,11 @@ for (const name of ['ready', 'error']) {
 
 addEventListener('message', (event) => {
   if (parent === window || event.source !== parent || event.origin !== location.origin) return;
-  const { config, data, colour } = event.data;
-  if (!config || !(data in SETS)) return;
-  const isNew = data !== state.data || !shown || Object.keys(config).some((name) => config[name] !== state.config[name]);
-  Object.assign(state, { config, data, colour });
+  const { config, cta, data, colour } = event.data;
+  if (!config || !cta || !(data in SETS)) return;
+  const differs = (one, other) => Object.keys(one).some((name) => one[name] !== other[name]);
+  const isNew = data !== state.data || !shown || differs(config, state.config) || differs(cta, state.cta);
+  Object.assign(state, { config, cta, data, colour });
   if (isNew) draw();
   // Another colour of the page is nothing that the widget knows of.
   else root.style.setProperty('background', colour);

@@ -1,0 +1,148 @@
+"""What docs/embedding.md says of the widget is there, and what is there is said."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+import testimonials
+from testimonials.dashboard.platforms import PLATFORMS
+from tests.conftest import Caller
+
+WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
+STILL = Path(testimonials.__file__).parent / "templates" / "widget" / "_still.html"
+DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "embedding.md"
+
+
+@pytest.fixture(scope="module")
+def document() -> str:
+    """The document's text."""
+    return DOCUMENT.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def script() -> str:
+    """The widget's script, as it was written."""
+    return (WIDGET / "widget.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def sheet() -> str:
+    """The widget's style sheet, as it was written."""
+    return (WIDGET / "widget.css").read_text(encoding="utf-8")
+
+
+def section(document: str, title: str) -> str:
+    """Give what stands below a heading, up to the next one of its level or above."""
+    found = re.search(rf"^(#+) {re.escape(title)}\n", document, re.MULTILINE)
+    assert found, title
+    rest = document[found.end() :]
+    return re.split(rf"^#{{1,{len(found[1])}}} ", rest, flags=re.MULTILINE)[0]
+
+
+def first_column(text: str) -> list[str]:
+    """Give the names in back ticks in the first column of the tables of a text."""
+    rows = re.findall(r"^\| (?!---)([^|]+) \|", text, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
+def test_attributes(document: str, script: str) -> None:
+    watched = re.search(r"SELECTION = \[([^\]]+)\]", script)
+    assert watched
+    chosen = {"project", "theme", *re.findall(r"'(\w+)'", watched[1])}
+    written = {name.lower() for name in re.findall(r"ta(?:set)?\.testimonials([A-Z]\w+)", script)}
+    assert written >= {"state", "count"}
+    table = first_column(section(document, "Attributes of the container"))
+    assert set(table) == {f"data-testimonials-{name}" for name in chosen}
+    said = set(re.findall(r"data-testimonials-(\w+)", document))
+    assert said == chosen | written
+
+
+def test_states_and_events(document: str, script: str) -> None:
+    said = section(document, "What it says")
+    events = set(re.findall(r"\bevent = '(\w+)'", script))
+    assert events == {"ready", "error"}
+    assert {f"testimonials:{event}" for event in events} == {
+        name for name in first_column(said) if name.startswith("testimonials:")
+    }
+    states = re.search(r"`data-testimonials-state` \| ([^|]+)", said)
+    assert states
+    written = set(re.findall(r"testimonialsState = '(\w+)'", script)) | {"empty"} | events
+    assert set(re.findall(r"`(\w+)`", states[1])) == written
+    detail = re.search(r"detail: \{ ([^}]+) \}", script)
+    assert detail
+    names = [name.split(":")[0] for name in detail[1].split(", ")]
+    assert f"`{{{', '.join(names)}}}`" in said
+
+
+def test_custom_properties(document: str, script: str, sheet: str) -> None:
+    look = json.loads((WIDGET / "look.json").read_text(encoding="utf-8"))
+    painted = re.findall(r"paint\(\w+, '([\w ]+)'", script)
+    names = {*look["names"].split(), *" ".join(painted).split()}
+    names |= set(re.findall(r"--testimonials-(\w+)", sheet))
+    table = first_column(section(document, "Colours and sizes"))
+    assert len(table) == len(set(table))
+    assert set(table) == {f"--testimonials-{name}" for name in names}
+    assert set(re.findall(r"--testimonials-\w+", document)) <= set(table)
+    # Each of them is of use to the style sheet.
+    for name in names:
+        assert f"var(--tm-{name})" in sheet or f"var(--testimonials-{name}" in sheet, name
+
+
+def test_parts(document: str, script: str) -> None:
+    # Each element with a class is a part; the root is the widget's own and has none.
+    assert "node.part = attributes.class" in script
+    made = {
+        name for classes in re.findall(r"\{ class: '([\w ]+)'", script) for name in classes.split()
+    }
+    assert len(made) > 10
+    still = STILL.read_text(encoding="utf-8")
+    rendered = {name for part in re.findall(r' part="([\w ]+)"', still) for name in part.split()}
+    table = first_column(section(document, "Parts"))
+    assert len(table) == len(set(table))
+    assert set(table) == made
+    assert rendered <= made
+    assert set(re.findall(r"::part\((\w+)\)", document)) <= made
+
+
+def test_kinds_of_websites(document: str) -> None:
+    titles = re.findall(r"^### (.+)$", section(document, "Each kind of website"), re.MULTILINE)
+    for platform in PLATFORMS:
+        name = platform.name.partition(",")[0]
+        assert any(title.startswith(name) for title in titles), name
+
+
+def test_fields_of_the_data(document: str, owner: Caller, client: FlaskClient) -> None:
+    said = section(document, "The data")
+    fields = set(first_column(said.partition("| field |")[2]))
+    project = owner.create_project()["_id"]
+    body = {"authorCompany": "Kiln", "authorAvatar": "https://example.com/a.png", "rating": 4}
+    owner.create_testimonial(project, **body)
+    found: set[str] = set()
+    for query in ("", "?shape=badge", "?shape=strip"):
+        feed = client.get(f"/widget/{project}/feed{query}").json
+        assert feed is not None
+        found |= feed.keys()
+        for item in feed["items"]:
+            assert item.keys() <= set(re.findall(r"`(\w+)`", said.partition("Each item")[2]))
+        for name in ("project", "cta", "badge"):
+            row = re.search(rf"\| `{name}` \| ([^|]+)", said)
+            assert row
+            assert (
+                set(re.findall(r"`(\w+)`", row[1])) == feed.get(name, {}).keys() or name not in feed
+            )
+    assert fields == found
+
+
+def test_the_digest_of_the_fragments_styles(
+    document: str, owner: Caller, client: FlaskClient
+) -> None:
+    """The command in the document takes the style element from one line, without what is around."""
+    assert r"sed -n 's/.*<style>\(.*\)<\/style>.*/\1/p'" in document
+    project = owner.create_project()["_id"]
+    owner.create_testimonial(project)
+    fragment = client.get(f"/widget/{project}/fragment").text
+    assert len(re.findall(r"^.*<style>.*</style>.*$", fragment, re.MULTILINE)) == 1
+    assert fragment.count("<style") == 1

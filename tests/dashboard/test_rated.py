@@ -1,0 +1,89 @@
+"""What is rated, as Settings takes it: off by default, and honest about what it is good for."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    """The id of the owner's project, with one rating."""
+    project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]
+    owner.create_testimonial(project_id, text="Two words.", rating=4)
+    return project_id
+
+
+def save(browser: FlaskClient, project: str, kind: str, name: str) -> TestResponse:
+    data = {"kind": kind, "name": name}
+    return browser.post(f"/dashboard/projects/{project}/rated", data=data)
+
+
+def data_on(client: FlaskClient, address: str) -> Any:
+    found = re.search(
+        r'<script type="application/ld\+json">(.*?)</script>', client.get(address).text, re.DOTALL
+    )
+    return json.loads(found[1]) if found else None
+
+
+def test_it_is_off_until_something_is_named(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    page = browser.get(f"/dashboard/projects/{project}/settings").text
+    assert 'value="Product"' in page
+    assert "They never promise to." in page
+    assert "For a business or an organisation" in page
+    assert not re.search(r'<option value="\w+" selected', page)
+    addresses = ("/fern/wall", f"/widget/{project}", f"/widget/{project}/fragment")
+    assert [data_on(client, each) for each in addresses] == [None, None, None]
+    answer = save(browser, project, "Course", "  Cutting <hair> ")
+    assert answer.status_code == 303
+    page = browser.get(answer.headers["Location"]).text
+    assert "Your choice is saved." in page
+    assert '<option value="Course" selected>' in page
+    assert 'value="Cutting &lt;hair&gt;"' in page
+    for each in addresses:
+        data = data_on(client, each)
+        assert (data["@type"], data["name"]) == ("Course", "Cutting <hair>")
+        assert data["aggregateRating"]["ratingCount"] == 1
+    assert save(browser, project, "", "Cutting").status_code == 303
+    assert [data_on(client, each) for each in addresses] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "field", "rule"),
+    [
+        ("LocalBusiness", "Fern", "kind", "Choose one of these."),
+        ("Product", "  ", "name", "Write the name of what is rated."),
+        ("Product", "x" * 121, "name", "Must be at most 120 characters; this has 121."),
+    ],
+)
+def test_what_means_nothing_is_refused(
+    client: FlaskClient,
+    browser: FlaskClient,
+    project: str,
+    kind: str,
+    name: str,
+    field: str,
+    rule: str,
+) -> None:
+    answer = save(browser, project, kind, name)
+    assert answer.status_code == 422
+    assert answer.text.count(rule) == 2, "once in the summary, once at the field"
+    assert f'<a href="#rated-{field}">{rule}' in answer.text
+    assert f'id="rated-{field}-error"' in answer.text
+    assert "<title>Error: Settings" in answer.text
+    assert data_on(client, "/fern/wall") is None
