@@ -161,7 +161,7 @@ def is_due(row):
     return is_over(row.started_at, timedelta(hours=1))
 
 jobs.JOBS = tuple(
-    jobs.Job(f"job-{n}", lambda n=n: work(n), is_due, timedelta(minutes=5)) for n in range(20)
+    jobs.Job(f"job-{n}", lambda n=n: work(n), is_due, timedelta(minutes=5)) for n in range(10)
 )
 app = create_app(load_settings())
 print("ready", flush=True)
@@ -200,4 +200,4 @@ def test_processes_at_once_do_each_job_once(make_app: MakeApp, tmp_path: Path) -
         process.communicate(timeout=60)
         assert process.returncode == 0
     lines = [line.split() for line in done.read_text().splitlines()]
-    assert sorted(int(name) for name, _ in lines) == list(range(20))
+    assert sorted(int(name) for name, _ in lines) == list(range(10))
