@@ -639,7 +639,8 @@ def test_a_hundred_mounts_leave_nothing_behind(page: Page, site: Site) -> None:
     site.feed["p1"] = feed(6, layout="carousel", animation="horizontal")
     page.goto(site.host_page('<main id="a"></main>' + site.tag()))
     session = page.context.new_cdp_session(page)
-    counts = []
+    session.send("Performance.enable")
+    counts, heaps = [], []
     for _ in range(5):
         for _ in range(20):
             page.evaluate("html => { a.innerHTML = html }", site.snippet())
@@ -649,8 +650,15 @@ def test_a_hundred_mounts_leave_nothing_behind(page: Page, site: Site) -> None:
         session.send("HeapProfiler.collectGarbage")
         counters = session.send("Memory.getDOMCounters")
         counts.append((counters["jsEventListeners"], counters["nodes"]))
+        metrics = {
+            each["name"]: each["value"]
+            for each in session.send("Performance.getMetrics")["metrics"]
+        }
+        heaps.append(metrics["JSHeapUsedSize"])
     assert counts[-1][0] <= counts[0][0]
     assert counts[-1][1] <= counts[0][1] + 50
+    # Eighty more of them: less than one widget's worth each would show.
+    assert heaps[-1] - heaps[0] < 400_000, heaps
     assert page.evaluate("document.getAnimations().length") == 0
     assert page.messages == []  # type: ignore[attr-defined]
 

@@ -174,3 +174,20 @@ def test_the_link_stands_until_everything_is_in_its_place(page: Page, site: Site
     settle(page)
     assert page.evaluate("gaps") == 0
     assert page.evaluate("looks") > 3
+
+
+def test_a_thousand_come_page_by_page_and_none_moves(page: Page, site: Site) -> None:  # noqa: F811
+    open_widget(page, site, feed(1000, initialCount=50))
+    before = boxes(page)
+    for _ in range(19):
+        count = page.locator("li").count()
+        page.get_by_role("button", name="Load more").click()
+        page.wait_for_function(
+            "n => document.querySelector('[data-testimonials-project]').dataset.testimonialsCount > n",
+            arg=count,
+        )
+    assert host(page, "host.dataset.testimonialsCount") == "1000"
+    assert page.get_by_role("button", name="Load more").count() == 0
+    page.evaluate("scrollTo(0, 0)")
+    assert boxes(page)[:50] == before
+    assert len(set(page.locator("li blockquote").all_inner_texts())) == 1000
