@@ -67,7 +67,7 @@ class WidgetConfigUpdateSchema(StrictSchema):
     )
     showStars = Switch(description="Star rating on each card.")  # noqa: N815
     showDates = Switch(description="Submission date on each card.")  # noqa: N815
-    showSource = Switch(description="Attribution on each card.")  # noqa: N815
+    showSource = Switch(description="Attribution on each card: company, linked handle.")  # noqa: N815
     showCtaButton = Switch(  # noqa: N815
         description="Call-to-action button below the widget."
     )
