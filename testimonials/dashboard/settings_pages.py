@@ -107,7 +107,6 @@ def _page(
     rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
 ) -> str:
     base = f"/dashboard/projects/{project.id}"
-    counts = count_by_status(project.id)
     is_owner = project.account_id == owner.account_id
     account = get_account(owner.account_id)
     return render_template(
@@ -126,11 +125,7 @@ def _page(
         status_action=f"{base}/status",
         is_active=project.is_active,
         team=_describe_team(project),
-        counts={
-            "testimonials": sum(counts.values()) - counts.get("demo", 0),
-            "samples": counts.get("demo", 0),
-            "pending": counts.get("pending", 0),
-        },
+        counts=_describe_counts(project),
         transfer={
             "import_url": f"{base}/import",
             "csv_action": f"{base}/export/csv",
@@ -148,4 +143,13 @@ def _describe_team(project: Project) -> dict[str, str | int]:
         "url": f"/dashboard/projects/{project.id}/team",
         "people": len(list_members(project)),
         "invited": len(list_invitations(project)),
+    }
+
+
+def _describe_counts(project: Project) -> dict[str, int]:
+    counts = count_by_status(project.id)
+    return {
+        "testimonials": sum(counts.values()) - counts.get("demo", 0),
+        "samples": counts.get("demo", 0),
+        "pending": counts.get("pending", 0),
     }
