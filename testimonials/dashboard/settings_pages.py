@@ -131,16 +131,20 @@ def _page(
             "samples": counts.get("demo", 0),
             "pending": counts.get("pending", 0),
         },
-        transfer={
-            "import_url": f"{base}/import",
-            "csv_action": f"{base}/export/csv",
-            "archive_action": f"{base}/export/archive",
-        },
+        transfer=_describe_transfer(base),
         checklist_action=f"{base}/checklist" if is_hidden(project) else None,
         delete_action=f"{base}/delete",
         delete_errors=delete_errors or {},
         rated=describe_rated(project, *rated),
     )
+
+
+def _describe_transfer(base: str) -> dict[str, str]:
+    return {
+        "import_url": f"{base}/import",
+        "csv_action": f"{base}/export/csv",
+        "archive_action": f"{base}/export/archive",
+    }
 
 
 def _describe_team(project: Project) -> dict[str, str | int]:
