@@ -126,16 +126,20 @@ def _page(
         is_active=project.is_active,
         team=_describe_team(project),
         counts=_describe_counts(project),
-        transfer={
-            "import_url": f"{base}/import",
-            "csv_action": f"{base}/export/csv",
-            "archive_action": f"{base}/export/archive",
-        },
+        transfer=_describe_transfer(base),
         checklist_action=f"{base}/checklist" if is_hidden(project) else None,
         delete_action=f"{base}/delete",
         delete_errors=delete_errors or {},
         rated=describe_rated(project, *rated),
     )
+
+
+def _describe_transfer(base: str) -> dict[str, str]:
+    return {
+        "import_url": f"{base}/import",
+        "csv_action": f"{base}/export/csv",
+        "archive_action": f"{base}/export/archive",
+    }
 
 
 def _describe_team(project: Project) -> dict[str, str | int]:

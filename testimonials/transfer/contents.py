@@ -228,6 +228,7 @@ OTHER_TABLES = {
     "member_invitation": "The link in it belongs to one instance.",
     "notification_choice": "It belongs to a person of one instance.",
     "share_picture": "It is drawn anew.",
+    "widget_script": "Versions of the widget's script belong to the instance that served them.",
     "account": "An account is exported by itself.",
     "session": "A signed-in browser belongs to one instance.",
     "billing_subscription": "It belongs to the account.",

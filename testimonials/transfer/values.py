@@ -16,6 +16,7 @@ from testimonials.core.identifiers import is_identifier
 from testimonials.projects.defaults import PAGE_CONFIG, WEBSITE_LENGTH, WIDGET_CONFIG
 from testimonials.projects.schemas import PageConfigUpdateSchema, WidgetConfigUpdateSchema
 from testimonials.projects.slugs import make_slug
+from testimonials.widget.settings import CTA, RATED, CtaSchema, RatedSchema
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=clock.EPOCH.tzinfo)
 # Clocks differ a little between machines; a time far ahead would hold up what is counted from it.
@@ -23,6 +24,7 @@ AHEAD = timedelta(days=1)
 
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 _BOOLEANS = ("hasLooked", "hasShared", "hidesChecklist", "keepsSamples")
+_SETTINGS = {CTA: CtaSchema(), RATED: RatedSchema()}
 _MESSAGE, _MESSAGE_LENGTH = "shareMessage", 5000
 
 
@@ -228,6 +230,8 @@ class DashboardConfig(Exact):
                 Words(_MESSAGE_LENGTH, lines=True).deserialize(part)
             elif name in _BOOLEANS:
                 Flag().deserialize(part)
+            elif name in _SETTINGS:
+                _check(_SETTINGS[name], _as_object(part))
             else:
                 raise ValidationError(f"{name[:60]}: It is not known here.")
         return config

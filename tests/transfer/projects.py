@@ -67,7 +67,12 @@ def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
         project.logo_id, project.status = logo.id, "inactive"
         project.widget_config = project.widget_config | {"theme": "dark", "layout": "carousel"}
         project.page_config = project.page_config | {"website": "https://fern.example/ü"}
-        project.dashboard_config = {"hasShared": True, "shareMessage": "Write to us:\n{link}"}
+        project.dashboard_config = {
+            "hasShared": True,
+            "shareMessage": "Write to us:\n{link}",
+            "cta": {"label": "Write to us"},
+            "rated": {"kind": "Product", "name": "Fern"},
+        }
         batch = InvitationBatch(
             project_id=project_id,
             actor=owner.email,

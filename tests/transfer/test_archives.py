@@ -14,6 +14,7 @@ import pytest
 from flask import Flask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from marshmallow import ValidationError
 from PIL import Image as Pictures
 from sqlalchemy import select
 
@@ -29,6 +30,7 @@ from testimonials.transfer import values
 from testimonials.transfer.contents import OTHER_TABLES, PARTS, to_name
 from testimonials.transfer.headings import FIELDS
 from testimonials.transfer.table_export import COLUMNS
+from testimonials.widget.settings import CTA, RATED
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.pictures import to_bytes, webp_of_size
 from tests.rows import add_testimonial, count_rows
@@ -85,8 +87,16 @@ def test_each_column_of_each_table_is_decided_on() -> None:
 
 def test_all_that_the_dashboard_notes_is_known() -> None:
     flags = dict.fromkeys((HAS_LOOKED, HAS_SHARED, IS_HIDDEN, KEEPS_SAMPLES), True)
-    config = flags | {MESSAGE: "Hello"}
+    settings_ = {
+        CTA: {"label": "Write to us", "url": "https://fern.example/words"},
+        RATED: {"kind": "Product", "name": "Fern"},
+    }
+    config = flags | {MESSAGE: "Hello"} | settings_
     assert values.DashboardConfig().deserialize(config) == config
+    wrong = ({CTA: {"url": "javascript:1"}}, {RATED: {"kind": "Spell", "name": "x"}}, {CTA: 1})
+    for each in wrong:
+        with pytest.raises(ValidationError):
+            values.DashboardConfig().deserialize(each)
 
 
 def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> None:
