@@ -93,7 +93,7 @@ def test_every_command_answers_json(
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
     }
-    # These need a mail server and PostgreSQL; tests of their own call them.
+    # These need a mail server and a second database; tests of their own call them.
     assert set(answers) | {"mail test", "db move"} >= {name for name in COMMANDS if " " in name}
     assert len(answers["accounts list"]) == 3
     assert answers["accounts set-limit"]["projectLimit"] == 3
