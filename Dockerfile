@@ -6,7 +6,7 @@ WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY testimonials testimonials
 RUN python -m venv /opt/testimonials \
- && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe]'
+ && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe,metrics,sentry]'
 
 FROM python:3.11-slim
 # Fonts for the pictures of shared links in scripts other than Latin: install fonts-noto-core and
