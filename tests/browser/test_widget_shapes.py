@@ -191,3 +191,24 @@ def test_a_thousand_come_page_by_page_and_none_moves(page: Page, site: Site) -> 
     page.evaluate("scrollTo(0, 0)")
     assert boxes(page)[:50] == before
     assert len(set(page.locator("li blockquote").all_inner_texts())) == 1000
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_a_name_of_either_direction_stands_beside_its_face(
+    page: Page,  # noqa: F811
+    site: Site,  # noqa: F811
+    direction: str,
+) -> None:
+    items = [item(1, authorName="ليلى منصور"), item(2, authorName="Tom Okafor")]
+    before = f"<script>document.dir = '{direction}'</script>"
+    open_widget(page, site, feed(items=items, layout="list"), before=before)
+    gaps = host(
+        page,
+        """[...root.querySelectorAll('figcaption')].map(caption => {
+          const range = document.createRange();
+          range.selectNodeContents(caption.querySelector('.name'));
+          const face = caption.querySelector('.avatar').getBoundingClientRect(), name = range.getBoundingClientRect();
+          return Math.round(Math.max(name.left - face.right, face.left - name.right));
+        })""",
+    )
+    assert gaps == [12, 12]
