@@ -190,7 +190,7 @@ def sheet(
         draw.text((x, y), name, fill="white")
         canvas.paste(picture, (x, y + 16))
     target.parent.mkdir(parents=True, exist_ok=True)
-    canvas.save(target, "WEBP", quality=72, method=6)
+    canvas.save(target, "WEBP", quality=60, method=6)
     print(target.name, f"{target.stat().st_size // 1024} kB,", len(pictures), "pictures")
 
 
