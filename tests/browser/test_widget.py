@@ -704,6 +704,8 @@ def test_moving_carousel(page: Page, site: Site, animation: str) -> None:
     )
 
     def moves() -> bool:
+        # Pausing and playing take effect with the next frame.
+        page.evaluate("Promise.all(document.getAnimations().map(each => each.ready))")
         start = host(page, place)
         page.wait_for_timeout(300)
         return host(page, place) < start - 4  # 40 px a second make 12.
