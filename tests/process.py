@@ -96,9 +96,11 @@ class Service:
         return self.process.wait(PATIENCE)
 
     def kill(self) -> None:
-        """End it without warning."""
+        """End it without warning, and its workers, which would finish their work first."""
         if self.process.poll() is None:
-            self.process.kill()
+            for pid in [self.process.pid, *self.workers]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         self.process.wait()
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:

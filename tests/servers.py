@@ -88,6 +88,10 @@ class PostgresServer:
         """The address of the server, without a database."""
         return f"postgresql://tests@127.0.0.1:{self.port}"
 
+    def restart(self) -> None:
+        """End every connection in the middle of its work, and start again."""
+        self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "restart")
+
     def stop(self) -> None:
         """End the cluster and remove its folder."""
         with contextlib.suppress(subprocess.CalledProcessError):

@@ -1,0 +1,131 @@
+"""`scripts/soak`: nothing that was acknowledged is lost, however often something dies.
+
+The suite does the same a few times; this is for looking long. What answers with an error was not
+acknowledged, and is sent again by whoever cares.
+"""
+
+import random
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+
+import psycopg
+
+from tests.process import Service, start_service
+from tests.servers import PostgresServer
+
+STREAMS = 4
+
+
+class Stream(threading.Thread):
+    """Posts testimonials until told to stop; keeps the ids that were acknowledged."""
+
+    def __init__(self, service: Service, path: str, headers: dict[str, str]) -> None:
+        super().__init__(daemon=True)
+        self.service, self.path, self.headers = service, path, headers
+        self.acknowledged: list[str] = []
+        self.refused = 0
+        self.is_ending = False
+
+    def run(self) -> None:
+        """Post, whatever comes back."""
+        while not self.is_ending:
+            body = {"authorName": "Maya", "text": f"No. {len(self.acknowledged)}"}
+            try:
+                answer = self.service.call("POST", self.path, body, self.headers)
+            except (urllib.error.URLError, HTTPException, OSError):
+                time.sleep(0.01)
+                continue
+            if answer.status == 200:
+                self.acknowledged.append(answer.data["_id"])
+            else:
+                self.refused += 1
+                time.sleep(0.05)
+
+
+def run_streams(
+    service: Service, path: str, headers: dict[str, str], hit: Callable[[], None]
+) -> list[Stream]:
+    """Write from several sides, and let something die at a random moment."""
+    streams = [Stream(service, path, headers) for _ in range(STREAMS)]
+    for stream in streams:
+        stream.start()
+    time.sleep(random.uniform(0.05, 1.5))
+    hit()
+    for stream in streams:
+        stream.is_ending = True
+    for stream in streams:
+        stream.join()
+    return streams
+
+
+def make_project(service: Service) -> tuple[str, dict[str, str]]:
+    """Give the address to post to, and credentials."""
+    headers = service.sign_up()
+    created = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers)
+    return f"/v1/projects/{created.data['_id']}/testimonials", headers
+
+
+def soak_sqlite(folder: Path, times: int) -> tuple[int, int]:
+    """Kill the service `times` times; give how many were acknowledged, and how many are lost."""
+    service = start_service(folder, (), {"workers": "2"})
+    path, headers = make_project(service)
+    acknowledged: set[str] = set()
+    for number in range(times):
+        for stream in run_streams(service, path, headers, service.kill):
+            acknowledged.update(stream.acknowledged)
+        with sqlite3.connect(folder / "testimonials.db") as database:
+            assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)], number
+            assert database.execute("PRAGMA foreign_key_check").fetchall() == [], number
+            found = {row[0] for row in database.execute("SELECT id FROM testimonial")}
+        assert acknowledged <= found, number
+        service = start_service(folder, (), {"workers": "2"})
+    service.kill()
+    return len(acknowledged), len(acknowledged - found)
+
+
+def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
+    """Restart PostgreSQL at once under writes; the service stays. Give what was refused too."""
+    server = PostgresServer()
+    with psycopg.connect(f"{server.url}/postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE soak")
+    service = start_service(folder, (), {"database_url": f"{server.url}/soak", "workers": "2"})
+    path, headers = make_project(service)
+    acknowledged: set[str] = set()
+    refused = 0
+    for _ in range(times):
+        for stream in run_streams(service, path, headers, server.restart):
+            acknowledged.update(stream.acknowledged)
+            refused += stream.refused
+    answer = service.call("POST", path, {"authorName": "Maya", "text": "After all"}, headers)
+    assert answer.status == 200, answer.body
+    with psycopg.connect(f"{server.url}/soak") as connection:
+        found = {row[0] for row in connection.execute("SELECT id FROM testimonial")}
+    service.kill()
+    server.stop()
+    return len(acknowledged), len(acknowledged - found), refused
+
+
+def main(times: int) -> int:
+    """Do both; give an exit code."""
+    with tempfile.TemporaryDirectory() as home:
+        begun = time.monotonic()
+        kept, lost = soak_sqlite(Path(home) / "sqlite", times)
+        print(f"SQLite, kill -9 {times} times: {kept} acknowledged, {lost} lost")
+        rounds = max(1, times // 5)
+        stored, gone, refused = soak_postgres(Path(home) / "postgres", rounds)
+        print(
+            f"PostgreSQL, restarted {rounds} times: {stored} acknowledged, {gone} lost, "
+            f"{refused} refused meanwhile; {time.monotonic() - begun:.0f} s in all"
+        )
+    return 1 if lost or gone else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))
