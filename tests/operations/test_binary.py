@@ -16,6 +16,7 @@ import pytest
 import testimonials
 from testimonials.cli import main
 from testimonials.migrations.runner import head
+from testimonials.widget.client import build_script
 from tests.conftest import POSTGRES
 from tests.process import Service, start_service
 from tests.servers import wait_for
@@ -113,10 +114,7 @@ def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> 
     # Templates, catalogs, static files, and what Pillow draws with.
     page = served.call("GET", "/kiln", headers={"Accept-Language": "de"}).body.decode()
     assert 'lang="de"' in page
-    assert (
-        served.call("GET", "/widget/v1.js").body
-        == (PROJECT / "testimonials" / "static" / "widget" / "v1.js").read_bytes()
-    )
+    assert served.call("GET", "/widget/v1.js").body == build_script()
     picture = served.call("GET", _find_picture(served, page))
     assert picture.body.startswith(b"\x89PNG")
     assert served.call("GET", "/docs").status == 200
