@@ -75,14 +75,14 @@ MakeHealthy = Callable[..., Flask]
 
 @pytest.fixture
 def make_healthy(
-    make_app: MakeApp, serve: Callable[[Flask, int], None], make_caller: MakeCaller, tmp_path: Path
+    make_app: MakeApp, serve: Callable[[Flask, int], None], make_caller: MakeCaller, instance: Path
 ) -> MakeHealthy:
     """Make an instance that answers, has done its work once, and keeps its files to itself."""
 
     def make(**settings: object) -> Flask:
         port = free_port()
         app = make_app(**({"base_url": f"http://127.0.0.1:{port}"} | settings))
-        for path in (tmp_path / "instance", *(tmp_path / "instance").iterdir()):
+        for path in (instance, *instance.iterdir()):
             path.chmod(0o700 if path.is_dir() else 0o600)
         make_caller(f"owner{port}@example.com", is_claimed=True, on=app)
         before = os.umask(0o077)
@@ -141,8 +141,8 @@ def test_a_network_share_is_known_by_its_mount(tmp_path: Path, kind: str) -> Non
     assert (kind in NETWORK_KINDS) == (kind != "ext4")
 
 
-def test_files_that_others_may_read(healthy: Flask, tmp_path: Path) -> None:
-    folder = tmp_path / "instance"
+def test_files_that_others_may_read(healthy: Flask, instance: Path) -> None:
+    folder = instance
     (folder / "secret_key").chmod(0o644)
     folder.chmod(0o755)
     found = consult(healthy)
@@ -151,14 +151,14 @@ def test_files_that_others_may_read(healthy: Flask, tmp_path: Path) -> None:
     assert f"chmod 0600 {folder / 'secret_key'}" in found["files"]
 
 
-def test_a_damaged_database(healthy: Flask, tmp_path: Path, backend: str) -> None:
+def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> None:
     if backend == "postgresql":
         pytest.skip("PostgreSQL checks its own files")
     with healthy.app_context():
         db.session.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
         db.session.remove()
         db.engine.dispose()
-    path = tmp_path / "instance" / "testimonials.db"
+    path = instance / "testimonials.db"
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(size // 3)

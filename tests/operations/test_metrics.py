@@ -96,10 +96,10 @@ def test_answers_from_memory_are_counted_apart(
 
 
 def test_whichever_process_is_asked_answers_for_all(
-    make_app: MakeApp, agent: Caller, tmp_path: Path
+    make_app: MakeApp, agent: Caller, instance: Path
 ) -> None:
     apps = [make_app(metrics_token=TOKEN) for _ in range(2)]
-    folder = tmp_path / "instance" / "metrics"
+    folder = instance / "metrics"
     for number, each in enumerate(apps):
         for _ in range(number + 2):
             assert each.test_client().get("/v1/me").status_code == 401
@@ -122,10 +122,10 @@ def test_whichever_process_is_asked_answers_for_all(
     assert len(list(folder.glob("*.prom"))) == 2
 
 
-def test_a_command_leaves_no_page(make_app: MakeApp, tmp_path: Path) -> None:
+def test_a_command_leaves_no_page(make_app: MakeApp, instance: Path) -> None:
     app = make_app(metrics_token=TOKEN)
     assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
-    assert not (tmp_path / "instance" / "metrics").exists()
+    assert not (instance / "metrics").exists()
 
 
 def test_the_instance_is_described(

@@ -41,8 +41,8 @@ def answering(service: Service) -> list[int]:
 
 def _has_threads(pid: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        # Its own, four for requests, one for background work, one that watches the parent.
-        return len(list(Path(f"/proc/{pid}/task").iterdir())) == 7
+        # Its own, four for requests, two for background work, one that watches the parent.
+        return len(list(Path(f"/proc/{pid}/task").iterdir())) == 8
     return False
 
 
