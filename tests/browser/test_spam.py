@@ -96,6 +96,8 @@ def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) ->
     expect(page.get_by_text("Link Farm")).to_have_count(0)
     page.get_by_role("link", name=re.compile("^Spam")).click()
     expect(page.get_by_text("Held: three links")).to_be_visible()
+    # Keys count once the page's script is there.
+    page.wait_for_load_state()
     page.keyboard.press("s")
     expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
     expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
