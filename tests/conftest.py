@@ -53,14 +53,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # What waits for other programs can be let down by a busy machine. A second try is counted in
-    # the closing line; a fault of the program itself fails both.
-    for item in items:
-        if item.get_closest_marker("process") or item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if is_worker or config.getoption("--sqlite-only") or config.option.collectonly:
