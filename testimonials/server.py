@@ -14,6 +14,7 @@ from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder
 from testimonials.core.logs import set_up_logs
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
+from testimonials.operations.metrics import end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.operations.upgrading import upgrade_database
 from testimonials.processes import Seat, note_signals
@@ -84,6 +85,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     if addresses is not None:
         _print_sample(addresses)
     run_until_ended(server, BackgroundWorker(app, run_jobs, at_end=hand_over_jobs))
+    end_metrics(app)
 
 
 def _prepare_sample() -> Sample:

@@ -30,6 +30,7 @@ from testimonials.core.database import Base
 from testimonials.core.passwords import hash_password
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
+from testimonials.operations.metrics import end_metrics
 from tests.process import Service, start_service
 from tests.servers import MailSink, PostgresServer, RedisServer, find_program, memory_folder
 
@@ -160,6 +161,7 @@ def make_app(
 
     yield make
     for index, app in enumerate(made):
+        end_metrics(app)
         with app.app_context():
             db.session.remove()
             if backend == "postgresql" and index == 0:

@@ -52,11 +52,8 @@ def memory_folder() -> tempfile.TemporaryDirectory[str]:
     """
     memory = Path("/dev/shm")
     is_usable = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > MEMORY_NEEDED
-    # A thread of an application may write one more file while the folder goes.
     return tempfile.TemporaryDirectory(
-        prefix="testimonials-tests-",
-        dir=memory if is_usable else None,
-        ignore_cleanup_errors=True,
+        prefix="testimonials-tests-", dir=memory if is_usable else None
     )
 
 

@@ -52,6 +52,13 @@ def write_metrics() -> bytes | None:
     return metrics.write() if metrics is not None else None
 
 
+def end_metrics(app: Flask) -> None:
+    """Let the process that ran `app` leave nothing behind for its siblings to read."""
+    metrics: Metrics | None = app.extensions.get(EXTENSION)
+    if metrics is not None:
+        metrics.end()
+
+
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
@@ -81,6 +88,10 @@ class Metrics:
         self._process = ProcessCollector(registry=None)
         self._registry: CollectorRegistry = CollectorRegistry()
         self._registry.register(self)
+
+    def end(self) -> None:
+        """Stop writing this process's page for its siblings."""
+        self._pages.end()
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one answer."""

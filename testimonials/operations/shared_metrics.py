@@ -31,6 +31,7 @@ class SharedPages:
         self._write_own = write_own
         self._thread: threading.Thread | None = None
         self._beginning = threading.Lock()
+        self._ending = threading.Event()
 
     def keep(self) -> None:
         """Begin to write this process's page again and again; called with each answer.
@@ -41,6 +42,14 @@ class SharedPages:
         if self._thread is None and self._beginning.acquire(blocking=False):
             self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
             self._thread.start()
+
+    def end(self) -> None:
+        """Write no more, and take this process's page away."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+        with contextlib.suppress(OSError):
+            (self._folder / f"{self.name}{ENDING}").unlink()
 
     def write(self) -> None:
         """Write this process's page, whole or not at all; without room it is left out."""
@@ -65,9 +74,9 @@ class SharedPages:
                 yield from text_string_to_metric_families(path.read_text(encoding="utf-8"))
 
     def _run(self) -> None:
-        while self._folder.parent.is_dir():
+        while not self._ending.is_set() and self._folder.parent.is_dir():
             self.write()
-            time.sleep(WRITE_SECONDS)
+            self._ending.wait(WRITE_SECONDS)
 
 
 def mark(family: "Metric", process: str) -> "Metric":

@@ -15,9 +15,10 @@ from testimonials.config import SettingError
 from testimonials.core import clock
 from testimonials.core.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
-from testimonials.operations.metrics import EXTENSION
+from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.servers import wait_for
 
 TOKEN = "a-token-of-the-operator"
 
@@ -173,3 +174,11 @@ def test_no_address_and_no_secret_is_in_it(
     assert re.findall(r"\w+@\w+", text) == []
     assert owner.api_key not in text
     assert owner.account_id not in text
+
+
+def test_a_process_that_ends_takes_its_page_away(make_app: MakeApp, instance: Path) -> None:
+    app = make_app(metrics_token=TOKEN)
+    assert app.test_client().get("/v1/me").status_code == 401
+    wait_for(lambda: list((instance / "metrics").glob("*.prom")), what="its page")
+    end_metrics(app)
+    assert list((instance / "metrics").iterdir()) == []
