@@ -32,6 +32,7 @@ class SharedPages:
         self._thread: threading.Thread | None = None
         self._beginning = threading.Lock()
         self._ending = threading.Event()
+        self._writing = threading.Lock()
 
     def keep(self) -> None:
         """Begin to write this process's page again and again; called with each answer.
@@ -55,7 +56,8 @@ class SharedPages:
         """Write this process's page, whole or not at all; without room it is left out."""
         target = self._folder / f"{self.name}{ENDING}"
         draft = target.with_suffix(".new")
-        with contextlib.suppress(OSError):
+        # One at a time, so that an older page never takes the place of a newer one.
+        with self._writing, contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             draft.write_bytes(self._write_own())
             draft.replace(target)
