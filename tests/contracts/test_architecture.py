@@ -52,7 +52,6 @@ COMMITTERS = {
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.delivery": "The background thread has no request; it is its own door.",
     "core.leases": "A lease counts only once others can see it.",
-    "core.outbox": "A lease counts only once others can see it.",
     "core.ratelimit": "A hit counts also when the request that made it fails.",
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",

@@ -117,6 +117,7 @@ def test_mail_leased_by_a_worker_that_died_is_freed(
     with app.app_context():
         begin_write()
         assert lease_mail(db.session()) is not None
+        db.session.commit()
     assert deliver(app, smtp.url) == 0
     moved_clock.time += LEASE
     assert deliver(app, smtp.url) == 1
