@@ -12,11 +12,10 @@ import pytest
 
 from testimonials import create_app
 from testimonials.config import load_settings
-from testimonials.core import clock
-from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
 from tests.conftest import StartService
 from tests.process import Service
+from tests.rows import fill_outbox
 from tests.servers import MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.process
@@ -133,30 +132,11 @@ def test_mail_waits_for_a_server_that_is_down_at_first(start: StartService, smtp
     assert len(smtp.received) == 1
 
 
-def _fill_outbox(instance: Path, count: int) -> None:
-    app = create_app(load_settings({}, {"instance_path": str(instance)}))
-    with app.app_context():
-        for number in range(count):
-            db.session.add(
-                OutboxMail(
-                    purpose="test",
-                    recipient=f"person{number}@example.com",
-                    subject=f"Number {number}",
-                    text="Text",
-                    html="<p>Text</p>",
-                    next_attempt_at=clock.now(),
-                )
-            )
-        db.session.commit()
-        db.session.remove()
-        db.engine.dispose()
-
-
 def test_two_processes_on_one_outbox_send_each_mail_once(
     start: StartService, smtp: MailSink, tmp_path: Path
 ) -> None:
     services = [start(smtp_url=smtp.url), start(smtp_url=smtp.url)]
-    _fill_outbox(tmp_path / "service", 40)
+    fill_outbox(tmp_path / "service", 40)
     smtp.wait(40)
     wait_for(lambda: {mail["state"] for mail in _mails(services[0])} == {"sent"}, what="all states")
     assert {mail["attempts"] for mail in _mails(services[0])} == {1}
@@ -168,7 +148,7 @@ def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
     start: StartService, smtp: MailSink, tmp_path: Path
 ) -> None:
     first = start(smtp_url=smtp.url)
-    _fill_outbox(tmp_path / "service", 80)
+    fill_outbox(tmp_path / "service", 80)
     smtp.wait(5)
     assert first.stop() == 0
     left = 80 - len(smtp.received)
@@ -221,12 +201,12 @@ def test_a_mail_whose_answer_nobody_heard_is_not_sent_again(
     service = start(smtp_url=smtp.url)
     # The server has the mail, and the process ends before it can hear so.
     smtp.before_answer = service.kill
-    _fill_outbox(tmp_path / "service", 1)
+    fill_outbox(tmp_path / "service", 1)
     smtp.wait()
     wait_for(lambda: service.process.poll() is not None, what="the kill")
     smtp.before_answer = lambda: None
     service = start(smtp_url=smtp.url)
-    _fill_outbox(tmp_path / "service", 1)
+    fill_outbox(tmp_path / "service", 1)
     smtp.wait(2)
     states = {"sent", "unconfirmed"}
     wait_for(lambda: {mail["state"] for mail in _mails(service)} == states, what="both states")
@@ -246,7 +226,7 @@ def test_killed_again_and_again_each_mail_comes_once(
 ) -> None:
     kills, count = 6, 60
     service = start(smtp_url=smtp.url)
-    _fill_outbox(tmp_path / "service", count)
+    fill_outbox(tmp_path / "service", count)
     for number in range(kills):
         smtp.wait((number + 1) * 5)
         service.kill()
