@@ -10,9 +10,12 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from email.message import Message
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -59,7 +62,7 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(
     assert len((folder / "secret_key").read_text().strip()) >= 32
     assert {path.name for path in folder.iterdir()} <= {
         "instance.lock", "secret_key", "testimonials.db", "testimonials.db-wal",
-        "testimonials.db-shm",
+        "testimonials.db-shm", "mail-in-hand",
     }  # fmt: skip
     assert any("database upgraded from empty to" in line for line in service.output)
 
@@ -212,6 +215,36 @@ def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
         assert "Traceback" not in answer.json["message"]
     assert service.call("GET", "/healthz").status == 200
     assert "Traceback" not in "".join(service.output), service.output
+
+
+def test_a_connection_goes_on_after_answers_of_every_kind(start: StartService) -> None:
+    service = start()
+    project = _make_project(service, service.sign_up())["_id"]
+    with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
+        connection.connect()
+        first_socket = connection.sock
+
+        def ask(method: str, path: str, **headers: str) -> tuple[int, Message]:
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert len(answer.headers.get_all("Date", [])) == 1
+            assert "Connection" not in answer.headers
+            assert connection.sock is first_socket
+            return answer.status, answer.headers
+
+        for path in (f"/widget/{project}/feed", f"/widget/{project}/feed", "/widget/v1.js"):
+            status, headers = ask("GET", path)
+            length, tag = headers["Content-Length"], headers["ETag"]
+            assert (status, int(length) > 0) == (200, True)
+            status, headers = ask("GET", path, **{"If-None-Match": tag})
+            assert (status, headers["ETag"], headers["Content-Length"]) == (304, tag, None)
+        status, headers = ask("HEAD", "/widget/v1.js")
+        assert (status, headers["Content-Length"]) == (200, length)
+        assert ask("GET", "/login")[0] == 200
+        assert ask("DELETE", "/healthz")[0] == 405
+        assert ask("GET", "/nothing-here")[0] == 404
+        assert ask("GET", "/v1/me")[0] == 401
 
 
 def test_300_idle_connections_keep_nobody_out(start: StartService) -> None:
