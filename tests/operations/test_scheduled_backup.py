@@ -10,10 +10,11 @@ from flask import Flask
 
 from testimonials import create_app
 from testimonials.config import load_settings
-from testimonials.core.leases import BackgroundJob
+from testimonials.core.leases import LEASE, BackgroundJob, take_job
 from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.operations.jobs import run_jobs
+from testimonials.operations.scheduled_backup import BACKUP_JOB, is_backup_due
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.instances import answer, emails, make_instance, query, restore_here
 from tests.servers import MailSink, wait_for
@@ -148,6 +149,37 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
     with app.app_context():
         assert db.session.get_one(BackgroundJob, "backup").error is None
         db.session.rollback()
+
+
+def test_one_that_was_cut_off_is_made_within_minutes_and_after_a_second_time_within_the_hour(
+    make: Make, app: Flask, folder: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    _work(app)
+    moved_clock.move(hours=24)
+
+    def begin_and_die() -> bool:
+        with make().app_context():
+            return take_job(BACKUP_JOB, LEASE, is_backup_due)
+
+    assert begin_and_die()
+    moved_clock.move(minutes=1.9)
+    _work(app)
+    assert len(_names(folder)) == 1
+    moved_clock.move(minutes=1.2)
+    assert begin_and_die()
+    moved_clock.move(minutes=59)
+    _work(app)
+    assert len(_names(folder)) == 1
+    moved_clock.move(minutes=2)
+    _work(app)
+    assert len(_names(folder)) == 2
+    with app.app_context():
+        assert db.session.get_one(BackgroundJob, BACKUP_JOB).error is None
+        db.session.rollback()
+    # From here on it is the usual pace again.
+    moved_clock.move(hours=23)
+    _work(app)
+    assert len(_names(folder)) == 2
 
 
 def test_without_an_operator_only_the_log_says_it(
