@@ -56,7 +56,8 @@ def backup(file: Path, as_json: bool) -> None:
 def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     """Put a backup into the instance folder, while no service runs on it; SQLite only.
 
-    FILE is checked first: its checksums, its database and its counts. What was there is moved into
+    FILE is checked first: its checksums, its database and its counts; --dry-run does that beside
+    a running service too. What was there is moved into
     a folder named before-restore- and the time. A restore that is cut off leaves the old data, or
     is finished by the next start.
     """

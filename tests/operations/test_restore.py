@@ -123,6 +123,8 @@ def test_a_running_service_is_not_pulled_out_from_under(
 ) -> None:
     service = start(instance=old)
     assert "Something is running on" in refusal(old, "restore", archive, "--replace")
+    # Only looking at a backup disturbs nobody.
+    assert answer(old, "restore", archive, "--dry-run")["restored"] is False
     assert service.stop() == 0
     # Started in another way than by the command, nobody holds the lock.
     connection = sqlite3.connect(old / "testimonials.db")
@@ -248,7 +250,23 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
     ),
     "a short secret": (
         lambda members, manifest: _put(members, manifest, "secret_key", b"x"),
-        "secret_key is too short",
+        "secret_key is none, or too short",
+    ),
+    "an empty secret of many lines": (
+        lambda members, manifest: _put(members, manifest, "secret_key", b"\n" * 64),
+        "secret_key is none, or too short",
+    ),
+    "a secret that is no text": (
+        lambda members, manifest: _put(members, manifest, "secret_key", bytes(range(128, 228))),
+        "secret_key is none, or too short",
+    ),
+    "an endless count": (
+        lambda _, manifest: manifest["rows"].update(account=float("inf")),
+        "its manifest is incomplete",
+    ),
+    "an endless size": (
+        lambda _, manifest: manifest["members"]["secret_key"].update(size=float("inf")),
+        "its manifest is incomplete",
     ),
     "another program's": (
         lambda _, manifest: manifest.update(format="photo-album"),
@@ -285,6 +303,31 @@ def test_a_link_in_an_archive_is_not_followed(archive: Path, old: Path) -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
     assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_header_without_end_is_refused_before_it_fills_the_memory(
+    archive: Path, old: Path, kind: bytes, is_first: bool
+) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
+    first, header = tarfile.TarInfo("manifest.json"), tarfile.TarInfo("././@LongLink")
+    first.size, header.type, header.size = len(manifest), kind, 64 * 1024**2
+    with gzip.open(archive, "wb", compresslevel=1) as file:
+        if not is_first:
+            file.write(first.tobuf() + manifest + bytes(-len(manifest) % tarfile.BLOCKSIZE))
+        file.write(header.tobuf() + bytes(header.size))
+    assert "it holds more than its manifest says" in restore_refused(old, archive, "--replace")
+    assert emails(old) == OLD
+
+
+def test_a_manifest_nested_without_end_is_refused(archive: Path, old: Path) -> None:
+    with tarfile.open(archive, "w:gz") as tar:
+        info = tarfile.TarInfo("manifest.json")
+        info.size = 500_000
+        tar.addfile(info, io.BytesIO(b"[" * info.size))
+    assert "its manifest is no JSON" in restore_refused(old, archive)
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 0.999])
