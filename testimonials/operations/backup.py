@@ -45,7 +45,10 @@ class Instance:
 
 
 def find_instance(folder: Path, database_url: str) -> Instance:
-    """Give the instance in `folder`; raises `BackupFailed` where it isn't on SQLite."""
+    """Give the instance in `folder`; raises `BackupFailed` where it isn't on SQLite.
+
+    Its database is the file itself, where a link stands in its place: SQLite keeps the log there.
+    """
     url = make_url(database_url)
     if url.get_backend_name() != "sqlite" or not url.database:
         raise BackupFailed(
@@ -53,7 +56,7 @@ def find_instance(folder: Path, database_url: str) -> Instance:
             "--format=custom for the database, and keep secret_key and testimonials.toml of "
             f"{folder} with it. docs/operating.md has the commands"
         )
-    return Instance(folder, Path(url.database))
+    return Instance(folder, Path(url.database).resolve())
 
 
 def name_backup(kind: str) -> str:

@@ -85,8 +85,9 @@ def _find_restored(unpacked: Path) -> Instance:
     settings = load_settings(overrides={"instance_path": str(unpacked)}, makes_secret=False)
     instance = find_instance(folder, settings.database_url)
     # Where no setting names a file, it is the one in the folder, and that was another just now.
-    is_own = instance.database == unpacked / DATABASE
-    return Instance(folder, folder / DATABASE if is_own else instance.database)
+    if instance.database != (unpacked / DATABASE).resolve():
+        return instance
+    return Instance(folder, (folder / DATABASE).resolve())
 
 
 def _describe(done: Restored, is_trial: bool) -> dict[str, object]:

@@ -14,9 +14,19 @@ from typing import Any
 
 import pytest
 
+from testimonials.config import load_settings
+from testimonials.operations.backup import find_instance, make_backup
 from tests.conftest import StartService
 from tests.killing import run_until_event
-from tests.operations.instances import answer, command, make_instance, query, refusal
+from tests.operations.instances import (
+    answer,
+    command,
+    emails,
+    make_instance,
+    query,
+    refusal,
+    restore_here,
+)
 from tests.operations.test_durability import Stream
 from tests.process import COMMAND, clean_environment
 from tests.servers import wait_for
@@ -218,3 +228,13 @@ def test_backups_at_once_make_one_file(instance: Path, tmp_path: Path) -> None:
         thread.join()
     assert sorted(each.returncode for each in done) == [0, 1, 1], done
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "instance"]
+
+
+@pytest.mark.parametrize("name", ["a folder", "100%41", "why?not", "one#two", "ü&x=1"])
+def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    instance = make_instance(tmp_path / name, "owner@example.com")
+    assert (instance / "testimonials.db").exists()
+    settings = load_settings({}, {"instance_path": str(instance)})
+    make_backup(find_instance(instance, settings.database_url), instance / "backup.tar.gz")
+    assert restore_here(tmp_path / f"{name} 2", instance / "backup.tar.gz").exit_code == 0
+    assert emails(tmp_path / f"{name} 2") == {"owner@example.com"}

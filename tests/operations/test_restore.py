@@ -162,6 +162,21 @@ def test_the_database_goes_where_the_settings_name_it(
     assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
 
 
+def test_a_linked_database_is_replaced_where_it_really_is(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (old / "testimonials.db").rename(disk / "data.db")
+    (old / "testimonials.db").symlink_to("../disk/data.db")
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert (old / "testimonials.db").readlink() == Path("../disk/data.db")
+    assert emails(old) == NEW
+    [kept] = disk.glob("before-restore-*")
+    (kept / "data.db").rename(kept / "testimonials.db")
+    assert emails(kept) == OLD
+
+
 def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, old: Path) -> None:
     def spoil(members: Members, manifest: dict[str, Any]) -> None:
         _put(members, manifest, "testimonials.toml", b"flavour = 1\n")
