@@ -98,9 +98,9 @@ def _check(manifest: Manifest, work: Path, known_revisions: list[str]) -> None:
             f"{manifest.schema_revision}). Install that version"
         )
     database = work / DATABASE
-    if damage := find_damage(database):
-        raise ArchiveRefused(f"its database is damaged: {damage[0]}")
     try:
+        if damage := find_damage(database):
+            raise ArchiveRefused(f"its database is damaged: {damage[0]}")
         if read_revision(database) != manifest.schema_revision:
             raise ArchiveRefused("its database has another revision than its manifest says")
         if count_rows(database) != manifest.rows:

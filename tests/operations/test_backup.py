@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import sqlite3
 import stat
 import subprocess
 import tarfile
@@ -28,6 +29,7 @@ from tests.operations.instances import (
     restore_here,
 )
 from tests.operations.test_durability import Stream
+from tests.operations.test_health import mount
 from tests.process import COMMAND, clean_environment
 from tests.servers import wait_for
 
@@ -238,3 +240,28 @@ def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     make_backup(find_instance(instance, settings.database_url), instance / "backup.tar.gz")
     assert restore_here(tmp_path / f"{name} 2", instance / "backup.tar.gz").exit_code == 0
     assert emails(tmp_path / f"{name} 2") == {"owner@example.com"}
+
+
+def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    try:
+        instance = make_instance(disk / "instance", "owner@example.com")
+        connection = sqlite3.connect(instance / "testimonials.db")
+        connection.execute("UPDATE account SET email = 'in-the-log@example.com'")
+        connection.commit()
+        log = (instance / "testimonials.db-wal").read_bytes()
+        whole = (instance / "testimonials.db").read_bytes()
+        connection.close()
+        # As kill -9 and a restart of the machine leave them.
+        (instance / "testimonials.db").write_bytes(whole)
+        (instance / "testimonials.db-wal").write_bytes(log)
+        assert mount("mount", "-o", "remount,ro", disk)
+        answer(instance, "backup", tmp_path / "backup.tar.gz")
+    finally:
+        while mount("umount", "-l", disk):
+            pass
+    assert restore_here(tmp_path / "new", tmp_path / "backup.tar.gz").exit_code == 0
+    assert emails(tmp_path / "new") == {"in-the-log@example.com"}

@@ -168,6 +168,22 @@ def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> Non
     assert "testimonials restore FILE" in found["database"]
 
 
+def test_a_database_that_can_not_be_read_is_not_called_damaged(
+    healthy: Flask, instance: Path, backend: str
+) -> None:
+    if backend != "sqlite":
+        pytest.skip("PostgreSQL looks after its files itself")
+    with healthy.app_context():
+        db.session.remove()
+        db.engine.dispose()
+    for path in instance.glob("testimonials.db*"):
+        path.unlink()
+    (instance / "testimonials.db").mkdir()
+    found = consult(healthy)["database"]
+    assert "The database can't be read: unable to open database file" in found
+    assert "damaged; don't restore a backup" in found
+
+
 def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:
     make_app()
     url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
