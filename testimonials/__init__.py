@@ -45,6 +45,10 @@ def create_app(settings: Settings | None = None) -> Flask:
         # The values of a statement that failed are what people wrote; the log holds none of that.
         "hide_parameters": True,
     }
+    if not settings.is_sqlite:
+        # Whatever PGCLIENTENCODING or the database's own encoding would choose.
+        encoding = {"client_encoding": "utf8"}
+        app.config["SQLALCHEMY_ENGINE_OPTIONS"]["connect_args"] = encoding
     app.config["SETTINGS"] = settings
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if settings.trusted_proxies:
