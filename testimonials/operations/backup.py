@@ -100,9 +100,9 @@ def _write(instance: Instance, folder: Path) -> Manifest:
         raise BackupFailed(f"the database is damaged: {damage[0]}")
     files = {DATABASE: copy}
     for name in (SECRET, SETTINGS):
-        if (instance.folder / name).exists():
+        if (source := instance.folder / name).exists():
             files[name] = folder / name
-            files[name].write_bytes((instance.folder / name).read_bytes())
+            files[name].write_bytes(_read(source))
     manifest = Manifest(
         program_version=__version__,
         schema_revision=revision,
@@ -112,6 +112,13 @@ def _write(instance: Instance, folder: Path) -> Manifest:
     )
     write_archive(folder / "archive", manifest, files)
     return manifest
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BackupFailed(f"{path} can't be read: {_describe(error)}") from None
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from testimonials.config import load_settings
-from testimonials.operations.backup import find_instance, make_backup
+from testimonials.operations.backup import BackupFailed, find_instance, make_backup
 from tests.conftest import StartService
 from tests.killing import run_until_event
 from tests.operations.instances import (
@@ -150,6 +150,14 @@ def test_a_full_disk_leaves_nothing_behind(instance: Path, tmp_path: Path, cut: 
     words = {"copy": "disk", "archive": "File too large"}[cut]
     assert re.fullmatch(rf"Error: There is no backup: .*{words}.*\.\n", done.stderr)
     assert list(target.parent.iterdir()) == []
+
+
+def test_a_file_that_can_not_be_read_is_named(instance: Path, tmp_path: Path) -> None:
+    (instance / "testimonials.toml").mkdir()
+    found = find_instance(instance, f"sqlite:///{instance}/testimonials.db")
+    with pytest.raises(BackupFailed, match=r"testimonials\.toml can't be read: Is a directory"):
+        make_backup(found, tmp_path / "backup.tar.gz")
+    assert not (tmp_path / "backup.tar.gz").exists()
 
 
 def test_a_folder_that_can_not_be_written_to_is_said(instance: Path, tmp_path: Path) -> None:
