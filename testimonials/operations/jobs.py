@@ -18,6 +18,7 @@ from testimonials.core.leases import (
     take_job,
 )
 from testimonials.extensions import db
+from testimonials.operations.backup import BackupFailed
 from testimonials.operations.expiry import sweep
 from testimonials.operations.notices import send_gathered_mail
 from testimonials.operations.requests import send_due_requests
@@ -87,6 +88,9 @@ def _run(job: Job) -> None:
 def _attempt(work: Callable[[], object]) -> None:
     try:
         work()
+    except BackupFailed as error:
+        # Its reason is a sentence; where in the program it was found out helps nobody.
+        logger.error("background work failed; it is tried again: no backup, %s", error)
     except Exception:
         db.session.rollback()
         logger.exception("background work failed; it is tried again")

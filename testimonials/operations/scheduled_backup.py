@@ -67,7 +67,7 @@ def make_scheduled_backup() -> None:
         target = folder / name_backup(KIND)
         _make(target)
         _remove_old(target)
-    except (BackupFailed, OSError) as error:
+    except BackupFailed as error:
         begin_write()
         tell_of_failed_backup(str(error))
         db.session.commit()
@@ -104,4 +104,7 @@ def _remove_old(newest: Path) -> None:
     # Whatever the clock said when the others were made, the one that is there now stays.
     others = [path for path in found if path != newest]
     for path in others[: max(0, len(others) - current_app.config["BACKUP_KEEP"] + 1)]:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None

@@ -188,8 +188,23 @@ def test_without_an_operator_only_the_log_says_it(
     (tmp_path / "disk").write_text("")
     app = make(backup_path=str(tmp_path / "disk"), operator_email="")
     _work(app)
+    assert "no backup, " in caplog.text
     assert "Not a directory" in caplog.text
+    assert "Traceback" not in caplog.text
     assert _mails(app) == []
+
+
+def test_an_old_one_that_can_not_be_removed_is_told(
+    make: Make, folder: Path, owner: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make(backup_keep=1)
+    in_the_way = folder / "scheduled-20300101T000000Z.tar.gz"
+    in_the_way.mkdir(parents=True)
+    _work(app)
+    # The new one is there all the same.
+    assert len(_names(folder)) == 2
+    assert f"the old {in_the_way} can't be removed: Is a directory" in caplog.text
+    assert _mails(app)[0].startswith("The backup failed: the old ")
 
 
 @pytest.mark.process
