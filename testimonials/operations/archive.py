@@ -28,6 +28,8 @@ MAX_REST_BYTES = 1024 * 1024
 # What may stand between two files of an archive; the reader keeps it in memory as a whole.
 MAX_HEADER_BYTES = 1024 * 1024
 CHUNK = 1024 * 1024
+# What the service itself writes meanwhile must find room too.
+MARGIN_BYTES = 32 * 1024 * 1024
 
 
 class ArchiveRefused(Exception):
@@ -104,6 +106,7 @@ def read_archive(source: Path, folder: Path) -> Manifest:
             metered = _Metered(cast(IO[bytes], stream))
             with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
                 manifest = _read_manifest(tar)
+                _require_room(manifest, folder)
                 metered.allow(MAX_HEADER_BYTES)
                 # A loop over the archive would begin with the manifest again.
                 while (info := tar.next()) is not None:
@@ -185,10 +188,28 @@ def _parse_manifest(values: dict[str, Any]) -> Manifest:
     )
 
 
+def _require_room(manifest: Manifest, folder: Path) -> None:
+    """Refuse what would fill the disk, on which a service may be running."""
+    needed = sum(member.size for member in manifest.members.values()) + MARGIN_BYTES
+    found = os.statvfs(folder)
+    free = found.f_bavail * found.f_frsize
+    if free < needed:
+        raise ArchiveRefused(
+            f"unpacked it needs {megabytes(needed)} in {folder.parent}, and {megabytes(free)} are "
+            "free"
+        )
+
+
+def megabytes(size: int) -> str:
+    """Write a number of bytes for a person."""
+    return f"{size / 1e6:.0f} MB"
+
+
 def _expect(info: tarfile.TarInfo, manifest: Manifest) -> Member:
     """Give what the manifest says of the file that comes next; raises `ArchiveRefused`."""
     expected = manifest.members.get(info.name)
-    if expected is None or not info.isreg():
+    # A sparse file may be a terabyte of nothing.
+    if expected is None or not info.isreg() or info.issparse():
         raise ArchiveRefused(f"it holds {info.name!r}, which no backup does")
     if info.size != expected.size:
         raise ArchiveRefused(f"{info.name} in it has another size than its manifest says")

@@ -18,18 +18,18 @@ from testimonials.core.instance_folder import give_to_owner, sync, working_folde
 from testimonials.core.sqlite_file import copy_database, count_rows, find_damage, read_revision
 from testimonials.operations.archive import (
     DATABASE,
+    MARGIN_BYTES,
     SECRET,
     SETTINGS,
     Manifest,
     describe_member,
+    megabytes,
     write_archive,
 )
 
 WORK = ".unfinished-backup-"
 ENDING = ".tar.gz"
-# What the service itself writes meanwhile must find room too.
 FLUSH_SECONDS = 0.2
-MARGIN_BYTES = 32 * 1024 * 1024
 
 
 class BackupFailed(Exception):
@@ -152,13 +152,9 @@ def _require_room(instance: Instance, folder: Path) -> None:
     free = found.f_bavail * found.f_frsize
     if free < needed:
         raise BackupFailed(
-            f"there is too little room in {folder}: {_megabytes(needed)} are needed for a while, "
-            f"{_megabytes(free)} are free"
+            f"there is too little room in {folder}: {megabytes(needed)} are needed for a while, "
+            f"{megabytes(free)} are free"
         )
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.0f} MB"
 
 
 def _give_name(finished: Path, target: Path) -> None:

@@ -320,6 +320,33 @@ def test_a_link_in_an_archive_is_not_followed(archive: Path, old: Path) -> None:
     assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
 
 
+def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> None:
+    def claim(_: Members, manifest: dict[str, Any]) -> None:
+        manifest["members"]["testimonials.db"]["size"] = 10**15
+
+    _rewrite(archive, claim)
+    sentence = restore_refused(old, archive, "--dry-run")
+    assert f"unpacked it needs 1000000034 MB in {old}, and " in sentence
+
+
+def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = json.load(tar.extractfile("manifest.json"))  # type: ignore[arg-type]
+    manifest["members"] = {"testimonials.db": {"size": 512, "sha256": sha256(b"").hexdigest()}}
+    content = json.dumps(manifest).encode()
+    first, sparse = tarfile.TarInfo("manifest.json"), tarfile.TarInfo("testimonials.db")
+    first.size, sparse.type = len(content), tarfile.GNUTYPE_SPARSE
+    header = bytearray(sparse.tobuf(tarfile.GNU_FORMAT))
+    # The real size, where the old format of sparse files has it, and the header's sum anew.
+    header[483:495] = tarfile.itn(512, 12)
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    with gzip.open(archive, "wb") as file:
+        file.write(first.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE))
+        file.write(bytes(header) + bytes(2 * tarfile.BLOCKSIZE))
+    assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+
+
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_header_without_end_is_refused_before_it_fills_the_memory(
