@@ -214,6 +214,13 @@ def _perform(folder: Path) -> None:
             f"The restore into {folder} is half done and can't go on: {error.strerror or error}. "
             "Mend that; whatever starts next then finishes it."
         ) from None
+    except (ValueError, TypeError):
+        raise SwitchCutOff(
+            f"{folder / JOURNAL}, by which a restore that was cut off is finished, is damaged. The "
+            "old files are in the newest folder before-restore-, the new ones in their places or "
+            "beside them with the ending .restored. Put those of one kind into place, then remove "
+            "the journal."
+        ) from None
     sync(folder)
 
 

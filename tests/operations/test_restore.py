@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from testimonials.config import load_settings
-from testimonials.core.instance_folder import own_folder
+from testimonials.core.instance_folder import SwitchCutOff, own_folder
 from tests.conftest import StartService
 from tests.killing import run_until_event
 from tests.operations.instances import (
@@ -370,6 +370,13 @@ def test_a_manifest_nested_without_end_is_refused(archive: Path, old: Path) -> N
         info.size = 500_000
         tar.addfile(info, io.BytesIO(b"[" * info.size))
     assert "its manifest is no JSON" in restore_refused(old, archive)
+
+
+@pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]', "[1]"])
+def test_a_damaged_journal_is_said(old: Path, content: str) -> None:
+    (old / "restore-journal.json").write_text(content)
+    with pytest.raises(SwitchCutOff, match=r"is damaged\. The old files are in the newest"):
+        load_settings({}, {"instance_path": str(old)})
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 0.999])
