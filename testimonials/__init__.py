@@ -1,28 +1,15 @@
 """Testimonials: collect them, and show them on any website."""
 
-from dataclasses import asdict
+from __future__ import annotations
 
-from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from testimonials.config import Settings
 
 __version__ = "0.1.0"
-
-from testimonials.commands import register_commands
-from testimonials.config import Settings, load_settings
-from testimonials.core.compression import register_compression
-from testimonials.core.csrf import register_csrf
-from testimonials.core.error_reports import init_error_reports
-from testimonials.core.errors import register_error_handlers
-from testimonials.core.i18n import register_languages
-from testimonials.core.logs import register_access_log
-from testimonials.core.web import register_web
-from testimonials.extensions import init_extensions
-from testimonials.operations.metrics import init_metrics
-from testimonials.projects.slugs import reserved_slugs
-from testimonials.routes import register_routes
-
-# Past this a form on a page is refused; /v1 has its own, smaller limit.
-MAX_FORM_BYTES = 256 * 1024
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -30,40 +17,6 @@ def create_app(settings: Settings | None = None) -> Flask:
 
     Raises `SettingError`.
     """
-    settings = settings or load_settings()
-    app = Flask(__name__)
-    # Paths are literal: no redirects for slashes, no automatic answers to OPTIONS.
-    app.url_map.merge_slashes = False
-    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
-    app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
-    app.config.update({name.upper(): value for name, value in asdict(settings).items()})
-    app.config["SQLALCHEMY_DATABASE_URI"] = settings.database_url
-    app.config["SQLALCHEMY_ENGINE_OPTIONS"] = {
-        # A connection for each request thread, for mail, a job, and the job's lease, so that
-        # none waits.
-        "pool_size": settings.threads + 3,
-        # The values of a statement that failed are what people wrote; the log holds none of that.
-        "hide_parameters": True,
-    }
-    if not settings.is_sqlite:
-        # Whatever PGCLIENTENCODING or the database's own encoding would choose.
-        encoding = {"client_encoding": "utf8"}
-        app.config["SQLALCHEMY_ENGINE_OPTIONS"]["connect_args"] = encoding
-    app.config["SETTINGS"] = settings
-    app.json.sort_keys = False  # type: ignore[attr-defined]
-    if settings.trusted_proxies:
-        count = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
-    init_extensions(app)
-    register_web(app)
-    register_access_log(app)
-    init_metrics(app)
-    init_error_reports(app, __version__)
-    register_compression(app)
-    register_languages(app)
-    register_csrf(app)
-    register_error_handlers(app)
-    register_routes(app)
-    register_commands(app)
-    app.config["RESERVED_SLUGS"] = reserved_slugs(app)
-    return app
+    from testimonials.application import build_app
+
+    return build_app(settings)

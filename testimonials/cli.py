@@ -8,14 +8,15 @@ from flask import Flask
 from flask.cli import ScriptInfo
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from testimonials import __version__, create_app
-from testimonials.commands import COMMANDS, GROUPS
+from testimonials import __version__
+from testimonials.admin_group import AdminGroup
+from testimonials.application import build_app
 from testimonials.config import load_settings
 from testimonials.core.instance_folder import hold_folder
 from testimonials.server import serve
 
 
-class _Main(click.Group):
+class _Main(AdminGroup):
     """Says in a sentence what the database can't do; a fault of the program keeps its traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -54,9 +55,7 @@ def main(context: click.Context) -> None:
 def _make_app() -> Flask:
     # A restore must not change the settings between their being read and being used.
     hold_folder(load_settings(makes_secret=False).instance_path)
-    return create_app(load_settings())
+    return build_app(load_settings())
 
 
 main.add_command(serve)
-for command in (*COMMANDS, *GROUPS):
-    main.add_command(command)

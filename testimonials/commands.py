@@ -1,7 +1,6 @@
-"""The admin commands; the `testimonials` command and `flask` offer the same ones."""
+"""The admin commands; the `testimonials` command and `flask` offer the same ones (`AdminGroup`)."""
 
 import click
-from flask import Flask
 
 from testimonials.auth.cli import accounts
 from testimonials.collection.authors_cli import authors
@@ -34,9 +33,3 @@ GROUPS: tuple[click.Group, ...] = (
 )
 # Those that stand by themselves.
 COMMANDS: tuple[click.Command, ...] = (backup, restore, prune, doctor)
-
-
-def register_commands(app: Flask) -> None:
-    """Add all of them to ``flask``."""
-    for command in (*GROUPS, *COMMANDS):
-        app.cli.add_command(command)

@@ -6,7 +6,7 @@ import socket
 
 import click
 
-from testimonials import create_app
+from testimonials.application import build_app
 from testimonials.config import Settings, listening_url, load_settings, unknown_variables
 from testimonials.core.cores import pin_to_core
 from testimonials.core.delivery import BackgroundWorker
@@ -73,7 +73,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
 
 def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
     """Be a worker: everything that has threads or connections is made here, after the fork."""
-    app = create_app(settings)
+    app = build_app(settings)
     addresses = None
     if seat.is_first:
         with app.app_context():

@@ -1,12 +1,16 @@
-"""What the dashboard does to a project, for tests of the doors that only look at it."""
+"""Rows as the doors write them, for tests of those that only read them."""
 
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
 from sqlalchemy import func, select
 
+from testimonials import create_app
 from testimonials.auth.models import Account
+from testimonials.config import load_settings
 from testimonials.core import clock
+from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
@@ -109,3 +113,23 @@ def read_account(app: Flask, account_id: str) -> Account:
     """Give an account's row."""
     with app.app_context():
         return db.session.get_one(Account, account_id)
+
+
+def fill_outbox(instance: Path, count: int) -> None:
+    """Let `count` mails wait in the outbox of an instance on SQLite."""
+    app = create_app(load_settings({}, {"instance_path": str(instance)}))
+    with app.app_context():
+        for number in range(count):
+            db.session.add(
+                OutboxMail(
+                    purpose="test",
+                    recipient=f"person{number}@example.com",
+                    subject=f"Number {number}",
+                    text="Text",
+                    html="<p>Text</p>",
+                    next_attempt_at=clock.now(),
+                )
+            )
+        db.session.commit()
+        db.session.remove()
+        db.engine.dispose()

@@ -1,4 +1,7 @@
-"""Databases of every schema that was ever released, with something in every table."""
+"""Databases of every schema that was ever released, with something in every table.
+
+`python -m tests.schemas` writes the newest one for a new SQLite file.
+"""
 
 import os
 import uuid
@@ -10,9 +13,18 @@ from typing import Any
 import psycopg
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, LargeBinary, MetaData, Table, types
+from sqlalchemy import (
+    Connection,
+    Engine,
+    LargeBinary,
+    MetaData,
+    StaticPool,
+    Table,
+    create_engine,
+    types,
+)
 
-from testimonials.migrations.runner import FOLDER, revisions
+from testimonials.migrations.runner import FOLDER, SCHEMA, SEPARATOR, head, revisions
 
 POSTGRES = "TESTS_POSTGRES_URL"
 ROWS = 3
@@ -47,6 +59,17 @@ def migrate_to(engine: Engine, revision: str) -> None:
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
+
+
+def render_schema() -> str:
+    """Give the statements that make an empty SQLite file what all migrations make of it."""
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    migrate_to(engine, head())
+    made = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+    with engine.connect() as connection:
+        statements = [str(row[0]) for row in connection.exec_driver_sql(made)]
+    statements.append(f"INSERT INTO {VERSION} (version_num) VALUES ('{head()}')")
+    return SEPARATOR.join(statements) + "\n"
 
 
 def fill(engine: Engine) -> None:
@@ -109,3 +132,7 @@ def _value(table: Table, column: Any, number: int) -> Any:
     assert isinstance(kind, types.String), f"{table.name}.{column.name} is {kind!r}"
     text = f"{number} {table.name}.{column.name} “Füße” 🌿"
     return text[: kind.length] if kind.length else text
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(render_schema(), encoding="utf-8")

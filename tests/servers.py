@@ -163,10 +163,14 @@ class Received:
 
 @dataclass
 class MailSink:
-    """A real SMTP server that keeps what it gets; `answers` are given first, one a mail."""
+    """A real SMTP server that keeps what it gets; `answers` are given first, one a mail.
+
+    `before_answer` is called when it has a mail and has not said so yet.
+    """
 
     received: list[Received] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
+    before_answer: Callable[[], object] = lambda: None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     async def handle_DATA(  # noqa: N802 - the name that aiosmtpd calls
@@ -183,6 +187,7 @@ class MailSink:
             self.received.append(
                 Received(str(envelope.mail_from), [str(to) for to in envelope.rcpt_tos], message)
             )
+        self.before_answer()
         return "250 OK"
 
     def start(self) -> None:

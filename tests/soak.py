@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import urllib.error
+from collections import Counter
 from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
@@ -18,7 +19,8 @@ from pathlib import Path
 import psycopg
 
 from tests.process import Service, start_service
-from tests.servers import PostgresServer
+from tests.rows import fill_outbox
+from tests.servers import MailSink, PostgresServer, wait_for
 
 STREAMS = 4
 
@@ -112,19 +114,49 @@ def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
     return len(acknowledged), len(acknowledged - found), refused
 
 
+def soak_mail(folder: Path, times: int) -> tuple[int, int, int, int]:
+    """Kill the service while it sends; give how many mails there were, lost, twice, unconfirmed."""
+    sink = MailSink()
+    sink.start()
+    settings = {"workers": "2", "smtp_url": sink.url}
+    service = start_service(folder, (), settings)
+    count = times * 20
+    fill_outbox(folder, count)
+    for number in range(times):
+        # Each time after some mails more, so that none of the kills finds nothing to do.
+        sink.wait(min(count - 1, number * 20 + 1))
+        time.sleep(random.uniform(0, 0.1))
+        service.kill()
+        service = start_service(folder, (), settings)
+    with sqlite3.connect(folder / "testimonials.db") as database:
+        waiting = "SELECT count(*) FROM outbox_mail WHERE state NOT IN ('sent', 'unconfirmed')"
+        wait_for(lambda: database.execute(waiting).fetchone() == (0,), 300, "an empty outbox")
+        unheard = "SELECT count(*) FROM outbox_mail WHERE state = 'unconfirmed'"
+        unconfirmed = int(database.execute(unheard).fetchone()[0])
+    service.kill()
+    sink.stop()
+    came = Counter(str(mail.message["Message-ID"]) for mail in sink.received)
+    return count, count - len(came), sum(came.values()) - len(came), unconfirmed
+
+
 def main(times: int) -> int:
-    """Do both; give an exit code."""
+    """Do all of it; give an exit code."""
     with tempfile.TemporaryDirectory() as home:
         begun = time.monotonic()
         kept, lost = soak_sqlite(Path(home) / "sqlite", times)
         print(f"SQLite, kill -9 {times} times: {kept} acknowledged, {lost} lost")
+        count, unsent, twice, unconfirmed = soak_mail(Path(home) / "mail", times)
+        print(
+            f"Mail, kill -9 {times} times: {count} mails, {unsent} lost, {twice} twice, "
+            f"{unconfirmed} unconfirmed"
+        )
         rounds = max(1, times // 5)
         stored, gone, refused = soak_postgres(Path(home) / "postgres", rounds)
         print(
             f"PostgreSQL, restarted {rounds} times: {stored} acknowledged, {gone} lost, "
             f"{refused} refused meanwhile; {time.monotonic() - begun:.0f} s in all"
         )
-    return 1 if lost or gone else 0
+    return 1 if lost or gone or unsent or twice else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Migrations (architecture, rule 8): whole or not at all, once, and as the models say."""
 
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier
 
@@ -10,15 +12,15 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from flask import Flask
-from sqlalchemy import inspect, text
+from sqlalchemy import create_engine, inspect, text
 
 from testimonials import create_app
 from testimonials.config import load_settings
 from testimonials.core.database import Base
 from testimonials.extensions import db
-from testimonials.migrations.runner import SchemaError, current, head, require_head, upgrade
+from testimonials.migrations.runner import SCHEMA, SchemaError, current, head, require_head, upgrade
 from tests.process import COMMAND, clean_environment
-from tests.schemas import empty_database
+from tests.schemas import empty_database, migrate_to, render_schema
 
 
 @pytest.fixture
@@ -52,6 +54,19 @@ def test_migrations_end_in_the_schema_of_the_models(app: Flask) -> None:
     with db.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path) -> None:
+    assert SCHEMA.read_text() == render_schema()
+    made = []
+    for name, build in (("new", upgrade), ("migrated", lambda engine: migrate_to(engine, head()))):
+        engine = create_engine(f"sqlite:///{tmp_path / name}")
+        build(engine)
+        engine.dispose()
+        with closing(sqlite3.connect(tmp_path / name)) as file:
+            things = file.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+            made.append((sorted(things, key=str), list(file.iterdump())))
+    assert made[0] == made[1]
 
 
 def test_a_first_start_goes_from_nothing_to_the_newest(app: Flask) -> None:

@@ -8,12 +8,10 @@ from datetime import datetime, timedelta
 
 from flask import current_app
 from sqlalchemy import ColumnElement, bindparam, delete, or_, select
-from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
-from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.database import Timestamp
+from testimonials.core.database import Timestamp, insert_if_missing
 from testimonials.core.errors import CredentialsInvalid, NotFound
 from testimonials.core.identifiers import (
     hash_secret,
@@ -211,11 +209,8 @@ def _insert_or_lock(email: str) -> Account:
         "key_last_four": "",
         "claim_expires_at": claim_deadline(),
     }
-    is_sqlite = db.engine.dialect.name == "sqlite"
-    insert = insert_on_sqlite if is_sqlite else insert_on_postgresql
-    statement = insert(Account).values(values).on_conflict_do_nothing()
     while True:
-        db.session.execute(statement)
+        insert_if_missing(db.session(), Account, **values)
         account = db.session.scalars(
             select(Account).where(Account.email == email).with_for_update()
         ).one_or_none()

@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, Dialect, MetaData
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator
 
 from testimonials.core import clock
@@ -27,6 +28,16 @@ class Base(DeclarativeBase):
 def present() -> datetime:
     """Give the time as a column's default: asked for late, so that a moved clock moves it too."""
     return clock.now()
+
+
+def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:
+    """Insert a row, unless one is there that it can't stand beside."""
+    if session.get_bind().dialect.name == "sqlite":
+        session.execute(sqlite.insert(model).values(values).on_conflict_do_nothing())
+    else:
+        from sqlalchemy.dialects.postgresql import insert
+
+        session.execute(insert(model).values(values).on_conflict_do_nothing())
 
 
 class Timestamp(TypeDecorator[datetime]):

@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 from flask import Flask
 
+from testimonials.core.handover import HandOver, Stage
 from testimonials.core.mail import DeliveryFailed, Transport, make_transport
 from testimonials.core.outbox import (
     OutboxMail,
     has_due_mail,
     lease_mail,
     settle_failure,
+    settle_remains,
     settle_sent,
 )
 from testimonials.extensions import begin_write, db
@@ -21,13 +23,19 @@ from testimonials.extensions import begin_write, db
 logger = logging.getLogger("testimonials.mail")
 
 
-def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambda: False) -> int:
+def deliver_due_mail(
+    transport: Transport,
+    hand_over: HandOver | None = None,
+    is_ending: Callable[[], bool] = lambda: False,
+) -> int:
     """Send every mail that is due; give how many were tried. Commits after each step.
 
-    The network is used between the two transactions of a mail, never inside one. No other mail is
-    begun once `is_ending` says so: one cut off in the middle would be sent twice. Nor is one after
+    The network is used between the two transactions of a mail, never inside one; `hand_over` keeps
+    for that time where it is. No other mail is begun once `is_ending` says so. Nor is one after
     the server could not be reached or spoken to, which keeps the thread free for its other work.
     """
+    hand_over = hand_over or HandOver()
+    _settle_remains(hand_over)
     tried = 0
     # Asking first keeps an idle service from taking the write lock every second.
     while not is_ending() and has_due_mail(db.session()):
@@ -36,10 +44,14 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
         if mail is None:
             break
         tried += 1
+        # Before the commit: killed after it, the next start need not wait for the lease to run out.
+        hand_over.take(mail.id, mail.attempts)
+        db.session.commit()
         failure: DeliveryFailed | None = None
         try:
-            state = transport.send(mail)
+            state = transport.send(mail, hand_over.note)
         except DeliveryFailed as error:
+            hand_over.note(Stage.BEFORE_THE_END)
             failure = error
         begin_write()
         mail = db.session.merge(mail)
@@ -51,10 +63,24 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
                 "mail %s not sent (%s): %s", mail.id, mail.state, _anonymous(mail, failure)
             )
         db.session.commit()
+        hand_over.put_down()
         if failure is not None and failure.is_outage:
             break
     db.session.rollback()
     return tried
+
+
+def _settle_remains(hand_over: HandOver) -> None:
+    """Note for the mails that killed processes had in hand how far they got."""
+    with hand_over.remains() as remains:
+        if not remains:
+            return
+        begin_write()
+        for found in remains:
+            state = settle_remains(db.session(), found)
+            if state is not None:
+                logger.warning("mail %s was in hand of a killed process: %s", found.mail_id, state)
+        db.session.commit()
 
 
 def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:
@@ -104,9 +130,11 @@ class BackgroundWorker:
     def _deliver_mail(self) -> None:
         settings = self._app.config
         transport = make_transport(settings["SMTP_URL"], settings["MAIL_FROM"])
+        hand_over = HandOver(settings["INSTANCE_PATH"])
         while not self._stop.is_set():
-            self._attempt(lambda: deliver_due_mail(transport, self._stop.is_set))
+            self._attempt(lambda: deliver_due_mail(transport, hand_over, self._stop.is_set))
             self._stop.wait(self._mail_seconds)
+        hand_over.close()
 
     def _work(self) -> None:
         while not self._stop.is_set():

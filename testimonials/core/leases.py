@@ -15,12 +15,10 @@ from datetime import datetime, timedelta
 
 from flask import current_app
 from sqlalchemy import Text, select, update
-from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
-from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.database import Base, Timestamp
+from testimonials.core.database import Base, Timestamp, insert_if_missing
 from testimonials.core.identifiers import new_identifier
 from testimonials.extensions import begin_write, db
 
@@ -187,8 +185,6 @@ def _lock_job(name: str) -> BackgroundJob:
     query = select(BackgroundJob).where(BackgroundJob.name == name).with_for_update()
     row = db.session.scalars(query).one_or_none()
     if row is None:
-        is_sqlite = db.session.get_bind().dialect.name == "sqlite"
-        insert = insert_on_sqlite if is_sqlite else insert_on_postgresql
-        db.session.execute(insert(BackgroundJob).values(name=name).on_conflict_do_nothing())
+        insert_if_missing(db.session(), BackgroundJob, name=name)
         row = db.session.scalars(query).one()
     return row

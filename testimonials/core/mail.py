@@ -4,7 +4,7 @@ import logging
 import smtplib
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import EmailMessage
@@ -12,6 +12,7 @@ from email.utils import parseaddr
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+from testimonials.core.handover import Stage
 from testimonials.core.messages import POLICY_UTF8, build_message
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.core.smtp import Connection, Dialogue, Step, TlsConnection
@@ -58,11 +59,18 @@ class Failure:
     answer: str = ""
 
 
+def _note_nothing(_stage: Stage) -> None:
+    pass
+
+
 class Transport(Protocol):
     """Carries mail to where it is read."""
 
-    def send(self, mail: OutboxMail) -> MailState:
-        """Send one mail; give the state it reached, or raise `DeliveryFailed`."""
+    def send(self, mail: OutboxMail, note: Callable[[Stage], object] = _note_nothing) -> MailState:
+        """Send one mail; give the state it reached, or raise `DeliveryFailed`.
+
+        `note` is told how far it is.
+        """
         ...
 
 
@@ -92,7 +100,7 @@ class SmtpTransport:
         self.longest = longest
         self.dialogue = Dialogue()
 
-    def send(self, mail: OutboxMail) -> MailState:
+    def send(self, mail: OutboxMail, note: Callable[[Stage], object] = _note_nothing) -> MailState:
         """Send one mail; a connection lives for one mail."""
         try:
             message = build_message(mail, self.sender)
@@ -100,7 +108,7 @@ class SmtpTransport:
             raise DeliveryFailed(
                 f"The message can't be built: {error}", is_permanent=True
             ) from None
-        with self._conversation() as server:
+        with self._conversation(note) as server:
             self._submit(server, message)
         return MailState.SENT
 
@@ -113,11 +121,13 @@ class SmtpTransport:
             pass
 
     @contextmanager
-    def _conversation(self) -> Iterator[Connection]:
+    def _conversation(
+        self, note: Callable[[Stage], object] = _note_nothing
+    ) -> Iterator[Connection]:
         """Give a connection that is ready for a mail; turn every failure into `DeliveryFailed`."""
         self.dialogue = Dialogue()
         kind = TlsConnection if self.is_tls else Connection
-        server = kind(self.dialogue, self.timeout, self.longest)
+        server = kind(self.dialogue, self.timeout, self.longest, note)
         # A server that sends a letter now and then never runs into a time-out of the socket.
         guard = threading.Timer(self.longest, server.cut)
         guard.daemon = True
@@ -192,7 +202,7 @@ class SmtpTransport:
 class LogTransport:
     """Prints mail to the log where no mail server is set."""
 
-    def send(self, mail: OutboxMail) -> MailState:
+    def send(self, mail: OutboxMail, note: Callable[[Stage], object] = _note_nothing) -> MailState:
         """Print one mail."""
         logger.info(
             "mail to %s (no SMTP_URL is set; `testimonials mail show %s` shows it again)\n"

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.database import Base, Timestamp, present
+from testimonials.core.handover import Remains, Stage
 from testimonials.core.identifiers import new_identifier
 
 LEASE = timedelta(minutes=3)
@@ -23,13 +24,26 @@ LONGEST_DELAY = timedelta(hours=6)
 
 
 class MailState(StrEnum):
-    """Where a mail stands: waiting, being sent, sent, printed to the log, or given up."""
+    """Where a mail stands: waiting, being sent, sent, printed to the log, or given up.
+
+    An unconfirmed one was handed over whole by a process that was killed before the answer.
+    """
 
     QUEUED = "queued"
     SENDING = "sending"
     SENT = "sent"
+    UNCONFIRMED = "unconfirmed"
     PRINTED = "printed"
     FAILED = "failed"
+
+
+# What a mail becomes whose process was killed: without its last bytes the server has discarded it,
+# with them it has most likely taken it, and says no more about that.
+AFTER_A_KILL = {
+    Stage.BEFORE_THE_END: MailState.QUEUED,
+    Stage.HANDED_OVER: MailState.UNCONFIRMED,
+    Stage.TAKEN: MailState.SENT,
+}
 
 
 class OutboxMail(Base):
@@ -98,7 +112,7 @@ def has_due_mail(session: Session) -> bool:
 
 
 def lease_mail(session: Session) -> OutboxMail | None:
-    """Take the mail that is due longest and keep it from other workers for `LEASE`; commits."""
+    """Take the mail that is due longest; a commit keeps it from other workers for `LEASE`."""
     now = clock.now()
     mail = session.scalars(
         select(OutboxMail)
@@ -111,7 +125,6 @@ def lease_mail(session: Session) -> OutboxMail | None:
         mail.state = MailState.SENDING
         mail.attempts += 1
         mail.next_attempt_at = now + LEASE
-    session.commit()
     return mail
 
 
@@ -131,12 +144,39 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
         mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
 
 
+def settle_remains(session: Session, found: Remains) -> MailState | None:
+    """Note how far a mail got that a killed process had in hand; give its state now.
+
+    None where there is nothing to note: the mail is settled, gone, or in other hands by now.
+    """
+    now = clock.now()
+    state = AFTER_A_KILL[found.stage]
+    values: dict[str, object] = {"state": state}
+    if state is MailState.QUEUED:
+        values |= {"next_attempt_at": now}
+    else:
+        values |= {"sent_at": now, "last_error": None}
+    if state is MailState.UNCONFIRMED:
+        values |= {"last_error": "The service was killed before the mail server's answer."}
+    settled = session.scalar(
+        update(OutboxMail)
+        .where(
+            OutboxMail.id == found.mail_id,
+            OutboxMail.attempts == found.attempt,
+            OutboxMail.state == MailState.SENDING,
+        )
+        .values(values)
+        .returning(OutboxMail.id)
+    )
+    return state if settled is not None else None
+
+
 def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
     """Remove mail that left, was printed or was given up `before` a time; give how many.
 
     Mail that was given up stays as long as it is `needed` to tell of it.
     """
-    is_done = OutboxMail.state.in_((MailState.SENT, MailState.PRINTED))
+    is_done = OutboxMail.state.in_((MailState.SENT, MailState.UNCONFIRMED, MailState.PRINTED))
     is_given_up = and_(OutboxMail.state == MailState.FAILED, not_(needed))
     removed = session.scalars(
         delete(OutboxMail)
@@ -150,14 +190,17 @@ def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[b
 def retry_mails(session: Session, mail_id: str | None) -> int:
     """Queue failed and waiting mail now, all of it or one, but none that is being sent.
 
-    Gives how many.
+    One that is unconfirmed has most likely arrived, so it is sent again only by its id. Gives how
+    many.
     """
-    conditions = [or_(OutboxMail.state == MailState.FAILED, OutboxMail.state == MailState.QUEUED)]
+    states = [MailState.FAILED, MailState.QUEUED]
+    conditions = []
     if mail_id is not None:
+        states.append(MailState.UNCONFIRMED)
         conditions.append(OutboxMail.id == mail_id)
     matched = session.scalars(
         update(OutboxMail)
-        .where(*conditions)
+        .where(OutboxMail.state.in_(states), *conditions)
         .values(state=MailState.QUEUED, attempts=0, next_attempt_at=clock.now())
         .returning(OutboxMail.id)
     ).all()

@@ -4,7 +4,10 @@ import contextlib
 import smtplib
 import socket
 import ssl
+from collections.abc import Callable
 from enum import StrEnum
+
+from testimonials.core.handover import Stage
 
 HIDDEN = "(hidden)"
 # Of a mail's own lines none is kept.
@@ -24,6 +27,9 @@ class Step(StrEnum):
     DATA = "data"
     LEAVE = "leave"
 
+
+# What ends a mail; until it is there the server has taken nothing.
+END = b".\r\n"
 
 # A command that begins a step; AUTH and STARTTLS are begun by who calls them.
 STEPS = {"mail": Step.SENDER, "rcpt": Step.RECIPIENT, "data": Step.DATA}
@@ -46,12 +52,16 @@ class Dialogue:
 class Connection(smtplib.SMTP):
     """A conversation in the clear, until STARTTLS encrypts it.
 
-    Each answer may take `timeout` seconds, and the one to a mail `longest`.
+    Each answer may take `timeout` seconds, and the one to a mail `longest`. `note` is told how far
+    the mail is.
     """
 
-    def __init__(self, dialogue: Dialogue, timeout: float, longest: float) -> None:
+    def __init__(
+        self, dialogue: Dialogue, timeout: float, longest: float, note: Callable[[Stage], object]
+    ) -> None:
         # Before the library's own beginning, which calls methods of this class.
         self.dialogue = dialogue
+        self._note = note
         self._longest = longest
         self._is_secret = False
         self._is_cut = False
@@ -67,6 +77,9 @@ class Connection(smtplib.SMTP):
         code, answer = super().connect(host, port)
         if code != 220:
             raise smtplib.SMTPConnectError(code, answer)
+        if self.sock is not None:
+            # The end of a mail is sent by itself, and else waits for the receipt of the rest.
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return code, answer
 
     def say_hello(self) -> None:
@@ -100,12 +113,24 @@ class Connection(smtplib.SMTP):
 
     def send(self, s: "bytes | str") -> None:  # type: ignore[override]
         """Send a command, or a mail, which is the only thing that comes as bytes."""
-        super().send(s)
-        if isinstance(s, bytes) and self.sock is not None:
-            self.dialogue.add("C:", f"(the mail, {len(s)} bytes)")
+        if isinstance(s, str):
+            super().send(s)
+            return
+        super().send(s.removesuffix(END))
+        # With nothing in between: whoever is killed here has the mail sent twice, or never.
+        self._note(Stage.HANDED_OVER)
+        super().send(END)
+        self.dialogue.add("C:", f"(the mail, {len(s)} bytes)")
+        if self.sock is not None:
             # A server may look through it first. To give up sooner would mean to send a mail again
             # that the server has taken.
             self.sock.settimeout(self._longest)
+
+    def data(self, msg: "bytes | str") -> tuple[int, bytes]:  # type: ignore[override]
+        """Send a mail and read the answer to it."""
+        code, answer = super().data(msg)
+        self._note(Stage.TAKEN if code == 250 else Stage.BEFORE_THE_END)
+        return code, answer
 
     def getreply(self) -> tuple[int, bytes]:
         """Read an answer; it is kept also where it is a refusal."""

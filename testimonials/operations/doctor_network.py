@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from typing import Any
@@ -27,6 +28,8 @@ from testimonials.operations.health import check_outbox, instance_mark
 TIMEOUT_SECONDS = 5
 MOST_REASONS = 3
 MOST_BYTES = 10_000
+# After that whoever misses a mail has asked for another.
+LATELY = timedelta(days=3)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,18 @@ def check_outbox_mail() -> Iterator[Finding]:
                 f"{row[1]} mail(s) {words}: {scrub(str(row[0]))}",
                 "Mend the reason, then: testimonials mail retry. `mail list` shows which they are.",
             )
+
+    killed = db.session.scalar(
+        select(func.count()).where(
+            OutboxMail.state == MailState.UNCONFIRMED, OutboxMail.sent_at > clock.now() - LATELY
+        )
+    )
+    if killed:
+        yield Finding(
+            f"The service was killed while the mail server took {killed} mail(s); they have most "
+            "likely arrived.",
+            "`mail list --state unconfirmed` shows them; `mail retry ID` sends one again.",
+        )
 
 
 def check_urls() -> Iterator[Finding]:

@@ -6,7 +6,6 @@ import string
 import unicodedata
 
 from flask import Flask, current_app
-from text_unidecode import unidecode
 
 from testimonials.projects.defaults import SLUG_LENGTH
 
@@ -57,5 +56,8 @@ def _transliterate(character: str) -> str:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         # Accents that have no composed form, joiners and the like belong to their neighbour.
         return ""
+    # A table of a third of a megabyte, which most names don't need.
+    from text_unidecode import unidecode
+
     latin: str = unidecode(character)
     return " " if latin in ("", "[?]") else latin

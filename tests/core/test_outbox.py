@@ -125,6 +125,7 @@ def test_mail_leased_by_a_worker_that_died_is_freed(
     with app.app_context():
         begin_write()
         assert lease_mail(db.session()) is not None
+        db.session.commit()
     assert deliver(app, smtp.url) == 0
     moved_clock.time += LEASE
     assert deliver(app, smtp.url) == 1
@@ -209,6 +210,7 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
     with app.app_context():
         begin_write()
         assert lease_mail(db.session()) is not None
+        db.session.commit()
     # Its worker dies, and the clock is set right.
     moved_clock.move(days=-3000)
     assert deliver(app, smtp.url) == 2

@@ -1,0 +1,340 @@
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+
+CREATE TABLE account (
+	id VARCHAR NOT NULL, 
+	email VARCHAR(254) NOT NULL, 
+	key_hash VARCHAR NOT NULL, 
+	key_last_four VARCHAR NOT NULL, 
+	key_created_at BIGINT NOT NULL, 
+	claim_nonce_hash VARCHAR, 
+	claim_expires_at BIGINT NOT NULL, 
+	claimed_at BIGINT, 
+	password_hash TEXT, 
+	project_limit INTEGER, 
+	has_created_project BOOLEAN DEFAULT 0 NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, 
+	CONSTRAINT pk_account PRIMARY KEY (id), 
+	CONSTRAINT uq_account_email UNIQUE (email)
+);
+
+CREATE INDEX ix_account_claim_expires_at ON account (claim_expires_at);
+
+CREATE TABLE outbox_mail (
+	id VARCHAR NOT NULL, 
+	purpose VARCHAR NOT NULL, 
+	recipient VARCHAR NOT NULL, 
+	subject VARCHAR NOT NULL, 
+	text TEXT NOT NULL, 
+	html TEXT NOT NULL, 
+	state VARCHAR NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	next_attempt_at BIGINT NOT NULL, 
+	last_error TEXT, 
+	created_at BIGINT NOT NULL, 
+	sent_at BIGINT, list_unsubscribe TEXT, reply_to VARCHAR, 
+	CONSTRAINT pk_outbox_mail PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_outbox_mail_next_attempt_at ON outbox_mail (next_attempt_at);
+
+CREATE TABLE rate_limit_counter (
+	"key" VARCHAR NOT NULL, 
+	hits INTEGER NOT NULL, 
+	expires_at DOUBLE NOT NULL, 
+	CONSTRAINT pk_rate_limit_counter PRIMARY KEY ("key")
+);
+
+CREATE INDEX ix_rate_limit_counter_expires_at ON rate_limit_counter (expires_at);
+
+CREATE TABLE project (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	status VARCHAR NOT NULL, 
+	business_name VARCHAR NOT NULL, 
+	slug VARCHAR(60) NOT NULL, 
+	page_config JSON NOT NULL, 
+	widget_config JSON NOT NULL, 
+	feed_version BIGINT NOT NULL, 
+	last_testimonial_at BIGINT, 
+	deleted_at BIGINT, 
+	created_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, 
+	CONSTRAINT pk_project PRIMARY KEY (id), 
+	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_project_slug UNIQUE (slug)
+);
+
+CREATE INDEX ix_project_account_id_created_at ON project (account_id, created_at);
+
+CREATE INDEX ix_project_deleted_at ON project (deleted_at);
+
+CREATE TABLE session (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	token_hash VARCHAR NOT NULL, 
+	label VARCHAR(200) NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	last_seen_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	CONSTRAINT pk_session PRIMARY KEY (id), 
+	CONSTRAINT fk_session_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_session_token_hash UNIQUE (token_hash)
+);
+
+CREATE INDEX ix_session_account_id ON session (account_id);
+
+CREATE INDEX ix_session_expires_at ON session (expires_at);
+
+CREATE TABLE old_slug (
+	slug VARCHAR(60) NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	renamed_at BIGINT NOT NULL, 
+	CONSTRAINT pk_old_slug PRIMARY KEY (slug), 
+	CONSTRAINT fk_old_slug_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_old_slug_project_id ON old_slug (project_id);
+
+CREATE TABLE testimonial (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	status VARCHAR NOT NULL, 
+	source VARCHAR NOT NULL, 
+	author_name VARCHAR(120) NOT NULL, 
+	author_email VARCHAR(254), 
+	author_role VARCHAR(120) NOT NULL, 
+	author_company VARCHAR(120), 
+	author_avatar VARCHAR(500), 
+	twitter JSON, 
+	text TEXT NOT NULL, 
+	rating DOUBLE, 
+	is_pinned BOOLEAN DEFAULT 0 NOT NULL, 
+	submitted_at BIGINT NOT NULL, 
+	reviewed_at BIGINT, 
+	consent_text TEXT, 
+	consent_language VARCHAR(35), 
+	consented_at BIGINT, 
+	submission_key VARCHAR(64), 
+	original_text TEXT, 
+	deleted_at BIGINT, 
+	created_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), 
+	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
+	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
+);
+
+CREATE INDEX ix_testimonial_by_time ON testimonial (project_id, created_at, id);
+
+CREATE INDEX ix_testimonial_inbox ON testimonial (project_id, status, created_at, id);
+
+CREATE INDEX ix_testimonial_visible_by_time ON testimonial (project_id, is_visible, created_at, id);
+
+CREATE INDEX ix_testimonial_visible_pinned_first ON testimonial (project_id, is_visible, is_pinned, created_at, id);
+
+CREATE TABLE testimonial_change (
+	id VARCHAR NOT NULL, 
+	testimonial_id VARCHAR NOT NULL, 
+	batch_id VARCHAR NOT NULL, 
+	actor VARCHAR(254) NOT NULL, 
+	action VARCHAR NOT NULL, 
+	"before" JSON NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_testimonial_change PRIMARY KEY (id), 
+	CONSTRAINT fk_testimonial_change_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_testimonial_change_batch_id ON testimonial_change (batch_id);
+
+CREATE INDEX ix_testimonial_change_testimonial_id ON testimonial_change (testimonial_id);
+
+CREATE TABLE image (
+	id VARCHAR NOT NULL, 
+	width INTEGER NOT NULL, 
+	height INTEGER NOT NULL, 
+	content BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_image PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_account_billing_customer ON account (billing_customer);
+
+CREATE INDEX ix_project_logo_id ON project (logo_id);
+
+CREATE INDEX ix_testimonial_avatar_id ON testimonial (avatar_id);
+
+CREATE TABLE project_member (
+	project_id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	role VARCHAR NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_project_member PRIMARY KEY (project_id, account_id), 
+	CONSTRAINT fk_project_member_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_project_member_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_project_member_account_id ON project_member (account_id);
+
+CREATE TABLE member_invitation (
+	project_id VARCHAR NOT NULL, 
+	email VARCHAR(254) NOT NULL, 
+	role VARCHAR NOT NULL, 
+	nonce_hash VARCHAR NOT NULL, 
+	invited_by VARCHAR(254) NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_member_invitation PRIMARY KEY (project_id, email), 
+	CONSTRAINT fk_member_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_member_invitation_expires_at ON member_invitation (expires_at);
+
+CREATE TABLE notification_choice (
+	project_id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	mode VARCHAR NOT NULL, 
+	told_until BIGINT, 
+	last_sent_at BIGINT, 
+	CONSTRAINT pk_notification_choice PRIMARY KEY (project_id, account_id), 
+	CONSTRAINT fk_notification_choice_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_notification_choice_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_notification_choice_account_id ON notification_choice (account_id);
+
+CREATE TABLE billing_subscription (
+	id VARCHAR NOT NULL, 
+	customer VARCHAR NOT NULL, 
+	account_id VARCHAR, 
+	"plan" VARCHAR NOT NULL, 
+	is_running BOOLEAN NOT NULL, 
+	told_at BIGINT NOT NULL, 
+	CONSTRAINT pk_billing_subscription PRIMARY KEY (id), 
+	CONSTRAINT fk_billing_subscription_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_billing_subscription_customer ON billing_subscription (customer);
+
+CREATE INDEX ix_billing_subscription_account_id ON billing_subscription (account_id);
+
+CREATE TABLE widget_sighting (
+	project_id VARCHAR NOT NULL, 
+	origin VARCHAR(300) NOT NULL, 
+	seen_at BIGINT NOT NULL, 
+	CONSTRAINT pk_widget_sighting PRIMARY KEY (project_id, origin), 
+	CONSTRAINT fk_widget_sighting_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE TABLE testimonial_tag (
+	testimonial_id VARCHAR NOT NULL, 
+	name VARCHAR(40) NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	CONSTRAINT pk_testimonial_tag PRIMARY KEY (testimonial_id, name), 
+	CONSTRAINT fk_testimonial_tag_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_testimonial_tag_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_testimonial_tag_project_id_name ON testimonial_tag (project_id, name);
+
+CREATE INDEX ix_testimonial_words ON testimonial (text_fingerprint, project_id, created_at);
+
+CREATE TABLE invitation_batch (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	actor VARCHAR(254) NOT NULL, 
+	subject VARCHAR(160) NOT NULL, 
+	message TEXT NOT NULL, 
+	language VARCHAR(35) NOT NULL, 
+	remind_after_days INTEGER, 
+	size INTEGER NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_invitation_batch PRIMARY KEY (id), 
+	CONSTRAINT fk_invitation_batch_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_invitation_batch_project_id ON invitation_batch (project_id);
+
+CREATE TABLE invitation (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	batch_id VARCHAR NOT NULL, 
+	email VARCHAR(254) NOT NULL, 
+	email_hash VARCHAR NOT NULL, 
+	name VARCHAR(120) NOT NULL, 
+	company VARCHAR(120), 
+	next_mail_at BIGINT, 
+	sent_at BIGINT, 
+	reminded_at BIGINT, 
+	opened_at BIGINT, 
+	answered_at BIGINT, 
+	declined_at BIGINT, 
+	mail_id VARCHAR, 
+	testimonial_id VARCHAR, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_invitation PRIMARY KEY (id), 
+	CONSTRAINT fk_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_invitation_batch_id_invitation_batch FOREIGN KEY(batch_id) REFERENCES invitation_batch (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_invitation_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE SET NULL
+);
+
+CREATE INDEX ix_invitation_batch_id ON invitation (batch_id);
+
+CREATE INDEX ix_invitation_email_hash ON invitation (email_hash);
+
+CREATE INDEX ix_invitation_next_mail_at ON invitation (next_mail_at);
+
+CREATE INDEX ix_invitation_sent_at ON invitation (sent_at);
+
+CREATE INDEX ix_invitation_reminded_at ON invitation (reminded_at);
+
+CREATE INDEX ix_invitation_testimonial_id ON invitation (testimonial_id);
+
+CREATE INDEX ix_invitation_project_id_created_at ON invitation (project_id, created_at, id);
+
+CREATE UNIQUE INDEX uq_invitation_project_id_email ON invitation (project_id, email);
+
+CREATE TABLE unsubscribed_address (
+	account_id VARCHAR NOT NULL, 
+	email_hash VARCHAR NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_unsubscribed_address PRIMARY KEY (account_id, email_hash), 
+	CONSTRAINT fk_unsubscribed_address_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE TABLE share_picture (
+	project_id VARCHAR NOT NULL, 
+	fingerprint VARCHAR NOT NULL, 
+	content BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_share_picture PRIMARY KEY (project_id), 
+	CONSTRAINT fk_share_picture_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE TABLE background_job (
+	name VARCHAR NOT NULL, 
+	leased_until BIGINT, 
+	leased_by VARCHAR, 
+	started_at BIGINT, 
+	finished_at BIGINT, 
+	failed_at BIGINT, 
+	error TEXT, 
+	CONSTRAINT pk_background_job PRIMARY KEY (name)
+);
+
+CREATE INDEX ix_outbox_mail_state ON outbox_mail (state, next_attempt_at);
+
+CREATE UNIQUE INDEX uq_testimonial_project_id_import_key ON testimonial (project_id, import_key);
+
+CREATE TABLE widget_script (
+	digest VARCHAR(16) NOT NULL, 
+	content BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_widget_script PRIMARY KEY (digest)
+);
+
+INSERT INTO alembic_version (version_num) VALUES ('0004')
