@@ -36,11 +36,16 @@ def build_app(settings: Settings | None = None) -> Flask:
     app.config.update({name.upper(): value for name, value in asdict(settings).items()})
     app.config["SQLALCHEMY_DATABASE_URI"] = settings.database_url
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = {
-        # A connection for each request thread and for the background work, so that none waits.
-        "pool_size": settings.threads + 2,
+        # A connection for each request thread, for mail, a job, and the job's lease, so that
+        # none waits.
+        "pool_size": settings.threads + 3,
         # The values of a statement that failed are what people wrote; the log holds none of that.
         "hide_parameters": True,
     }
+    if not settings.is_sqlite:
+        # Whatever PGCLIENTENCODING or the database's own encoding would choose.
+        encoding = {"client_encoding": "utf8"}
+        app.config["SQLALCHEMY_ENGINE_OPTIONS"]["connect_args"] = encoding
     app.config["SETTINGS"] = settings
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if settings.trusted_proxies:

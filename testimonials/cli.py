@@ -1,10 +1,12 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
 import os
+from typing import Any
 
 import click
 from flask import Flask
 from flask.cli import ScriptInfo
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
@@ -14,7 +16,28 @@ from testimonials.core.instance_folder import hold_folder
 from testimonials.server import serve
 
 
-@click.group(cls=AdminGroup, context_settings={"help_option_names": ["-h", "--help"]})
+class _Main(AdminGroup):
+    """Says in a sentence what the database can't do; a fault of the program keeps its traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DatabaseError as error:
+            # A damaged SQLite file is of the general kind, which its other subclasses are not.
+            if type(error) not in (DatabaseError, OperationalError):
+                raise
+            reason = " ".join(str(error.orig).split())
+            advice = (
+                "Another program holds its write lock; try again, or end that one"
+                if "locked" in reason
+                else "`testimonials doctor` looks for the reason"
+            )
+            raise click.ClickException(
+                f"The database failed: {reason}. What was not finished was taken back. {advice}."
+            ) from None
+
+
+@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="testimonials")
 @click.pass_context
 def main(context: click.Context) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from testimonials.config_checks import PREFIX as PREFIX
 from testimonials.config_checks import listening_url as listening_url
@@ -311,7 +311,9 @@ def _complete(settings: Settings) -> Settings:
     require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
     require_extra("METRICS_TOKEN", settings.metrics_token, "", "prometheus_client", "metrics")
     require_extra("SENTRY_DSN", settings.sentry_dsn, "", "sentry_sdk", "sentry")
-    database = settings.database_url or f"sqlite:///{settings.instance_path / 'testimonials.db'}"
+    # In an address some characters of a folder's name have a meaning.
+    own_file = quote(str(settings.instance_path / "testimonials.db"))
+    database = settings.database_url or f"sqlite:///{own_file}"
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base
     sender = settings.mail_from or f"Testimonials <testimonials@{urlsplit(app).hostname}>"

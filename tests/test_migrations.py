@@ -120,14 +120,26 @@ def test_first_starts_of_several_processes_at_once_migrate_once(
 
 
 def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
-    # The last table that the first migration makes is in its way.
-    execute("CREATE TABLE testimonial (id INTEGER)")
-    with pytest.raises(Exception, match="testimonial"):
-        upgrade(db.engine)
-    assert tables() == {"testimonial"}
+    # The last index that the first migration makes is in its way.
+    execute("CREATE TABLE of_somebody (id INTEGER)")
+    execute("CREATE INDEX ix_testimonial_change_batch_id ON of_somebody (id)")
+    result = app.test_cli_runner().invoke(args=["db", "upgrade"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "The upgrade failed, and the database is as it was: " in result.stderr
+    assert "ix_testimonial_change_batch_id" in result.stderr
+    assert tables() == {"of_somebody"}
     assert current(db.engine) is None
-    execute("DROP TABLE testimonial")
+    execute("DROP TABLE of_somebody")
     assert upgrade(db.engine) == (None, head())
+
+
+def test_tables_that_say_no_version_are_left_alone(app: Flask) -> None:
+    upgrade(db.engine)
+    execute("DELETE FROM alembic_version")
+    for command in (["db", "upgrade"], ["db", "upgrade", "--dry-run"], ["accounts", "list"]):
+        result = app.test_cli_runner().invoke(args=command)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "The database holds tables such as account already" in result.stderr
 
 
 def test_foreign_keys_are_on_again_after_a_migration(app: Flask) -> None:

@@ -66,6 +66,29 @@ def hold_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
+def stay_alone(folder: Path) -> Iterator[None]:
+    """Let no other process use `folder`, which this one may hold; raises `FolderInUse`.
+
+    A folder that can't be written to is let pass, as in `hold_folder`.
+    """
+    held = _held.get(folder)
+    if held is None:
+        with own_folder(folder) if os.access(folder, os.W_OK) else contextlib.nullcontext():
+            yield
+        return
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        # Trying has cost the shared one.
+        fcntl.flock(held, fcntl.LOCK_SH)
+        raise _in_use(folder) from None
+    try:
+        yield
+    finally:
+        fcntl.flock(held, fcntl.LOCK_SH)
+
+
+@contextlib.contextmanager
 def own_folder(folder: Path) -> Iterator[None]:
     """Keep everybody else from using `folder`; raises `FolderInUse` where somebody does."""
     descriptor = _open_lock(folder)
@@ -73,11 +96,15 @@ def own_folder(folder: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise FolderInUse(
-            f"Something is running on {folder}. Stop the service and its commands, then try again."
-        ) from None
+        raise _in_use(folder) from None
     finally:
         os.close(descriptor)
+
+
+def _in_use(folder: Path) -> FolderInUse:
+    return FolderInUse(
+        f"Something is running on {folder}. Stop the service and its commands, then try again."
+    )
 
 
 def switch_files(folder: Path, moves: Sequence[Move]) -> None:
@@ -186,6 +213,13 @@ def _perform(folder: Path) -> None:
         raise SwitchCutOff(
             f"The restore into {folder} is half done and can't go on: {error.strerror or error}. "
             "Mend that; whatever starts next then finishes it."
+        ) from None
+    except (ValueError, TypeError):
+        raise SwitchCutOff(
+            f"{folder / JOURNAL}, by which a restore that was cut off is finished, is damaged. The "
+            "old files are in the newest folder before-restore-, the new ones in their places or "
+            "beside them with the ending .restored. Put those of one kind into place, then remove "
+            "the journal."
         ) from None
     sync(folder)
 

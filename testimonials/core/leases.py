@@ -1,12 +1,16 @@
 """Background jobs as rows: which process does one now, and how its last run ended.
 
-All processes on the database share the work. One takes a job for a while; if it dies, its lease
-runs out and another takes over.
+All processes on the database share the work. One takes a job for a short while and renews that
+for as long as it works; if it dies, its lease runs out within minutes and another takes over.
 """
 
+import contextlib
+import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from flask import current_app
@@ -18,8 +22,15 @@ from testimonials.core.database import Base, Timestamp, insert_if_missing
 from testimonials.core.identifiers import new_identifier
 from testimonials.extensions import begin_write, db
 
+logger = logging.getLogger("testimonials")
+
 EXTENSION = "testimonials_worker"
 MOST_ERROR = 500
+LEASE = timedelta(minutes=2)
+# Several renewals may fail (a database that restarts, a lock that is held) before a lease is over.
+RENEWALS = 6
+# How the last run is described whose process ended in the middle of it.
+CUT_OFF = "its process ended in the middle of it"
 
 
 class BackgroundJob(Base):
@@ -64,9 +75,55 @@ def take_job(name: str, lease: timedelta, is_due: IsDue) -> bool:
         db.session.rollback()
         return False
     now = clock.now()
+    if row.leased_until is not None:
+        # Who had it has noted no end. A run that ends well takes this away again.
+        row.failed_at, row.error = now, CUT_OFF
     row.leased_until, row.leased_by, row.started_at = now + lease, worker_name(), now
     db.session.commit()
     return True
+
+
+@contextlib.contextmanager
+def keep_job(name: str, lease: timedelta, longest: timedelta) -> Iterator[None]:
+    """Renew the lease of a job that this process has taken, again and again, until the block ends.
+
+    What takes longer than `longest` is taken to hang: its lease is left to run out.
+    """
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    is_done = threading.Event()
+
+    def renew() -> None:
+        end = time.monotonic() + longest.total_seconds()
+        pause = lease.total_seconds() / RENEWALS
+        while not is_done.wait(pause) and time.monotonic() < end:
+            try:
+                with app.app_context():
+                    renew_lease(name, lease)
+            except Exception:
+                logger.exception("the lease of the job %s was not renewed; it is tried again", name)
+
+    thread = threading.Thread(target=renew, name=f"lease-{name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
+
+
+def renew_lease(name: str, lease: timedelta) -> None:
+    """Begin the lease of a job anew, unless it is no longer this process's; commits."""
+    begin_write()
+    db.session.execute(
+        update(BackgroundJob)
+        .where(
+            BackgroundJob.name == name,
+            BackgroundJob.leased_by == worker_name(),
+            BackgroundJob.leased_until.is_not(None),
+        )
+        .values(leased_until=clock.now() + lease)
+    )
+    db.session.commit()
 
 
 def settle_job(name: str, error: str | None) -> None:

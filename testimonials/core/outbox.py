@@ -80,9 +80,14 @@ def list_mails(session: Session, limit: int, state: str | None) -> Sequence[Outb
 
 
 def is_due(now: datetime) -> ColumnElement[bool]:
-    """Give the condition under which a mail waits at `now`: queued, or its worker has died."""
+    """Give the condition under which a mail waits at `now`: queued, or its worker has died.
+
+    An attempt that lies further ahead than any is put off was planned before the clock was put
+    back, and would keep the mail for as long as the clock had been ahead.
+    """
     is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
-    return and_(is_waiting, OutboxMail.next_attempt_at <= now)
+    attempt = OutboxMail.next_attempt_at
+    return and_(is_waiting, or_(attempt <= now, attempt > now + 2 * LONGEST_DELAY))
 
 
 def count_mails(session: Session) -> dict[str, int]:
@@ -98,7 +103,7 @@ def measure_delay(session: Session) -> timedelta:
     oldest: datetime | None = session.scalar(
         select(func.min(OutboxMail.next_attempt_at)).where(is_due(now))
     )
-    return now - oldest if oldest is not None else timedelta()
+    return max(now - oldest, timedelta()) if oldest is not None else timedelta()
 
 
 def has_due_mail(session: Session) -> bool:

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from limits import RateLimitItemPerHour, WindowStats
 from limits.storage import Storage, storage_from_string
 from limits.strategies import FixedWindowRateLimiter
-from sqlalchemy import ColumnElement, Delete, Engine, delete, func, select, text
+from sqlalchemy import ColumnElement, Delete, Engine, delete, func, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -32,6 +32,10 @@ class RateLimitCounter(Base):
     expires_at: Mapped[float] = mapped_column(index=True)
 
 
+# No window is longer than a day. One that ends later was opened before the clock was put back, and
+# would keep somebody out for as long as the clock had been ahead.
+MOST_SECONDS = 2 * 86_400
+
 # One statement counts a hit and opens a new window where the old one has passed, so that any
 # number of processes counting at once lose none.
 _COUNT = text(
@@ -39,8 +43,10 @@ _COUNT = text(
     INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
     ON CONFLICT (key) DO UPDATE SET
       hits = CASE WHEN rate_limit_counter.expires_at <= :now
+                    OR rate_limit_counter.expires_at > :last
                   THEN excluded.hits ELSE rate_limit_counter.hits + excluded.hits END,
       expires_at = CASE WHEN rate_limit_counter.expires_at <= :now
+                          OR rate_limit_counter.expires_at > :last
                         THEN excluded.expires_at ELSE rate_limit_counter.expires_at END
     RETURNING hits
     """
@@ -66,6 +72,7 @@ class DatabaseStorage(Storage):
         """Count `amount` hits; give the window's sum."""
         now = time.time()
         values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
+        values["last"] = now + MOST_SECONDS
         with self._engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
             hits = int(connection.execute(_COUNT, values).scalar_one())
             connection.commit()
@@ -109,7 +116,8 @@ class DatabaseStorage(Storage):
         now = time.time()
         with self._engine.connect() as connection:
             row = connection.execute(query).one_or_none()
-        return (row.hits, row.expires_at) if row and row.expires_at > now else (0, now)
+        is_open = row is not None and now < row.expires_at <= now + MOST_SECONDS
+        return (row.hits, row.expires_at) if row and is_open else (0, now)
 
     def _delete(self, statement: Delete) -> int:
         with self._engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
@@ -179,7 +187,8 @@ class RateLimiter:
 
 
 def _has_passed() -> ColumnElement[bool]:
-    return RateLimitCounter.expires_at <= time.time()
+    now, expires_at = time.time(), RateLimitCounter.expires_at
+    return or_(expires_at <= now, expires_at > now + MOST_SECONDS)
 
 
 def limit_by_address(limiter: RateLimiter, limit: Limit) -> Callable[[View], View]:

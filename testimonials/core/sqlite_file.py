@@ -1,6 +1,8 @@
 """An SQLite database as a file: copied while it is written to, and looked through."""
 
 import contextlib
+import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,16 +31,34 @@ def copy_database(source: Path, target: Path) -> None:
     All in one step: a copy in several steps begins anew whenever somebody writes in between, and
     under a steady load it never ends. Raises `sqlite3.Error`.
     """
-    with open_file(source) as opened, contextlib.closing(sqlite3.connect(target)) as copy:
+    with contextlib.closing(sqlite3.connect(target)) as copy:
         # Whoever made the copy makes sure that it is on the disk, once it is complete.
         copy.execute("PRAGMA synchronous=OFF")
-        opened.backup(copy)
+        if os.statvfs(source.parent).f_flag & os.ST_RDONLY:
+            _copy_files(source, target)
+        else:
+            with open_file(source) as opened:
+                opened.backup(copy)
         # A file for itself, without a write-ahead log beside it.
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
+def _copy_files(source: Path, target: Path) -> None:
+    """Copy a database of a read-only disk, where SQLite can't make the files that it reads with.
+
+    Nobody writes to it meanwhile. What its log holds is written into the copy by the next reader.
+    """
+    for ending in ("", "-wal", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(f"{source}{ending}", f"{target}{ending}")
+
+
 def find_damage(path: Path) -> list[str]:
-    """Give what is wrong with the file or its references, at most 20 sentences; [] when sound."""
+    """Give what is wrong with the file or its references, at most 20 sentences; [] when sound.
+
+    Raises `sqlite3.OperationalError` where it can't be read, on a full disk for example, which says
+    nothing of the file.
+    """
     try:
         with open_file(path) as opened:
             query = f"PRAGMA integrity_check({MOST_PROBLEMS})"
@@ -47,6 +67,8 @@ def find_damage(path: Path) -> list[str]:
                 found.append(f"row {row_id} of {table} refers to a row of {other} that is gone")
                 if len(found) >= MOST_PROBLEMS:
                     break
+    except sqlite3.OperationalError:
+        raise
     except sqlite3.Error as error:
         return [str(error)]
     return found

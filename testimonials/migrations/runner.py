@@ -13,6 +13,7 @@ import click
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.database import Base
 from testimonials.extensions import BUSY_TIMEOUT_MS
 
 FOLDER = Path(__file__).parent
@@ -40,7 +41,7 @@ def upgrade(engine: Engine, prepare: Prepare | None = None) -> tuple[str | None,
 
     `prepare` is called before a database that holds something is changed, when nobody can write to
     it any more; what it raises ends the upgrade. Raises `SchemaError` when the database was made
-    by a newer program.
+    by a newer program, or by none that says its version.
     """
     newest = head()
     if current(engine) == newest:
@@ -48,7 +49,7 @@ def upgrade(engine: Engine, prepare: Prepare | None = None) -> tuple[str | None,
     with _exclusive(engine) as connection:
         # Read again under the lock: another start may have been faster.
         before = read_revision(connection)
-        _refuse_newer(before)
+        _refuse_unknown(connection, before)
         if prepare is not None and before not in (None, newest):
             prepare(newest)
         _migrate(connection)
@@ -62,7 +63,7 @@ def try_upgrade(engine: Engine) -> list[str]:
     """
     with _exclusive(engine) as connection:
         before = read_revision(connection)
-        _refuse_newer(before)
+        _refuse_unknown(connection, before)
         _migrate(connection)
         connection.get_transaction().rollback()  # type: ignore[union-attr]
     return [revision for revision in revisions() if before is None or revision > before]
@@ -80,7 +81,11 @@ def head() -> str:
 
 
 def build_schema(connection: Connection) -> None:
-    """Bring an empty PostgreSQL database to the newest schema inside the caller's transaction."""
+    """Bring an empty PostgreSQL database to the newest schema inside the caller's transaction.
+
+    Raises `SchemaError` where its encoding isn't UTF8.
+    """
+    _refuse_encoding(connection)
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
     _run_alembic(connection)
 
@@ -100,6 +105,30 @@ def require_head(engine: Engine) -> None:
         raise SchemaError(
             f"The database is at revision {revision}, this program needs {head()}. Stop the "
             "service, then run: testimonials db upgrade"
+        )
+
+
+def _refuse_unknown(connection: Connection, revision: str | None) -> None:
+    _refuse_newer(revision)
+    _refuse_encoding(connection)
+    found = set(inspect(connection).get_table_names()) & Base.metadata.tables.keys()
+    if revision is None and found:
+        raise SchemaError(
+            f"The database holds tables such as {min(found)} already, and does not say which "
+            "version of this program made them, if any did. Name an empty database, or restore a "
+            "backup."
+        )
+
+
+def _refuse_encoding(connection: Connection) -> None:
+    """Refuse a PostgreSQL database that can't hold every letter that people write."""
+    if connection.dialect.name == "sqlite":
+        return
+    found = connection.scalar(text("SHOW server_encoding"))
+    if found != "UTF8":
+        raise SchemaError(
+            f"The database has the encoding {found}, which can't hold every text. Make one with: "
+            "createdb --encoding UTF8 --template template0 NAME"
         )
 
 

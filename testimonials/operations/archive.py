@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 FORMAT = "testimonials-backup"
 FORMAT_VERSION = 1
@@ -25,7 +25,11 @@ MEMBERS = (DATABASE, SECRET, SETTINGS)
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
+# What may stand between two files of an archive; the reader keeps it in memory as a whole.
+MAX_HEADER_BYTES = 1024 * 1024
 CHUNK = 1024 * 1024
+# What the service itself writes meanwhile must find room too.
+MARGIN_BYTES = 32 * 1024 * 1024
 
 
 class ArchiveRefused(Exception):
@@ -98,11 +102,18 @@ def read_archive(source: Path, folder: Path) -> Manifest:
     try:
         # Read as a stream: each part once, in the order in which a backup has them.
         with gzip.open(source, "rb") as stream:
-            with tarfile.open(fileobj=stream, mode="r|") as tar:
+            # The types know of files alone, where anything with a `read` will do.
+            metered = _Metered(cast(IO[bytes], stream))
+            with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
                 manifest = _read_manifest(tar)
+                _require_room(manifest, folder)
+                metered.allow(MAX_HEADER_BYTES)
                 # A loop over the archive would begin with the manifest again.
                 while (info := tar.next()) is not None:
-                    _unpack(tar, info, manifest, folder)
+                    expected = _expect(info, manifest)
+                    metered.allow(expected.size + MAX_HEADER_BYTES)
+                    _unpack(_content(tar, info), expected, folder / info.name)
+                    metered.allow(MAX_HEADER_BYTES)
             # Only the end of the stream shows that none of it is missing.
             if len(stream.read(MAX_REST_BYTES)) == MAX_REST_BYTES:
                 raise ArchiveRefused("something follows its end")
@@ -111,6 +122,25 @@ def read_archive(source: Path, folder: Path) -> Manifest:
     if missing := [name for name in manifest.members if not (folder / name).exists()]:
         raise ArchiveRefused(f"it lacks {missing[0]}, which its manifest names")
     return manifest
+
+
+class _Metered:
+    """A stream that gives what was allowed and no more: packed zeros could fill the memory."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._left = MAX_MANIFEST_BYTES + MAX_HEADER_BYTES
+
+    def allow(self, size: int) -> None:
+        """Let `size` bytes through from here on."""
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        """Give `size` bytes, or what is there; raises `ArchiveRefused` past what was allowed."""
+        self._left -= size
+        if self._left < 0:
+            raise ArchiveRefused("it holds more than its manifest says")
+        return self._stream.read(size)
 
 
 def _describe_damage(error: Exception) -> str:
@@ -127,7 +157,7 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
         raise ArchiveRefused("its manifest is too large")
     try:
         values = json.loads(_content(tar, first).read())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ArchiveRefused("its manifest is no JSON") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ArchiveRefused("it is no backup made by this program")
@@ -138,7 +168,7 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
         )
     try:
         manifest = _parse_manifest(values)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         raise ArchiveRefused("its manifest is incomplete") from None
     if DATABASE not in manifest.members or not set(manifest.members) <= set(MEMBERS):
         raise ArchiveRefused("its manifest names other files than a backup has")
@@ -158,23 +188,44 @@ def _parse_manifest(values: dict[str, Any]) -> Manifest:
     )
 
 
-def _unpack(tar: tarfile.TarFile, info: tarfile.TarInfo, manifest: Manifest, folder: Path) -> None:
+def _require_room(manifest: Manifest, folder: Path) -> None:
+    """Refuse what would fill the disk, on which a service may be running."""
+    needed = sum(member.size for member in manifest.members.values()) + MARGIN_BYTES
+    found = os.statvfs(folder)
+    free = found.f_bavail * found.f_frsize
+    if free < needed:
+        raise ArchiveRefused(
+            f"unpacked it needs {megabytes(needed)} in {folder.parent}, and {megabytes(free)} are "
+            "free"
+        )
+
+
+def megabytes(size: int) -> str:
+    """Write a number of bytes for a person."""
+    return f"{size / 1e6:.0f} MB"
+
+
+def _expect(info: tarfile.TarInfo, manifest: Manifest) -> Member:
+    """Give what the manifest says of the file that comes next; raises `ArchiveRefused`."""
     expected = manifest.members.get(info.name)
-    if expected is None or not info.isreg():
+    # A sparse file may be a terabyte of nothing.
+    if expected is None or not info.isreg() or info.issparse():
         raise ArchiveRefused(f"it holds {info.name!r}, which no backup does")
-    path = folder / info.name
-    if path.exists():
-        raise ArchiveRefused(f"it holds {info.name} twice")
     if info.size != expected.size:
         raise ArchiveRefused(f"{info.name} in it has another size than its manifest says")
+    return expected
+
+
+def _unpack(content: IO[bytes], expected: Member, path: Path) -> None:
+    if path.exists():
+        raise ArchiveRefused(f"it holds {path.name} twice")
     digest = hashlib.sha256()
-    content = _content(tar, info)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         while chunk := content.read(CHUNK):
             digest.update(chunk)
             file.write(chunk)
     if digest.hexdigest() != expected.sha256:
-        raise ArchiveRefused(f"{info.name} in it is damaged: its checksum is another one")
+        raise ArchiveRefused(f"{path.name} in it is damaged: its checksum is another one")
 
 
 def _content(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:

@@ -18,18 +18,18 @@ from testimonials.core.instance_folder import give_to_owner, sync, working_folde
 from testimonials.core.sqlite_file import copy_database, count_rows, find_damage, read_revision
 from testimonials.operations.archive import (
     DATABASE,
+    MARGIN_BYTES,
     SECRET,
     SETTINGS,
     Manifest,
     describe_member,
+    megabytes,
     write_archive,
 )
 
 WORK = ".unfinished-backup-"
 ENDING = ".tar.gz"
-# What the service itself writes meanwhile must find room too.
 FLUSH_SECONDS = 0.2
-MARGIN_BYTES = 32 * 1024 * 1024
 
 
 class BackupFailed(Exception):
@@ -45,7 +45,10 @@ class Instance:
 
 
 def find_instance(folder: Path, database_url: str) -> Instance:
-    """Give the instance in `folder`; raises `BackupFailed` where it isn't on SQLite."""
+    """Give the instance in `folder`; raises `BackupFailed` where it isn't on SQLite.
+
+    Its database is the file itself, where a link stands in its place: SQLite keeps the log there.
+    """
     url = make_url(database_url)
     if url.get_backend_name() != "sqlite" or not url.database:
         raise BackupFailed(
@@ -53,7 +56,7 @@ def find_instance(folder: Path, database_url: str) -> Instance:
             "--format=custom for the database, and keep secret_key and testimonials.toml of "
             f"{folder} with it. docs/operating.md has the commands"
         )
-    return Instance(folder, Path(url.database))
+    return Instance(folder, Path(url.database).resolve())
 
 
 def name_backup(kind: str) -> str:
@@ -97,9 +100,9 @@ def _write(instance: Instance, folder: Path) -> Manifest:
         raise BackupFailed(f"the database is damaged: {damage[0]}")
     files = {DATABASE: copy}
     for name in (SECRET, SETTINGS):
-        if (instance.folder / name).exists():
+        if (source := instance.folder / name).exists():
             files[name] = folder / name
-            files[name].write_bytes((instance.folder / name).read_bytes())
+            files[name].write_bytes(_read(source))
     manifest = Manifest(
         program_version=__version__,
         schema_revision=revision,
@@ -109,6 +112,13 @@ def _write(instance: Instance, folder: Path) -> Manifest:
     )
     write_archive(folder / "archive", manifest, files)
     return manifest
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BackupFailed(f"{path} can't be read: {_describe(error)}") from None
 
 
 @contextlib.contextmanager
@@ -142,13 +152,9 @@ def _require_room(instance: Instance, folder: Path) -> None:
     free = found.f_bavail * found.f_frsize
     if free < needed:
         raise BackupFailed(
-            f"there is too little room in {folder}: {_megabytes(needed)} are needed for a while, "
-            f"{_megabytes(free)} are free"
+            f"there is too little room in {folder}: {megabytes(needed)} are needed for a while, "
+            f"{megabytes(free)} are free"
         )
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.0f} MB"
 
 
 def _give_name(finished: Path, target: Path) -> None:

@@ -56,7 +56,8 @@ def backup(file: Path, as_json: bool) -> None:
 def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     """Put a backup into the instance folder, while no service runs on it; SQLite only.
 
-    FILE is checked first: its checksums, its database and its counts. What was there is moved into
+    FILE is checked first: its checksums, its database and its counts; --dry-run does that beside
+    a running service too. What was there is moved into
     a folder named before-restore- and the time. A restore that is cut off leaves the old data, or
     is finished by the next start.
     """
@@ -84,8 +85,9 @@ def _find_restored(unpacked: Path) -> Instance:
     settings = load_settings(overrides={"instance_path": str(unpacked)}, makes_secret=False)
     instance = find_instance(folder, settings.database_url)
     # Where no setting names a file, it is the one in the folder, and that was another just now.
-    is_own = instance.database == unpacked / DATABASE
-    return Instance(folder, folder / DATABASE if is_own else instance.database)
+    if instance.database != (unpacked / DATABASE).resolve():
+        return instance
+    return Instance(folder, (folder / DATABASE).resolve())
 
 
 def _describe(done: Restored, is_trial: bool) -> dict[str, object]:

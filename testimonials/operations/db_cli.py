@@ -4,12 +4,14 @@ import sys
 from dataclasses import asdict
 
 import click
+from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.config_parsers import parse_database_url
 from testimonials.core.commands import json_option, print_json, print_rows
 from testimonials.core.errors import ServiceError
+from testimonials.core.instance_folder import stay_alone
 from testimonials.extensions import db as database
 from testimonials.migrations import checks, runner
 from testimonials.operations.move import move_database
@@ -106,7 +108,8 @@ def move_command(target: str, as_json: bool) -> None:
 
     TARGET is its address, postgresql://user:password@host/name, or - to read it from standard
     input, where other users of the machine don't see it. Stop the service first: what it would
-    write afterwards stays behind. All is copied and checked, or nothing is.
+    write afterwards would stay behind, so the move is refused while it runs. All is copied and
+    checked, or nothing is.
     """
     if target == "-":
         target = sys.stdin.readline()
@@ -117,7 +120,8 @@ def move_command(target: str, as_json: bool) -> None:
     if not url.startswith("postgresql://"):
         raise click.ClickException("TARGET must be a postgresql:// address.")
     try:
-        moved = move_database(database.engine, url)
+        with stay_alone(current_app.config["INSTANCE_PATH"]):
+            moved = move_database(database.engine, url)
     except ServiceError as error:
         raise click.ClickException(error.message) from None
     print_rows([asdict(table) for table in moved], as_json=as_json, empty="")

@@ -1,6 +1,7 @@
 """What `testimonials doctor` says of the database, the clock, backups and background work."""
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,8 +38,17 @@ def check_database() -> Iterator[Finding]:
     if not settings.is_sqlite or not path.exists():
         db.session.execute(text("SELECT 1"))
         return
-    # A damaged file may not even be opened as the service opens it.
-    for words in find_damage(path)[:MOST_DAMAGE]:
+    try:
+        # A damaged file may not even be opened as the service opens it.
+        damage = find_damage(path)
+    except sqlite3.OperationalError as error:
+        yield Finding(
+            f"The database can't be read: {error}",
+            "Is the disk full or read-only, and may this user write to the folder? Nothing says "
+            "that data is damaged; don't restore a backup before that is mended.",
+        )
+        return
+    for words in damage[:MOST_DAMAGE]:
         yield Finding(
             f"The database is damaged: {scrub(words)}",
             "Stop the service, keep a copy of the files, and restore the newest backup: "

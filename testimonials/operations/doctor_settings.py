@@ -16,7 +16,7 @@ from testimonials.config import Settings, unknown_variables
 from testimonials.core.leases import BackgroundJob, worker_name
 from testimonials.extensions import db
 from testimonials.operations.findings import Finding
-from testimonials.operations.health import LEAST_FREE, MEGABYTE, check_disk, data_folders
+from testimonials.operations.health import LEAST_FREE, MEGABYTE, READ_ONLY, check_disk, data_folders
 
 MOUNTS = Path("/proc/self/mounts")
 # On these, locks and shared memory between processes don't hold what SQLite needs.
@@ -77,8 +77,10 @@ def check_room() -> Iterator[Finding]:
     if not found.is_ok:
         yield Finding(
             f"The disk of {' and '.join(dict.fromkeys(data_folders()))} is {found.detail}.",
-            f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes what "
-            "has had its time.",
+            "`dmesg` says why; most often the disk fails. Mend that and start the service again."
+            if found.detail == READ_ONLY
+            else f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes "
+            "what has had its time.",
         )
         return
     settings = read_settings()

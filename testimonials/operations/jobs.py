@@ -8,14 +8,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from testimonials.core.leases import IsDue, is_own_turn, release_jobs, settle_job, take_job
+from testimonials.core.leases import (
+    LEASE,
+    IsDue,
+    is_own_turn,
+    keep_job,
+    release_jobs,
+    settle_job,
+    take_job,
+)
 from testimonials.extensions import db
+from testimonials.operations.backup import BackupFailed
 from testimonials.operations.expiry import sweep
 from testimonials.operations.notices import send_gathered_mail
 from testimonials.operations.requests import send_due_requests
 from testimonials.operations.scheduled_backup import (
     BACKUP_JOB,
-    BACKUP_LEASE,
+    LONGEST_BACKUP,
     is_backup_due,
     is_backup_wanted,
     make_scheduled_backup,
@@ -26,17 +35,17 @@ logger = logging.getLogger("testimonials")
 
 # Each process asks once a minute; one that is late by half is taken for dead.
 EACH_ROUND = is_own_turn(timedelta(seconds=90))
-LEASE = timedelta(minutes=5)
+LONGEST = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One shared job: what is done, and when it is due; `lease` is longer than it ever takes."""
+    """One shared job: what is done, and when it is due; `longest` is more than it ever takes."""
 
     name: str
     work: Callable[[], object]
     is_due: IsDue = EACH_ROUND
-    lease: timedelta = LEASE
+    longest: timedelta = LONGEST
     is_wanted: Callable[[], bool] = lambda: True
 
 
@@ -44,7 +53,7 @@ JOBS: tuple[Job, ...] = (
     Job("gathered-mail", send_gathered_mail),
     Job("requests", send_due_requests),
     Job("sweep", sweep),
-    Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, BACKUP_LEASE, is_backup_wanted),
+    Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
 )
 # What is only in this process's memory can't be left to another one.
 OWN_WORK: tuple[Callable[[], object], ...] = (write_seen_websites,)
@@ -64,10 +73,11 @@ def hand_over_jobs() -> None:
 
 
 def _run(job: Job) -> None:
-    if not job.is_wanted() or not take_job(job.name, job.lease, job.is_due):
+    if not job.is_wanted() or not take_job(job.name, LEASE, job.is_due):
         return
     try:
-        job.work()
+        with keep_job(job.name, LEASE, job.longest):
+            job.work()
     except Exception as error:
         db.session.rollback()
         settle_job(job.name, _describe(error))
@@ -78,6 +88,9 @@ def _run(job: Job) -> None:
 def _attempt(work: Callable[[], object]) -> None:
     try:
         work()
+    except BackupFailed as error:
+        # Its reason is a sentence; where in the program it was found out helps nobody.
+        logger.error("background work failed; it is tried again: no backup, %s", error)
     except Exception:
         db.session.rollback()
         logger.exception("background work failed; it is tried again")

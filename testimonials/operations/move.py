@@ -69,7 +69,9 @@ def move_database(source: Engine, url: str) -> list[MovedTable]:
             "Run: testimonials db upgrade"
         )
     try:
-        target = create_engine(url, hide_parameters=True)
+        # As the service does it, whatever the environment or the database would choose.
+        encoding = {"client_encoding": "utf8"}
+        target = create_engine(url, hide_parameters=True, connect_args=encoding)
     except ImportError:
         raise MoveRefused(
             "PostgreSQL needs a package more: pip install 'testimonials[postgres]'"

@@ -1,10 +1,12 @@
 """Restoring a backup: checked to the last byte first, then put in place all at once."""
 
+import contextlib
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from testimonials.config_secret import SettingError, read_secret_key
 from testimonials.core import clock
 from testimonials.core.instance_folder import (
     FolderInUse,
@@ -59,10 +61,12 @@ def restore_backup(
     """Put the backup `source` into the instance folder; only check it if `is_trial`.
 
     Every check comes before the first change. Old files are put aside beside the new ones. Raises
-    `RestoreRefused`, or `FolderInUse` while anything runs on the instance.
+    `RestoreRefused`, or `FolderInUse` while anything runs on the instance; a trial changes nothing
+    and may be beside it.
     """
+    owned = contextlib.nullcontext() if is_trial else own_folder(folder)
     try:
-        with own_folder(folder), working_folder(folder, WORK) as work:
+        with owned, working_folder(folder, WORK) as work:
             manifest = read_archive(source, work)
             _check(manifest, work, known_revisions)
             instance = find_instance(work)
@@ -94,17 +98,20 @@ def _check(manifest: Manifest, work: Path, known_revisions: list[str]) -> None:
             f"{manifest.schema_revision}). Install that version"
         )
     database = work / DATABASE
-    if damage := find_damage(database):
-        raise ArchiveRefused(f"its database is damaged: {damage[0]}")
     try:
+        if damage := find_damage(database):
+            raise ArchiveRefused(f"its database is damaged: {damage[0]}")
         if read_revision(database) != manifest.schema_revision:
             raise ArchiveRefused("its database has another revision than its manifest says")
         if count_rows(database) != manifest.rows:
             raise ArchiveRefused("its database has other rows than its manifest says")
     except sqlite3.Error as error:
         raise ArchiveRefused(f"its database can't be read: {error}") from None
-    if SECRET in manifest.members and len((work / SECRET).read_text("ascii", "replace")) < 32:
-        raise ArchiveRefused("its secret_key is too short")
+    if SECRET in manifest.members:
+        try:
+            read_secret_key(work / SECRET)
+        except SettingError:
+            raise ArchiveRefused("its secret_key is none, or too short") from None
 
 
 def _switch(manifest: Manifest, work: Path, instance: Instance) -> list[Path]:

@@ -24,8 +24,10 @@ from testimonials.operations.operator_mail import tell_of_failed_backup, tell_th
 logger = logging.getLogger("testimonials")
 
 BACKUP_JOB = "backup"
-BACKUP_LEASE = timedelta(hours=2)
+LONGEST_BACKUP = timedelta(hours=2)
 RETRIED_AFTER = timedelta(hours=1)
+# Whoever began it was most likely stopped or killed for some other reason.
+TAKEN_OVER_AFTER = timedelta(minutes=3)
 KIND = "scheduled"
 # Nothing else in the folder is ever removed.
 _SCHEDULED = re.compile(rf"{KIND}-[0-9]{{8}}T[0-9]{{6}}Z\.tar\.gz")
@@ -42,11 +44,16 @@ def is_backup_wanted() -> bool:
 
 
 def is_backup_due(row: BackgroundJob) -> bool:
-    """Tell whether it is time for the next backup; after a failure that is sooner."""
+    """Tell whether it is time for the next backup; after a failure that is sooner.
+
+    One that was cut off is made within minutes. Should that one be cut off too, it may be what
+    ends the process (out of memory), and is not tried more often than any that fails.
+    """
     length = timedelta(hours=current_app.config["BACKUP_HOURS"])
-    if row.error is not None or row.finished_at is None:
-        # Or the one who began it died.
+    if row.error is not None:
         length = min(length, RETRIED_AFTER)
+    elif row.leased_until is not None:
+        length = TAKEN_OVER_AFTER
     return is_over(row.started_at, length)
 
 
@@ -60,7 +67,7 @@ def make_scheduled_backup() -> None:
         target = folder / name_backup(KIND)
         _make(target)
         _remove_old(target)
-    except (BackupFailed, OSError) as error:
+    except BackupFailed as error:
         begin_write()
         tell_of_failed_backup(str(error))
         db.session.commit()
@@ -97,4 +104,7 @@ def _remove_old(newest: Path) -> None:
     # Whatever the clock said when the others were made, the one that is there now stays.
     others = [path for path in found if path != newest]
     for path in others[: max(0, len(others) - current_app.config["BACKUP_KEEP"] + 1)]:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None

@@ -3,6 +3,7 @@
 import logging
 
 import click
+from sqlalchemy.exc import DatabaseError
 
 from testimonials.extensions import db
 from testimonials.migrations import runner
@@ -19,10 +20,16 @@ class UpgradeRefused(click.ClickException):
 def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
     """Bring the database to this program's schema, whole or not at all; give before and after.
 
-    A backup comes first, unless the caller wants none. Raises `UpgradeRefused` where it fails, and
-    `SchemaError`.
+    A backup comes first, unless the caller wants none. Raises `UpgradeRefused` where one of the two
+    fails, and `SchemaError`.
     """
-    before, after = runner.upgrade(db.engine, _back_up if is_backed_up else None)
+    try:
+        before, after = runner.upgrade(db.engine, _back_up if is_backed_up else None)
+    except DatabaseError as error:
+        reason = " ".join(str(error.orig).split())
+        raise UpgradeRefused(
+            f"The upgrade failed, and the database is as it was: {reason}"
+        ) from error
     if before != after:
         logger.info("database upgraded from %s to %s", before or "empty", after)
     return before, after

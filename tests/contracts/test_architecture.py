@@ -43,6 +43,7 @@ MORE_IMPORTS = {
     "operations.health": {"migrations.runner": "Whether the schema fits is part of being ready."},
     "operations.doctor_data": {"migrations.runner": "It says what to do about another schema."},
     "operations.doctor_settings": {"config": "It says which variables are no settings."},
+    "operations.restore": {"config_secret": "A secret that no start would take is no secret."},
     "operations.move": {
         "migrations.runner": "It makes the schema in the transaction in which it fills it."
     },

@@ -7,11 +7,19 @@ from threading import Barrier
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import update
 
 from testimonials.core import clock
 from testimonials.core.delivery import BackgroundWorker, deliver_due_mail
 from testimonials.core.mail import DeliveryFailed, LogTransport, SmtpTransport, make_transport
-from testimonials.core.outbox import LEASE, MAX_ATTEMPTS, MailState, OutboxMail, lease_mail
+from testimonials.core.outbox import (
+    LEASE,
+    LONGEST_DELAY,
+    MAX_ATTEMPTS,
+    MailState,
+    OutboxMail,
+    lease_mail,
+)
 from testimonials.extensions import begin_write, db
 from tests.auth.links import init, mails
 from tests.conftest import MovableClock
@@ -191,3 +199,26 @@ def test_starttls_asked_for_is_never_left_out(app: Flask, smtp: MailSink) -> Non
 def test_no_server_means_the_log() -> None:
     assert isinstance(make_transport("", SENDER), LogTransport)
     assert not DeliveryFailed("x", is_permanent=False).is_permanent
+
+
+def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
+    app: Flask, smtp: MailSink, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(days=3000)
+    put_mail(app)
+    put_mail(app, recipient="other@example.com")
+    with app.app_context():
+        begin_write()
+        assert lease_mail(db.session()) is not None
+        db.session.commit()
+    # Its worker dies, and the clock is set right.
+    moved_clock.move(days=-3000)
+    assert deliver(app, smtp.url) == 2
+    assert [mail.state for mail in mails(app)] == [MailState.SENT] * 2
+    # What is put off as far as it ever is keeps its time.
+    put_mail(app)
+    with app.app_context():
+        values = {"next_attempt_at": clock.now() + LONGEST_DELAY}
+        db.session.execute(update(OutboxMail).where(OutboxMail.sent_at.is_(None)).values(values))
+        db.session.commit()
+    assert deliver(app, smtp.url) == 0

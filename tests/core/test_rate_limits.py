@@ -190,3 +190,20 @@ def test_an_unset_storage_is_the_database(app: Flask) -> None:
 def test_a_client_is_an_address_or_a_network_of_ipv6(address: str, key: str) -> None:
     with Flask(__name__).test_request_context(environ_base={"REMOTE_ADDR": address}):
         assert client_key() == key
+
+
+def test_a_clock_that_is_put_back_keeps_nobody_out(app: Flask, limit: Limit) -> None:
+    assert [is_let_in(app, limit) for _ in range(21)][-1] is False
+
+    def put_ahead() -> None:
+        with app.app_context():
+            db.session.execute(
+                update(RateLimitCounter).values(expires_at=RateLimitCounter.expires_at + 1e8)
+            )
+            db.session.commit()
+
+    put_ahead()
+    assert [is_let_in(app, limit) for _ in range(21)] == [True] * 20 + [False]
+    put_ahead()
+    with app.app_context():
+        assert sweep()["rateLimits"] == 1

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import sqlite3
 import stat
 import subprocess
 import tarfile
@@ -14,10 +15,21 @@ from typing import Any
 
 import pytest
 
+from testimonials.config import load_settings
+from testimonials.operations.backup import BackupFailed, find_instance, make_backup
 from tests.conftest import StartService
 from tests.killing import run_until_event
-from tests.operations.instances import answer, command, make_instance, query, refusal
+from tests.operations.instances import (
+    answer,
+    command,
+    emails,
+    make_instance,
+    query,
+    refusal,
+    restore_here,
+)
 from tests.operations.test_durability import Stream
+from tests.operations.test_health import mount
 from tests.process import COMMAND, clean_environment
 from tests.servers import wait_for
 
@@ -140,6 +152,14 @@ def test_a_full_disk_leaves_nothing_behind(instance: Path, tmp_path: Path, cut: 
     assert list(target.parent.iterdir()) == []
 
 
+def test_a_file_that_can_not_be_read_is_named(instance: Path, tmp_path: Path) -> None:
+    (instance / "testimonials.toml").mkdir()
+    found = find_instance(instance, f"sqlite:///{instance}/testimonials.db")
+    with pytest.raises(BackupFailed, match=r"testimonials\.toml can't be read: Is a directory"):
+        make_backup(found, tmp_path / "backup.tar.gz")
+    assert not (tmp_path / "backup.tar.gz").exists()
+
+
 def test_a_folder_that_can_not_be_written_to_is_said(instance: Path, tmp_path: Path) -> None:
     sentence = refusal(instance, "backup", tmp_path / "nowhere" / "b.tar.gz")
     assert "No such file or directory" in sentence
@@ -218,3 +238,38 @@ def test_backups_at_once_make_one_file(instance: Path, tmp_path: Path) -> None:
         thread.join()
     assert sorted(each.returncode for each in done) == [0, 1, 1], done
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "instance"]
+
+
+@pytest.mark.parametrize("name", ["a folder", "100%41", "why?not", "one#two", "ü&x=1"])
+def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    instance = make_instance(tmp_path / name, "owner@example.com")
+    assert (instance / "testimonials.db").exists()
+    settings = load_settings({}, {"instance_path": str(instance)})
+    make_backup(find_instance(instance, settings.database_url), instance / "backup.tar.gz")
+    assert restore_here(tmp_path / f"{name} 2", instance / "backup.tar.gz").exit_code == 0
+    assert emails(tmp_path / f"{name} 2") == {"owner@example.com"}
+
+
+def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    try:
+        instance = make_instance(disk / "instance", "owner@example.com")
+        connection = sqlite3.connect(instance / "testimonials.db")
+        connection.execute("UPDATE account SET email = 'in-the-log@example.com'")
+        connection.commit()
+        log = (instance / "testimonials.db-wal").read_bytes()
+        whole = (instance / "testimonials.db").read_bytes()
+        connection.close()
+        # As kill -9 and a restart of the machine leave them.
+        (instance / "testimonials.db").write_bytes(whole)
+        (instance / "testimonials.db-wal").write_bytes(log)
+        assert mount("mount", "-o", "remount,ro", disk)
+        answer(instance, "backup", tmp_path / "backup.tar.gz")
+    finally:
+        while mount("umount", "-l", disk):
+            pass
+    assert restore_here(tmp_path / "new", tmp_path / "backup.tar.gz").exit_code == 0
+    assert emails(tmp_path / "new") == {"in-the-log@example.com"}

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 from flask import Flask
 
+from testimonials.cli import main
 from testimonials.commands import COMMANDS as SINGLE
 from testimonials.commands import GROUPS
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
+from tests.operations.instances import make_instance
 from tests.process import clean_environment, run_command
 from tests.rows import add_testimonial
 from tests.servers import PATIENCE
@@ -244,3 +246,15 @@ def test_flask_has_the_same_groups(tmp_path: Path) -> None:
     refused = flask("projects", "show", "nothing")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == "Error: There is no project with the id or slug nothing.\n"
+
+
+def test_what_the_database_can_not_do_is_one_sentence(tmp_path: Path) -> None:
+    instance = make_instance(tmp_path / "instance", "owner@example.com")
+    with (instance / "testimonials.db").open("r+b") as file:
+        file.seek(4096)
+        file.write(b"damage" * 500)
+    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)})
+    result = runner.invoke(main, ["accounts", "list"])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: The database failed: database disk image is malformed.")

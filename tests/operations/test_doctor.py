@@ -24,6 +24,7 @@ from testimonials.operations.doctor_settings import NETWORK_KINDS, find_filesyst
 from testimonials.operations.jobs import run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.mail_servers import OddServer
+from tests.operations.test_health import mount
 from tests.servers import MailSink, free_port
 
 Found = dict[str, str]
@@ -166,6 +167,38 @@ def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> Non
     found = consult(healthy)
     assert "The database is damaged" in found["database"]
     assert "testimonials restore FILE" in found["database"]
+
+
+def test_a_read_only_disk(make_app: MakeApp, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    app = make_app(instance_path=str(disk))
+    if not mount("mount", "-t", "tmpfs", "-o", "ro,size=500m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    try:
+        found = consult(app)["disk"]
+    finally:
+        while mount("umount", "-l", disk):
+            pass
+    assert f"The disk of {disk} is read-only." in found
+    assert "`dmesg` says why" in found
+    assert "Make room" not in found
+
+
+def test_a_database_that_can_not_be_read_is_not_called_damaged(
+    healthy: Flask, instance: Path, backend: str
+) -> None:
+    if backend != "sqlite":
+        pytest.skip("PostgreSQL looks after its files itself")
+    with healthy.app_context():
+        db.session.remove()
+        db.engine.dispose()
+    for path in instance.glob("testimonials.db*"):
+        path.unlink()
+    (instance / "testimonials.db").mkdir()
+    found = consult(healthy)["database"]
+    assert "The database can't be read: unable to open database file" in found
+    assert "damaged; don't restore a backup" in found
 
 
 def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:

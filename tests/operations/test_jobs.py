@@ -10,12 +10,20 @@ import pytest
 from flask import Flask
 
 from testimonials.core import clock
-from testimonials.core.leases import BackgroundJob, is_own_turn, settle_job, take_job
+from testimonials.core.leases import (
+    CUT_OFF,
+    BackgroundJob,
+    is_own_turn,
+    keep_job,
+    settle_job,
+    take_job,
+)
 from testimonials.extensions import db
 from testimonials.operations import jobs
 from testimonials.operations.jobs import JOBS, Job, hand_over_jobs, run_jobs
 from tests.conftest import MakeApp, MovableClock
 from tests.process import clean_environment
+from tests.servers import wait_for
 
 DUE = is_own_turn(timedelta(seconds=90))
 LEASE = timedelta(minutes=5)
@@ -37,6 +45,11 @@ def _row(app: Flask, name: str = "sweep") -> BackgroundJob:
         db.session.expunge_all()
         db.session.rollback()
         return row
+
+
+def _is_leased(app: Flask) -> bool:
+    until = _row(app).leased_until
+    return until is not None and until > clock.now()
 
 
 def test_a_job_is_one_process_s_until_it_is_done(
@@ -69,6 +82,37 @@ def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out
     assert _row(other).leased_until is not None
     _settle(other)
     assert _row(other).finished_at == clock.now()
+
+
+def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    busy, other = make_app(), make_app()
+    assert _take(busy)
+    with busy.app_context(), keep_job("sweep", timedelta(seconds=0.06), longest=timedelta(hours=2)):
+        for _ in range(2):
+            moved_clock.move(minutes=30)
+            wait_for(lambda: _is_leased(other), what="the lease to be renewed")
+            assert not _take(other)
+    _settle(busy)
+    assert (_row(other).leased_until, _row(other).error) == (None, None)
+    # Nothing brings it back once the job is done.
+    moved_clock.move(seconds=90)
+    assert _take(other)
+
+
+def test_a_job_that_hangs_is_left_to_another(make_app: MakeApp, moved_clock: MovableClock) -> None:
+    hangs, other = make_app(), make_app()
+    assert _take(hangs)
+    with hangs.app_context(), keep_job("sweep", timedelta(seconds=0.06), longest=timedelta()):
+        moved_clock.move(minutes=5.1)
+        assert _take(other)
+        assert _row(other).error == CUT_OFF
+        taken_until = _row(other).leased_until
+    _settle(hangs)
+    assert _row(other).leased_until == taken_until
+    _settle(other)
+    assert (_row(other).failed_at, _row(other).error) == (None, None)
 
 
 def test_one_that_is_gone_between_two_rounds_is_followed_by_another(

@@ -1,5 +1,6 @@
 """`testimonials db move`: an SQLite instance on PostgreSQL, all of it or nothing."""
 
+import fcntl
 import os
 import sqlite3
 import uuid
@@ -224,3 +225,32 @@ def test_an_instance_on_postgresql_has_nothing_to_move(target: str, tmp_path: Pa
     result = move(app, target)
     assert result.exit_code == 1
     assert "Only an SQLite database can be moved" in result.stderr
+
+
+def test_a_move_beside_a_running_service_is_refused(source: Flask, target: str) -> None:
+    """What the service would write afterwards would stay behind."""
+    lock = Path(source.config["INSTANCE_PATH"]) / "instance.lock"
+    with lock.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        result = move(source, target)
+    assert result.exit_code == 1
+    assert "Something is running on" in result.stderr
+    assert tables_of(target) == []
+    assert move(source, target).exit_code == 0
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_target_that_can_not_hold_every_letter_is_refused(
+    source: Flask, target: str, encoding: str
+) -> None:
+    server, _, name = target.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}"')
+        connection.execute(
+            f"CREATE DATABASE \"{name}\" ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' "
+            "LC_CTYPE 'C'"
+        )
+    result = move(source, target)
+    assert result.exit_code == 1
+    assert f"The database has the encoding {encoding}, which can't hold" in result.stderr
+    assert tables_of(target) == []

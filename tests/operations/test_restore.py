@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from testimonials.config import load_settings
-from testimonials.core.instance_folder import own_folder
+from testimonials.core.instance_folder import SwitchCutOff, own_folder
 from tests.conftest import StartService
 from tests.killing import run_until_event
 from tests.operations.instances import (
@@ -123,6 +123,8 @@ def test_a_running_service_is_not_pulled_out_from_under(
 ) -> None:
     service = start(instance=old)
     assert "Something is running on" in refusal(old, "restore", archive, "--replace")
+    # Only looking at a backup disturbs nobody.
+    assert answer(old, "restore", archive, "--dry-run")["restored"] is False
     assert service.stop() == 0
     # Started in another way than by the command, nobody holds the lock.
     connection = sqlite3.connect(old / "testimonials.db")
@@ -158,6 +160,21 @@ def test_the_database_goes_where_the_settings_name_it(
     connection.close()
     postgres = "postgresql://u:p@127.0.0.1:1/x"
     assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
+
+
+def test_a_linked_database_is_replaced_where_it_really_is(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (old / "testimonials.db").rename(disk / "data.db")
+    (old / "testimonials.db").symlink_to("../disk/data.db")
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert (old / "testimonials.db").readlink() == Path("../disk/data.db")
+    assert emails(old) == NEW
+    [kept] = disk.glob("before-restore-*")
+    (kept / "data.db").rename(kept / "testimonials.db")
+    assert emails(kept) == OLD
 
 
 def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, old: Path) -> None:
@@ -248,7 +265,23 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
     ),
     "a short secret": (
         lambda members, manifest: _put(members, manifest, "secret_key", b"x"),
-        "secret_key is too short",
+        "secret_key is none, or too short",
+    ),
+    "an empty secret of many lines": (
+        lambda members, manifest: _put(members, manifest, "secret_key", b"\n" * 64),
+        "secret_key is none, or too short",
+    ),
+    "a secret that is no text": (
+        lambda members, manifest: _put(members, manifest, "secret_key", bytes(range(128, 228))),
+        "secret_key is none, or too short",
+    ),
+    "an endless count": (
+        lambda _, manifest: manifest["rows"].update(account=float("inf")),
+        "its manifest is incomplete",
+    ),
+    "an endless size": (
+        lambda _, manifest: manifest["members"]["secret_key"].update(size=float("inf")),
+        "its manifest is incomplete",
     ),
     "another program's": (
         lambda _, manifest: manifest.update(format="photo-album"),
@@ -285,6 +318,65 @@ def test_a_link_in_an_archive_is_not_followed(archive: Path, old: Path) -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
     assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+
+
+def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> None:
+    def claim(_: Members, manifest: dict[str, Any]) -> None:
+        manifest["members"]["testimonials.db"]["size"] = 10**15
+
+    _rewrite(archive, claim)
+    sentence = restore_refused(old, archive, "--dry-run")
+    assert f"unpacked it needs 1000000034 MB in {old}, and " in sentence
+
+
+def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = json.load(tar.extractfile("manifest.json"))  # type: ignore[arg-type]
+    manifest["members"] = {"testimonials.db": {"size": 512, "sha256": sha256(b"").hexdigest()}}
+    content = json.dumps(manifest).encode()
+    first, sparse = tarfile.TarInfo("manifest.json"), tarfile.TarInfo("testimonials.db")
+    first.size, sparse.type = len(content), tarfile.GNUTYPE_SPARSE
+    header = bytearray(sparse.tobuf(tarfile.GNU_FORMAT))
+    # The real size, where the old format of sparse files has it, and the header's sum anew.
+    header[483:495] = tarfile.itn(512, 12)
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    with gzip.open(archive, "wb") as file:
+        file.write(first.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE))
+        file.write(bytes(header) + bytes(2 * tarfile.BLOCKSIZE))
+    assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_header_without_end_is_refused_before_it_fills_the_memory(
+    archive: Path, old: Path, kind: bytes, is_first: bool
+) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
+    first, header = tarfile.TarInfo("manifest.json"), tarfile.TarInfo("././@LongLink")
+    first.size, header.type, header.size = len(manifest), kind, 64 * 1024**2
+    with gzip.open(archive, "wb", compresslevel=1) as file:
+        if not is_first:
+            file.write(first.tobuf() + manifest + bytes(-len(manifest) % tarfile.BLOCKSIZE))
+        file.write(header.tobuf() + bytes(header.size))
+    assert "it holds more than its manifest says" in restore_refused(old, archive, "--replace")
+    assert emails(old) == OLD
+
+
+def test_a_manifest_nested_without_end_is_refused(archive: Path, old: Path) -> None:
+    with tarfile.open(archive, "w:gz") as tar:
+        info = tarfile.TarInfo("manifest.json")
+        info.size = 500_000
+        tar.addfile(info, io.BytesIO(b"[" * info.size))
+    assert "its manifest is no JSON" in restore_refused(old, archive)
+
+
+@pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]', "[1]"])
+def test_a_damaged_journal_is_said(old: Path, content: str) -> None:
+    (old / "restore-journal.json").write_text(content)
+    with pytest.raises(SwitchCutOff, match=r"is damaged\. The old files are in the newest"):
+        load_settings({}, {"instance_path": str(old)})
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 0.999])

@@ -10,10 +10,11 @@ from flask import Flask
 
 from testimonials import create_app
 from testimonials.config import load_settings
-from testimonials.core.leases import BackgroundJob
+from testimonials.core.leases import LEASE, BackgroundJob, take_job
 from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.operations.jobs import run_jobs
+from testimonials.operations.scheduled_backup import BACKUP_JOB, is_backup_due
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.instances import answer, emails, make_instance, query, restore_here
 from tests.servers import MailSink, wait_for
@@ -150,14 +151,60 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
         db.session.rollback()
 
 
+def test_one_that_was_cut_off_is_made_within_minutes_and_after_a_second_time_within_the_hour(
+    make: Make, app: Flask, folder: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    _work(app)
+    moved_clock.move(hours=24)
+
+    def begin_and_die() -> bool:
+        with make().app_context():
+            return take_job(BACKUP_JOB, LEASE, is_backup_due)
+
+    assert begin_and_die()
+    moved_clock.move(minutes=1.9)
+    _work(app)
+    assert len(_names(folder)) == 1
+    moved_clock.move(minutes=1.2)
+    assert begin_and_die()
+    moved_clock.move(minutes=59)
+    _work(app)
+    assert len(_names(folder)) == 1
+    moved_clock.move(minutes=2)
+    _work(app)
+    assert len(_names(folder)) == 2
+    with app.app_context():
+        assert db.session.get_one(BackgroundJob, BACKUP_JOB).error is None
+        db.session.rollback()
+    # From here on it is the usual pace again.
+    moved_clock.move(hours=23)
+    _work(app)
+    assert len(_names(folder)) == 2
+
+
 def test_without_an_operator_only_the_log_says_it(
     make: Make, tmp_path: Path, owner: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "disk").write_text("")
     app = make(backup_path=str(tmp_path / "disk"), operator_email="")
     _work(app)
+    assert "no backup, " in caplog.text
     assert "Not a directory" in caplog.text
+    assert "Traceback" not in caplog.text
     assert _mails(app) == []
+
+
+def test_an_old_one_that_can_not_be_removed_is_told(
+    make: Make, folder: Path, owner: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make(backup_keep=1)
+    in_the_way = folder / "scheduled-20300101T000000Z.tar.gz"
+    in_the_way.mkdir(parents=True)
+    _work(app)
+    # The new one is there all the same.
+    assert len(_names(folder)) == 2
+    assert f"the old {in_the_way} can't be removed: Is a directory" in caplog.text
+    assert _mails(app)[0].startswith("The backup failed: the old ")
 
 
 @pytest.mark.process
