@@ -69,6 +69,7 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     """Read one line; raise `RowRefused` with the first thing that is wrong."""
     said = {field: _pick(cells, field, options.mapping) for field in FIELDS}
     _refuse_what_is_no_testimonial(cells, said, options.mapping)
+    _refuse_halves(said)
     values: dict[str, Any] = {
         field: said[field] for field in _COLUMNS if said[field] and field != "rating"
     }
@@ -126,6 +127,13 @@ def _refuse_what_is_no_testimonial(
             raise RowRefused(f"{FIELDS[field]}: There is nothing.")
     if mapping.service == OWN and cells.get("deletedAt"):
         raise RowRefused("It lay in the trash.")
+
+
+def _refuse_halves(said: Mapping[str, str]) -> None:
+    """Refuse half a character: JSON can write one, as where an emoji was cut, no database can."""
+    for field, text in said.items():
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise RowRefused(f"{FIELDS[field]}: It holds half a character.")
 
 
 def _read_email(text: str) -> str | None:
