@@ -16,7 +16,13 @@ from testimonials.config import Settings, unknown_variables
 from testimonials.core.leases import BackgroundJob, worker_name
 from testimonials.extensions import db
 from testimonials.operations.findings import Finding
-from testimonials.operations.health import LEAST_FREE, MEGABYTE, check_disk, data_folders
+from testimonials.operations.health import (
+    LEAST_FREE,
+    MEGABYTE,
+    READ_ONLY,
+    check_disk,
+    data_folders,
+)
 
 MOUNTS = Path("/proc/self/mounts")
 # On these, locks and shared memory between processes don't hold what SQLite needs.
@@ -74,6 +80,12 @@ def check_files() -> Iterator[Finding]:
 def check_room() -> Iterator[Finding]:
     """Look whether there is room on the disk, also for a copy of the database."""
     found = check_disk()
+    if found.detail == READ_ONLY:
+        yield Finding(
+            f"The disk of {' or '.join(dict.fromkeys(data_folders()))} is read-only.",
+            "Look why (dmesg, mount), and make it writable again. Until then nothing is stored.",
+        )
+        return
     if not found.is_ok:
         yield Finding(
             f"The disk of {' and '.join(dict.fromkeys(data_folders()))} is {found.detail}.",

@@ -21,6 +21,7 @@ LONGEST_DELAY = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
 # Enough for a day of writing and for the database's own log beside it.
 LEAST_FREE = 100 * MEGABYTE
+READ_ONLY = "read-only"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def check_disk() -> Check:
     """Look whether there is room where data is written, and whether writing is allowed."""
     free = min(shutil.disk_usage(folder).free for folder in data_folders())
     if any(os.statvfs(folder).f_flag & os.ST_RDONLY for folder in data_folders()):
-        return Check(False, "read-only")
+        return Check(False, READ_ONLY)
     return Check(free >= LEAST_FREE, f"{free // MEGABYTE} MB free")
 
 
