@@ -10,6 +10,7 @@ from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.printable import make_printable
 from testimonials.core.scrubbing import scrub
 from testimonials.extensions import db
 from testimonials.migrations.runner import require_head
@@ -98,4 +99,4 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return " ".join(text.split())
+    return make_printable(text)

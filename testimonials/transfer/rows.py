@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
+from testimonials.auth.addresses import EmailMalformed, parse_email
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.testimonials.tag_names import TagRefused, read_tags
 from testimonials.transfer.dates import DateWrong, read_date
@@ -137,13 +137,11 @@ def _refuse_halves(said: Mapping[str, str]) -> None:
 
 
 def _read_email(text: str) -> str | None:
+    # One that is thrown away is the author's own business: it is never written to.
     try:
-        return normalize_email(text) if text else None
+        return parse_email(text) if text else None
     except EmailMalformed:
         raise RowRefused(f"{FIELDS['authorEmail']}: “{text[:60]}” is no address.") from None
-    except EmailDisposable:
-        # It is the author's own business: it is never written to.
-        return text.lower()
 
 
 def _read_status(text: str, usual: str) -> str:
