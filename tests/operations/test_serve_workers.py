@@ -1,6 +1,7 @@
 """`testimonials serve` with several workers: what they share, and how they start and end."""
 
 import contextlib
+import json
 import os
 import pty
 import signal
@@ -322,6 +323,18 @@ def test_a_reload_with_a_wrong_setting_keeps_what_runs(service: Service, tmp_pat
         wait_for(lambda words=words: words in "".join(service.output), what=words)
         wait_for(lambda: service.workers == before, what="the old workers alone")
         assert service.call("GET", "/healthz").status == 200
+
+
+def test_why_a_reload_failed_is_a_line_of_the_log_too(start: StartService, tmp_path: Path) -> None:
+    service = start(log_format="json")
+    (tmp_path / "service" / "testimonials.toml").write_text(
+        'database_url = "sqlite:////dev/null/x.db"\n'
+    )
+    service.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "not reloaded" in "".join(service.output), what="the refusal")
+    lines = [json.loads(line) for line in service.output]
+    (reason,) = [line for line in lines if "can't start" in line["message"]]
+    assert "can't be opened" in reason["message"]
 
 
 def test_the_workers_end_with_a_parent_that_is_killed(service: Service) -> None:
