@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -68,12 +69,12 @@ def check_files() -> Iterator[Finding]:
         if found.st_mode & 0o077:
             yield Finding(
                 f"{path} has the mode {stat.S_IMODE(found.st_mode):04o}: others may read it.",
-                f"chmod {wanted:04o} {path}",
+                f"chmod {wanted:04o} {shlex.quote(str(path))}",
             )
         if found.st_uid != folder.stat().st_uid:
             yield Finding(
                 f"{path} belongs to another user than the instance folder.",
-                f"chown --reference={folder} {path}",
+                f"chown --reference={shlex.quote(str(folder))} {shlex.quote(str(path))}",
             )
 
 

@@ -156,6 +156,17 @@ def test_files_that_others_may_read(healthy: Flask, instance: Path) -> None:
     assert f"chmod 0600 {folder / 'secret_key'}" in found["files"]
 
 
+def test_what_is_to_be_typed_can_be_typed(make_app: MakeApp, tmp_path: Path) -> None:
+    folder = tmp_path / "my shop; rm -rf"
+    folder.mkdir(mode=0o755)
+    app = make_app(instance_path=str(folder))
+    (folder / "testimonials.toml").write_text("")
+    (folder / "testimonials.toml").chmod(0o644)
+    advice = consult(app)["files"]
+    assert f"chmod 0700 '{folder}'" in advice
+    assert f"chmod 0600 '{folder / 'testimonials.toml'}'" in advice
+
+
 def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> None:
     if backend == "postgresql":
         pytest.skip("PostgreSQL checks its own files")
