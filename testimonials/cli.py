@@ -6,12 +6,13 @@ from typing import Any
 import click
 from flask import Flask
 from flask.cli import ScriptInfo
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
 from testimonials.application import build_app
 from testimonials.config import load_settings
+from testimonials.core.commands import describe_trouble, is_outside_trouble
 from testimonials.core.instance_folder import hold_folder
 from testimonials.server import serve
 
@@ -23,18 +24,9 @@ class _Main(AdminGroup):
         try:
             return super().invoke(ctx)
         except DatabaseError as error:
-            # A damaged SQLite file is of the general kind, which its other subclasses are not.
-            if type(error) not in (DatabaseError, OperationalError):
+            if not is_outside_trouble(error):
                 raise
-            reason = " ".join(str(error.orig).split())
-            advice = (
-                "Another program holds its write lock; try again, or end that one"
-                if "locked" in reason
-                else "`testimonials doctor` looks for the reason"
-            )
-            raise click.ClickException(
-                f"The database failed: {reason}. What was not finished was taken back. {advice}."
-            ) from None
+            raise click.ClickException(describe_trouble(error)) from None
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})

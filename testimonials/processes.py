@@ -99,7 +99,7 @@ def fork_worker(
     if pid == 0:
         os.close(reading)
         seat = Seat(number, is_first, is_reload, tell_ready=lambda: _report(writing))
-        _run_child(life_line, lambda: work(seat))
+        _run_child(life_line, seat, work)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     os.close(writing)
     return Worker(pid, number, reading)
@@ -110,7 +110,7 @@ def _report(writing: int) -> None:
         os.write(writing, b"+")
 
 
-def _run_child(life_line: LifeLine, work: Callable[[], None]) -> None:
+def _run_child(life_line: LifeLine, seat: Seat, work: Callable[[Seat], None]) -> None:
     """Do a worker's work in the process just forked; never returns."""
     code = 1
     try:
@@ -122,10 +122,14 @@ def _run_child(life_line: LifeLine, work: Callable[[], None]) -> None:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         life_line.watch()
-        work()
+        work(seat)
         code = 0
     except click.ClickException as error:
-        error.show()
+        if seat.is_first and not seat.is_reload:
+            error.show()
+        else:
+            # Nobody waits for the end of a command here; what reads the log does.
+            logger.error("the worker can't start: %s", error.message)
         code = error.exit_code
     except BaseException:
         logger.exception("the worker failed")

@@ -171,6 +171,10 @@ def run_until_ended(server: Server, background: BackgroundWorker) -> None:
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         nonlocal ended
+        if ended:
+            # Told again, as where a whole process group is: perhaps in the middle of the lines
+            # below, which hold a lock that they would wait for.
+            return
         ended = time.time()
         # A mail that is being sent has as long to get through as the requests have.
         background.stop(timeout=0)

@@ -69,7 +69,7 @@ class OddServer:
             if not self._answer(connection, "GREETING"):
                 return
             for line in lines:
-                command = line.split()[0].decode().upper()
+                command = line.partition(b" ")[0].strip().decode("latin-1").upper()
                 if not self._answer(connection, command) or command == "QUIT":
                     return
                 if command == "DATA" and self.answers["DATA"].startswith("354"):

@@ -140,7 +140,8 @@ def delete_command(account: str, yes: bool, as_json: bool) -> None:
     found = get_account(account)
     count = count_projects(found.id)
     if not yes:
-        click.confirm(f"Remove {found.email} and {count} project(s) for good?", abort=True)
+        question = f"Remove {found.email} and {count} project(s) for good?"
+        click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_account(account)
     delete_account(found)

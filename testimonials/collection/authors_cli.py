@@ -1,5 +1,6 @@
 """`testimonials authors`: what an operator does for the people who wrote testimonials."""
 
+import functools
 from typing import Any
 
 import click
@@ -7,6 +8,7 @@ import click
 from testimonials.auth.addresses import parse_email
 from testimonials.collection.forgetting import AboutAddress, find_about, forget_address
 from testimonials.core.commands import database_command, json_option, print_json
+from testimonials.core.printable import make_printable
 from testimonials.extensions import begin_write, db
 
 SHOWN = 60
@@ -33,8 +35,9 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     address = parse_email(email)
     found = find_about(address)
     if not dry_run and not yes and not found.is_empty:
-        _tell(found, address, "There is")
-        click.confirm("Remove all of it for good?", abort=True)
+        # Programs that read the output get the answer alone.
+        _tell(found, address, "There is", is_aside=as_json)
+        click.confirm("Remove all of it for good?", abort=True, err=as_json)
     if not dry_run:
         begin_write()
         found = forget_address(address)
@@ -57,20 +60,20 @@ def _count(found: AboutAddress) -> dict[str, Any]:
     }
 
 
-def _tell(found: AboutAddress, email: str, verb: str) -> None:
+def _tell(found: AboutAddress, email: str, verb: str, *, is_aside: bool = False) -> None:
+    say = functools.partial(click.echo, err=is_aside)
     if found.is_empty:
-        click.echo(f"Nothing of an author with the address {email} is kept.")
+        say(f"Nothing of an author with the address {email} is kept.")
     else:
         projects = ", ".join(f"{slug}: {count}" for slug, count in found.projects.items())
         where = f" ({projects})" if projects else ""
-        click.echo(f"{verb} of {email}:")
-        click.echo(f"  {len(found.testimonials)} testimonial(s) with their history{where}")
+        say(f"{verb} of {email}:")
+        say(f"  {len(found.testimonials)} testimonial(s) with their history{where}")
         for row in found.testimonials:
-            text = " ".join(row.text.split())
-            click.echo(f"    {row.id} {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}")
-        click.echo(f"  {found.pictures} picture(s)")
-        click.echo(f"  {found.invitations} request(s) for a testimonial")
-        click.echo(f"  {found.mails} mail(s) in the outbox")
-        click.echo(f"  the address in {found.changes} change(s) of other testimonials")
+            say(f"    {row.id} {make_printable(row.text, SHOWN)}")
+        say(f"  {found.pictures} picture(s)")
+        say(f"  {found.invitations} request(s) for a testimonial")
+        say(f"  {found.mails} mail(s) in the outbox")
+        say(f"  the address in {found.changes} change(s) of other testimonials")
     if found.has_account:
-        click.echo("There is an account with this address too; `accounts delete` removes it.")
+        say("There is an account with this address too; `accounts delete` removes it.")

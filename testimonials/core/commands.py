@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 from flask.cli import with_appcontext
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.printable import make_printable
+from testimonials.core.scrubbing import scrub
 from testimonials.extensions import db
 from testimonials.migrations.runner import require_head
 
@@ -20,7 +23,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def database_command(command: Command) -> Command:
     """Run a command inside the application, with the schema it needs.
 
-    A `ServiceError` becomes a sentence on standard error and a non-zero exit.
+    A `ServiceError`, and a database that is busy, full, read-only or away, becomes a sentence on
+    standard error and a non-zero exit.
     """
 
     @functools.wraps(command)
@@ -33,8 +37,29 @@ def database_command(command: Command) -> Command:
         except UnicodeEncodeError:
             # The shell hands over any bytes; no database takes them for text.
             raise click.ClickException("An argument is not valid UTF-8 text.") from None
+        except DatabaseError as error:
+            if not is_outside_trouble(error):
+                raise
+            raise click.ClickException(describe_trouble(error)) from None
 
     return with_appcontext(wrapper)
+
+
+def is_outside_trouble(error: DatabaseError) -> bool:
+    """Tell whether the database itself is in trouble, and not what the program asked of it."""
+    # Damaged files have no class of their own.
+    return isinstance(error, OperationalError) or type(error) is DatabaseError
+
+
+def describe_trouble(error: DatabaseError) -> str:
+    """Say in a sentence why the database could not do its work."""
+    reason = scrub(" ".join(str(error.orig).split()))
+    if "locked" in reason:
+        return (
+            "The database is busy: another program has kept it from being written to. Try again, "
+            "or end that program."
+        )
+    return f"The database can't do this: {reason}. `testimonials doctor` says more."
 
 
 def print_json(value: object) -> None:
@@ -74,4 +99,4 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return " ".join(text.split())
+    return make_printable(text)

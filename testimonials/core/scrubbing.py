@@ -6,7 +6,7 @@ import re
 PATTERNS = (
     # A user and a password in an address, before what looks like e-mail in it.
     (re.compile(r"(?<=://)[^\s/@\"']*:[^\s/@\"']*(?=@)"), "(hidden)"),
-    (re.compile(r"[\w.+%~!#$&*/=?^`{|}'-]+@(?!\()[\w-]+(?:\.[\w-]+)+"), "(address)"),
+    (re.compile(r"[\w.+%~!#$&*/=?^`{|}'-]+@(?!\()[\w%-]+(?:\.[\w%-]+)+"), "(address)"),
     (re.compile(r"tst_live_\w+"), "(key)"),
     (re.compile(r"whsec_\w+"), "(secret)"),
     # A signed token: payload, time and signature.

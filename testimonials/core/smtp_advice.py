@@ -50,10 +50,15 @@ def _advise_on_connecting(transport: SmtpTransport, failure: Failure) -> str:
 
 
 def _advise_on_greeting(transport: SmtpTransport, failure: Failure) -> str:
-    if failure.code:
+    if failure.code >= 400:
         return (
             "The server takes no mail from this machine now. It may block its address, or ask to "
             "come back later; its answer says which."
+        )
+    if failure.step is Step.HELLO:
+        return (
+            "The server greets and then answers no more. It is overloaded, or a firewall in "
+            "between looks into mail; try again, or use 465 with smtps://."
         )
     if not transport.is_tls and _speaks_tls(transport):
         return (

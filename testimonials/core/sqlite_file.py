@@ -11,6 +11,14 @@ from urllib.parse import quote
 # How long another program may keep a lock that stands in the way.
 WAIT_SECONDS = 30
 MOST_PROBLEMS = 20
+# What SQLite answers where the file itself may be sound.
+OBSTACLES = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
 
 
 @contextlib.contextmanager
@@ -72,6 +80,18 @@ def find_damage(path: Path) -> list[str]:
     except sqlite3.Error as error:
         return [str(error)]
     return found
+
+
+def find_obstacle(path: Path) -> str | None:
+    """Say why a file that may be sound can't be read here: its disk, its mode, a lock; or None."""
+    try:
+        with open_file(path) as opened:
+            opened.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.Error as error:
+        # Without a code it is Python's own, which says nothing of the file.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return str(error) if code in OBSTACLES else None
+    return None
 
 
 def count_rows(path: Path) -> dict[str, int]:

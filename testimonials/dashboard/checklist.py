@@ -8,13 +8,10 @@ from testimonials.auth.services import get_account
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.share import describe_sighting, link_of
 from testimonials.extensions import db
+from testimonials.projects.dashboard_config import HAS_LOOKED, HAS_SHARED, IS_HIDDEN, KEEPS_SAMPLES
 from testimonials.projects.defaults import PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
-
-# What the dashboard notes itself, in `dashboard_config`; all else is read from the project.
-HAS_LOOKED, HAS_SHARED = "hasLooked", "hasShared"
-IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
 
 # Enough to tell whether somebody has begun, whatever an import has brought.
 NEWEST = 500

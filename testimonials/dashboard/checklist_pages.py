@@ -5,11 +5,12 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError
-from testimonials.dashboard.checklist import HAS_LOOKED, HAS_SHARED, IS_HIDDEN, note
+from testimonials.dashboard.checklist import note
 from testimonials.dashboard.guards import require_session
 from testimonials.dashboard.share import wall_of
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.dashboard_config import HAS_LOOKED, HAS_SHARED, IS_HIDDEN
 
 checklist = Blueprint("checklist", __name__)
 

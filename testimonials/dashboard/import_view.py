@@ -3,11 +3,11 @@
 from typing import Any
 
 from testimonials.core import clock
+from testimonials.core.printable import make_printable
 from testimonials.dashboard.describe import choose_colour, make_initials
 from testimonials.dashboard.import_form import ImportForm, list_columns, name_places
 from testimonials.transfer.headings import FIELDS, REQUIRED
 from testimonials.transfer.importing import NEW, REFUSED, SHOWN_LENGTH, THERE, Outcome, Plan
-from testimonials.transfer.told import make_printable
 
 SHOWN_NEW, SHOWN_REFUSED = 5, 100
 ENCODINGS = {

@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.asked_people import find_invited_emails
 from testimonials.core.web import safe_target
-from testimonials.dashboard.checklist import KEEPS_SAMPLES, describe_checklist, note
+from testimonials.dashboard.checklist import describe_checklist, note
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_session
@@ -30,6 +30,7 @@ from testimonials.dashboard.inbox_view import (
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
 from testimonials.testimonials.changes import Facts
 from testimonials.testimonials.inbox import (

@@ -6,9 +6,10 @@ from marshmallow import ValidationError
 
 from testimonials.core.errors import ValidationFailed
 from testimonials.dashboard.forms import Errors
+from testimonials.projects.dashboard_config import RATED_KINDS, RatedSchema
 from testimonials.projects.models import Project
 from testimonials.widget.services import rate, wall_url
-from testimonials.widget.settings import RATED_KINDS, RatedSchema, read_rated
+from testimonials.widget.settings import read_rated
 
 LABELS = dict(zip(RATED_KINDS, ("A product", "An application", "A course"), strict=True))
 

@@ -9,11 +9,10 @@ from marshmallow import ValidationError
 
 from testimonials.core.fields import clean
 from testimonials.dashboard.describe import describe_age, describe_time
+from testimonials.projects.dashboard_config import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.models import Project
 from testimonials.widget.sightings import find_newest_sighting
 
-MESSAGE_LENGTH = 2_000
-MESSAGE = "shareMessage"
 # Stands for the link in a message that is stored, so that the message follows a new address.
 LINK = "{link}"
 
@@ -54,13 +53,13 @@ def default_message(project: Project) -> str:
 
 def message_of(project: Project) -> str:
     """Give the project's message to customers with its link, the suggested one where none is."""
-    stored = project.dashboard_config.get(MESSAGE) or default_message(project)
+    stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
     return str(stored).replace(LINK, link_of(project))
 
 
 def has_own_message(project: Project) -> bool:
     """Whether the owner wrote a message, so that there is something to go back from."""
-    return bool(project.dashboard_config.get(MESSAGE))
+    return bool(project.dashboard_config.get(SHARE_MESSAGE))
 
 
 def read_message(text: str) -> tuple[str, list[str]]:
@@ -77,11 +76,12 @@ def read_message(text: str) -> tuple[str, list[str]]:
 
 def set_message(project: Project, text: str) -> None:
     """Store the message in the locked project; an empty or the suggested one is not kept."""
-    config = {name: value for name, value in project.dashboard_config.items() if name != MESSAGE}
+    config = dict(project.dashboard_config)
+    config.pop(SHARE_MESSAGE, None)
     # A longer address that begins alike is another page's.
     stored = re.sub(rf"{re.escape(link_of(project))}(?![\w/-])", LINK, text)
     if stored and stored != default_message(project):
-        config[MESSAGE] = stored
+        config[SHARE_MESSAGE] = stored
     project.dashboard_config = config
 
 

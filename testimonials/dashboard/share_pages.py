@@ -13,7 +13,6 @@ from testimonials.dashboard.embed_code import describe_platforms, describe_polic
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.qr_codes import draw_inline, draw_png, draw_svg
 from testimonials.dashboard.share import (
-    MESSAGE_LENGTH,
     describe_mail,
     describe_sighting,
     has_own_message,
@@ -24,6 +23,7 @@ from testimonials.dashboard.share import (
 )
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.dashboard_config import MESSAGE_LENGTH
 from testimonials.projects.models import Project
 from testimonials.widget.services import wall_url
 

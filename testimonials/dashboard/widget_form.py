@@ -10,11 +10,12 @@ from werkzeug.datastructures import MultiDict
 from testimonials.core.errors import ValidationFailed
 from testimonials.core.fields import Count, Switch
 from testimonials.projects import defaults
+from testimonials.projects.dashboard_config import CTA, CtaSchema
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
 from testimonials.projects.services import complete_website
 from testimonials.widget.services import update_widget_config
-from testimonials.widget.settings import CTA, CTA_LABEL, CtaSchema, change_cta, page_url
+from testimonials.widget.settings import CTA_LABEL, change_cta, page_url
 
 # The button's fields are the dashboard's own; the others are those of the API, with its rules.
 CTA_FIELDS = {"ctaLabel": "label", "ctaUrl": "url"}

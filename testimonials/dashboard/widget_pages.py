@@ -25,9 +25,9 @@ from testimonials.dashboard.widget_form import (
 from testimonials.extensions import begin_write, db
 from testimonials.projects import defaults
 from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
 from testimonials.widget.services import describe_feed
-from testimonials.widget.settings import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.widget.snippet import SCRIPT_PATH
 
 widget_editor = Blueprint("widget_editor", __name__)

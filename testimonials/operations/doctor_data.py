@@ -1,13 +1,14 @@
 """What `testimonials doctor` says of the database, the clock, backups and background work."""
 
 import re
-import sqlite3
+import shlex
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from flask import current_app
 from sqlalchemy import func, make_url, select, text
+from sqlalchemy.exc import OperationalError
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -15,8 +16,8 @@ from testimonials.core.clock import iso
 from testimonials.core.leases import BackgroundJob
 from testimonials.core.outbox import OutboxMail
 from testimonials.core.scrubbing import scrub
-from testimonials.core.sqlite_file import find_damage
-from testimonials.extensions import db
+from testimonials.core.sqlite_file import find_damage, find_obstacle
+from testimonials.extensions import begin_write, db
 from testimonials.migrations import runner
 from testimonials.operations.doctor_settings import read_settings
 from testimonials.operations.findings import Finding
@@ -29,6 +30,10 @@ CLOCK_DIFFERENCE = timedelta(minutes=1)
 # The jobs of each round are done every minute.
 JOB_SILENCE = timedelta(minutes=15)
 MOST_DAMAGE = 3
+NOT_DAMAGED = (
+    "The file may well be sound. Look at the disk (dmesg, mount, df) and at the modes of {path} "
+    "and its folder, and run this as the service's own user."
+)
 
 
 def check_database() -> Iterator[Finding]:
@@ -38,22 +43,36 @@ def check_database() -> Iterator[Finding]:
     if not settings.is_sqlite or not path.exists():
         db.session.execute(text("SELECT 1"))
         return
-    try:
-        # A damaged file may not even be opened as the service opens it.
-        damage = find_damage(path)
-    except sqlite3.OperationalError as error:
-        yield Finding(
-            f"The database can't be read: {error}",
-            "Is the disk full or read-only, and may this user write to the folder? Nothing says "
-            "that data is damaged; don't restore a backup before that is mended.",
-        )
+    if obstacle := find_obstacle(path):
+        yield Finding(f"The database can't be used: {obstacle}.", NOT_DAMAGED.format(path=path))
         return
-    for words in damage[:MOST_DAMAGE]:
+    # A damaged file may not even be opened as the service opens it.
+    damage = find_damage(path)[:MOST_DAMAGE]
+    for words in damage:
         yield Finding(
             f"The database is damaged: {scrub(words)}",
             "Stop the service, keep a copy of the files, and restore the newest backup: "
             "`testimonials restore FILE`.",
         )
+    if not damage:
+        yield from _check_writing(path)
+
+
+def _check_writing(path: Path) -> Iterator[Finding]:
+    """Look whether the file can be written to, without doing it."""
+    try:
+        begin_write()
+    except OperationalError as error:
+        if "locked" in str(error.orig):
+            yield Finding(
+                "Something has kept the database from being written to for over 5 seconds, so "
+                "that the service answers 503 BUSY.",
+                f"Find the program and end it: fuser -v {shlex.quote(str(path))}",
+            )
+        else:
+            yield Finding(
+                f"The database can't be written to: {error.orig}.", NOT_DAMAGED.format(path=path)
+            )
 
 
 def check_schema() -> Iterator[Finding]:

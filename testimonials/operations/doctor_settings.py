@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -16,7 +17,13 @@ from testimonials.config import Settings, unknown_variables
 from testimonials.core.leases import BackgroundJob, worker_name
 from testimonials.extensions import db
 from testimonials.operations.findings import Finding
-from testimonials.operations.health import LEAST_FREE, MEGABYTE, READ_ONLY, check_disk, data_folders
+from testimonials.operations.health import (
+    LEAST_FREE,
+    MEGABYTE,
+    READ_ONLY,
+    check_disk,
+    data_folders,
+)
 
 MOUNTS = Path("/proc/self/mounts")
 # On these, locks and shared memory between processes don't hold what SQLite needs.
@@ -62,25 +69,30 @@ def check_files() -> Iterator[Finding]:
         if found.st_mode & 0o077:
             yield Finding(
                 f"{path} has the mode {stat.S_IMODE(found.st_mode):04o}: others may read it.",
-                f"chmod {wanted:04o} {path}",
+                f"chmod {wanted:04o} {shlex.quote(str(path))}",
             )
         if found.st_uid != folder.stat().st_uid:
             yield Finding(
                 f"{path} belongs to another user than the instance folder.",
-                f"chown --reference={folder} {path}",
+                f"chown --reference={shlex.quote(str(folder))} {shlex.quote(str(path))}",
             )
 
 
 def check_room() -> Iterator[Finding]:
     """Look whether there is room on the disk, also for a copy of the database."""
     found = check_disk()
+    if found.detail == READ_ONLY:
+        yield Finding(
+            f"The disk of {' or '.join(dict.fromkeys(data_folders()))} is read-only.",
+            "Look why (dmesg, mount): most often the disk fails. Nothing is stored until it is "
+            "mended and the service is started again.",
+        )
+        return
     if not found.is_ok:
         yield Finding(
             f"The disk of {' and '.join(dict.fromkeys(data_folders()))} is {found.detail}.",
-            "`dmesg` says why; most often the disk fails. Mend that and start the service again."
-            if found.detail == READ_ONLY
-            else f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes "
-            "what has had its time.",
+            f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes what "
+            "has had its time.",
         )
         return
     settings = read_settings()

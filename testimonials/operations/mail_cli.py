@@ -5,7 +5,7 @@ from typing import Any
 import click
 from flask import current_app, render_template
 
-from testimonials.auth.addresses import normalize_email
+from testimonials.auth.addresses import parse_email
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
@@ -18,6 +18,7 @@ from testimonials.core.commands import (
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.mail import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.outbox import MailState, OutboxMail, list_mails, retry_mails
+from testimonials.core.printable import make_printable
 from testimonials.core.smtp_advice import advise
 from testimonials.extensions import begin_write, db
 
@@ -95,16 +96,17 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
     if not settings["SMTP_URL"]:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")
     transport = SmtpTransport(settings["SMTP_URL"], settings["MAIL_FROM"], timeout=timeout)
-    test = _make_test(normalize_email(recipient))
+    test = _make_test(parse_email(recipient))
     problem = advice = None
     try:
         transport.send(test)
     except DeliveryFailed as error:
-        problem, advice = str(error), advise(transport, error)
+        problem, advice = make_printable(str(error)), advise(transport, error)
     else:
         if transport.user and not transport.dialogue.is_encrypted:
             advice = READABLE
-    lines = transport.dialogue.lines
+    # A server may say anything, also what steers a terminal.
+    lines = [make_printable(line) for line in transport.dialogue.lines]
     if as_json:
         outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
         print_json(outcome | {"advice": advice, "dialogue": lines})

@@ -28,6 +28,9 @@ EXTENSION = "testimonials_metrics"
 TICKER = "testimonials_widget_answers"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 NO_ROUTE = "(none)"
+# Anybody may send any word as a method; each would be kept for as long as the process lives.
+METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+OTHER_METHOD = "(other)"
 SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
@@ -64,8 +67,9 @@ def _observe(response: Response) -> Response:
     rule = request.url_rule
     # The template: an address itself holds ids, and there are endlessly many.
     route = rule.rule if rule is not None else NO_ROUTE
+    method = request.method if request.method in METHODS else OTHER_METHOD
     seconds = time.perf_counter() - g.started
-    metrics.observe(route, request.method, response.status_code, seconds)
+    metrics.observe(route, method, response.status_code, seconds)
     return response
 
 

@@ -88,7 +88,8 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
     found = get_project(project)
     count = sum(count_by_status(found.id).values())
     if not yes:
-        click.confirm(f"Remove {found.slug} and {count} testimonial(s) for good?", abort=True)
+        question = f"Remove {found.slug} and {count} testimonial(s) for good?"
+        click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_project(project)
     delete_project(found)

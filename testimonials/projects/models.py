@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, validates
 
 from testimonials.auth.models import Account
 from testimonials.core.database import Base, Timestamp, present
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.images import image_url
+from testimonials.projects.dashboard_config import require_known
 
 
 class Project(Base):
@@ -43,6 +44,11 @@ class Project(Base):
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @validates("dashboard_config")
+    def _check_dashboard_config(self, _name: str, config: dict[str, Any]) -> dict[str, Any]:
+        require_known(config, self.dashboard_config)
+        return config
 
     @property
     def is_active(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testimonials.core.errors import ServiceError
-from testimonials.transfer.told import make_printable
+from testimonials.core.printable import make_printable
 
 # Field to what a person reads.
 FIELDS = {

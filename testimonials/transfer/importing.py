@@ -15,6 +15,7 @@ from sqlalchemy import insert, select
 
 from testimonials.core import clock
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.printable import make_printable
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
@@ -31,7 +32,6 @@ from testimonials.transfer.rows import (
     read_row,
 )
 from testimonials.transfer.table_files import Line, Table
-from testimonials.transfer.told import make_printable
 
 # So many rows are written at once; SQLite lets in no other writer meanwhile. Those who wait look
 # only now and then, so there is a pause in which they find the database free.

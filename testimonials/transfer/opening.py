@@ -15,6 +15,7 @@ from typing import IO, Any
 from marshmallow import ValidationError
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.printable import make_printable
 from testimonials.core.stored_images import ImageDamaged, measure_stored_image
 from testimonials.testimonials.changes import to_json
 from testimonials.testimonials.tag_names import MAX_TAGS
@@ -33,7 +34,6 @@ from testimonials.transfer.contents import (
     Part,
     to_name,
 )
-from testimonials.transfer.told import make_printable
 from testimonials.transfer.unzipping import UNREADABLE, read_entry, require_known_files
 from testimonials.transfer.values import Filled, Moment
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
+from testimonials.auth.addresses import EmailMalformed, parse_email
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.testimonials.tag_names import TagRefused, read_tags
 from testimonials.transfer.dates import DateWrong, read_date
@@ -69,6 +69,7 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     """Read one line; raise `RowRefused` with the first thing that is wrong."""
     said = {field: _pick(cells, field, options.mapping) for field in FIELDS}
     _refuse_what_is_no_testimonial(cells, said, options.mapping)
+    _refuse_halves(said)
     values: dict[str, Any] = {
         field: said[field] for field in _COLUMNS if said[field] and field != "rating"
     }
@@ -128,14 +129,19 @@ def _refuse_what_is_no_testimonial(
         raise RowRefused("It lay in the trash.")
 
 
+def _refuse_halves(said: Mapping[str, str]) -> None:
+    """Refuse half a character: JSON can write one, as where an emoji was cut, no database can."""
+    for field, text in said.items():
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise RowRefused(f"{FIELDS[field]}: It holds half a character.")
+
+
 def _read_email(text: str) -> str | None:
+    # One that is thrown away is the author's own business: it is never written to.
     try:
-        return normalize_email(text) if text else None
+        return parse_email(text) if text else None
     except EmailMalformed:
         raise RowRefused(f"{FIELDS['authorEmail']}: “{text[:60]}” is no address.") from None
-    except EmailDisposable:
-        # It is the author's own business: it is never written to.
-        return text.lower()
 
 
 def _read_status(text: str, usual: str) -> str:

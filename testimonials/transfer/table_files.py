@@ -175,7 +175,8 @@ def _read_json(text: str) -> Table:
     lines = []
     for number, item in enumerate(items[: MAX_LINES + 1], 1):
         if isinstance(item, dict):
-            lines.append(Line(number, dict(_flatten(item))))
+            cells = {_mend(name): text for name, text in _flatten(item)}
+            lines.append(Line(number, cells))
         else:
             lines.append(Line(number, {}, "It is no JSON object."))
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
@@ -202,6 +203,11 @@ def _flatten(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, _to_text(value)
 
 
+def _mend(heading: str) -> str:
+    """Give a heading that can be shown: JSON can name halves of characters, and no page can."""
+    return heading.encode("utf-8", "replace").decode("utf-8")
+
+
 def _to_text(value: Any) -> str:
     if value is None or isinstance(value, dict):
         return ""
@@ -210,5 +216,7 @@ def _to_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        return ", ".join(filter(None, map(_to_text, value)))
+        # Lists within lists mean nothing here, and may be as deep as a program's stack.
+        parts = (_to_text(each) for each in value if not isinstance(each, list))
+        return ", ".join(filter(None, parts))
     return str(value)

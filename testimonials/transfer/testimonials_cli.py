@@ -27,6 +27,7 @@ from testimonials.transfer.table_files import ENCODINGS, read_table
 
 ACTOR = "The operator"
 MAX_BYTES = 256 * 1024 * 1024
+Problems = list[tuple[str, str]]
 LABELS = {NEW: "new", THERE: "there already", REFUSED: "refused"}
 
 
@@ -70,8 +71,8 @@ def import_testimonials(
             "Dates such as 03/04/2026 don’t say which is the day. Add --dates dmy for days first, "
             "or --dates mdy for months first. Nothing was imported."
         )
-    problems = [] if dry_run else _write(found.id, plan, fetches=fetch_avatars)
-    _tell(plan, mapping.service, problems, is_dry=dry_run, as_json=as_json)
+    done = None if dry_run else _write(found.id, plan, fetches=fetch_avatars)
+    _tell(plan, mapping.service, done, as_json=as_json)
     if plan.count()[REFUSED]:
         raise click.exceptions.Exit(1)
 
@@ -86,10 +87,14 @@ def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
     return columns
 
 
-def _write(project_id: str, plan: Plan, *, fetches: bool) -> list[tuple[str, str]]:
-    """Write in short transactions, so that nobody waits long; give what is wrong with photos."""
-    batch_id = new_identifier()
-    problems: list[tuple[str, str]] = []
+def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems]:
+    """Write in short transactions, so that nobody waits long.
+
+    Gives how many were added, which are fewer where another import came first with some of them,
+    and what is wrong with photos.
+    """
+    batch_id, written = new_identifier(), 0
+    problems: Problems = []
     for part, remaining in in_batches(plan.new):
         copied = copy_photos(part) if fetches else None
         begin_write()
@@ -97,20 +102,21 @@ def _write(project_id: str, plan: Plan, *, fetches: bool) -> list[tuple[str, str
         if copied is not None:
             copied.store()
             part, problems = copied.testimonials, problems + copied.problems
-        write_batch(locked, part, remaining, batch_id, ACTOR)
+        written += write_batch(locked, part, remaining, batch_id, ACTOR)
         db.session.commit()
-    return problems
+    return written, problems
 
 
 def _tell(
     plan: Plan,
     service: str | None,
-    problems: list[tuple[str, str]],
+    done: tuple[int, Problems] | None,
     *,
-    is_dry: bool,
     as_json: bool,
 ) -> None:
-    counts = plan.count()
+    counts, is_dry = plan.count(), done is None
+    written, problems = done or (counts[NEW], [])
+    counts |= {NEW: written, THERE: counts[THERE] + counts[NEW] - written}
     shown = plan.outcomes if is_dry else plan.list_in(REFUSED) + plan.list_in(THERE)
     lines: list[dict[str, Any]] = [describe_outcome(each) for each in shown]
     if as_json:

@@ -9,23 +9,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from marshmallow import ValidationError, fields
+from marshmallow.exceptions import SCHEMA
 
 from testimonials.core import clock
 from testimonials.core.fields import CONTROL, LINE_BREAK, StrictSchema, is_web_url
 from testimonials.core.identifiers import is_identifier
+from testimonials.projects.dashboard_config import DashboardConfigSchema
 from testimonials.projects.defaults import PAGE_CONFIG, WEBSITE_LENGTH, WIDGET_CONFIG
 from testimonials.projects.schemas import PageConfigUpdateSchema, WidgetConfigUpdateSchema
 from testimonials.projects.slugs import make_slug
-from testimonials.widget.settings import CTA, RATED, CtaSchema, RatedSchema
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=clock.EPOCH.tzinfo)
 # Clocks differ a little between machines; a time far ahead would hold up what is counted from it.
 AHEAD = timedelta(days=1)
 
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
-_BOOLEANS = ("hasLooked", "hasShared", "hidesChecklist", "keepsSamples")
-_SETTINGS = {CTA: CtaSchema(), RATED: RatedSchema()}
-_MESSAGE, _MESSAGE_LENGTH = "shareMessage", 5000
 
 
 class Exact(fields.Field[Any]):
@@ -225,15 +223,7 @@ class DashboardConfig(Exact):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> dict[str, Any]:
         config = _as_object(value)
-        for name, part in config.items():
-            if name == _MESSAGE:
-                Words(_MESSAGE_LENGTH, lines=True).deserialize(part)
-            elif name in _BOOLEANS:
-                Flag().deserialize(part)
-            elif name in _SETTINGS:
-                _check(_SETTINGS[name], _as_object(part))
-            else:
-                raise ValidationError(f"{name[:60]}: It is not known here.")
+        _check(DashboardConfigSchema(), config)
         return config
 
 
@@ -266,7 +256,10 @@ def _check(schema: StrictSchema, value: dict[str, Any]) -> None:
         loaded = schema.check(value)
     except ValidationError as error:
         name, messages = next(iter(error.messages_dict.items()))
-        told = messages[0] if isinstance(messages, list) else "It is wrong."
-        raise ValidationError(f"{name[:60]}: {told}") from None
+        while isinstance(messages, dict):
+            inner, messages = next(iter(messages.items()))
+            # What the library says of a whole object stands under a name of its own.
+            name = name if inner == SCHEMA else f"{name}.{inner}"
+        raise ValidationError(f"{name[:60]}: {messages[0]}") from None
     if loaded != value:
         raise ValidationError("It is not as it is stored.")

@@ -3,34 +3,12 @@
 from typing import Any
 
 from testimonials.core import clock
-from testimonials.core.fields import Choice, StrictSchema, Text, WebUrl
 from testimonials.extensions import db
+from testimonials.projects.dashboard_config import CTA, RATED
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 
 CTA_LABEL = "Share your experience"
-CTA_LABEL_LENGTH = 60
-URL_LENGTH = 500
-RATED_NAME_LENGTH = 120
-# Of these, search engines may show ratings; of a business that collects its own, they never do.
-RATED_KINDS = ("Product", "SoftwareApplication", "Course")
-
-# Where they are kept in `dashboard_config`.
-CTA, RATED = "cta", "rated"
-
-
-class CtaSchema(StrictSchema):
-    """The button below the widget; an empty value is the one that every project has."""
-
-    label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
-    url = WebUrl(URL_LENGTH)
-
-
-class RatedSchema(StrictSchema):
-    """What the ratings are about, for structured data."""
-
-    kind = Choice(*RATED_KINDS, required=True)
-    name = Text(RATED_NAME_LENGTH, one_line=True, blank=False, required=True)
 
 
 def page_url(project: Project, app_url: str) -> str:

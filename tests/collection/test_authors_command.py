@@ -142,6 +142,42 @@ def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
     assert inbox.counts()["pending"] == 0
 
 
+def test_mails_lose_the_words_whatever_address_the_service_had_then(
+    app: Flask, inbox: Inbox
+) -> None:
+    (sent,) = inbox.receive("Ada", author_email="ada@example.com")
+    link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/testimonials/{sent}"
+    with app.app_context():
+        begin_write()
+        told = _mail(inbox.owner.email, "submissions")
+        told.text = told.html = f"“Words of Ada” {link}"
+        db.session.add(told)
+        db.session.commit()
+    run_well(app, "authors", "erase", "ada@example.com", "--yes")
+    assert not [row for row in everything(app)["outbox_mail"] if "Words of Ada" in row]
+
+
+def test_words_of_strangers_steer_no_terminal(app: Flask, inbox: Inbox) -> None:
+    inbox.receive("Eve\x9b2J", author_email="eve@example.com", text="\x9b31m\u202eWords\u200d")
+    erased = run_well(app, "authors", "erase", "eve@example.com", "--dry-run")
+    for told in (erased, run_well(app, "testimonials", "list", "fern")):
+        assert "\x9b" not in told
+        assert "\u202e" not in told
+        assert "Words\u200d" in told
+
+
+def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox) -> None:
+    for arguments in (
+        ("authors", "erase", EMAIL),
+        ("projects", "delete", "fern"),
+        ("accounts", "delete", inbox.owner.email),
+    ):
+        result = run(app, *arguments, "--json", typed="y\n")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)
+        assert "for good?" in result.stderr
+
+
 def test_an_address_of_which_nothing_is_kept(app: Flask, owner: Caller) -> None:
     text = run_well(app, "authors", "erase", "nobody@example.com")
     assert text == "Nothing of an author with the address nobody@example.com is kept.\n"

@@ -69,6 +69,7 @@ SECRETS = (
     "smtp://shop%40example.com:p%2Fw@mail.example.com:587",
     "Key (email)=(private@example.com) already exists",
     "'Ünï.Name+tag'@bücher.example",
+    "/no/such/private@b%C3%BCcher.example",
     "tst_live_abcDEF123456",
     "/claim/WyJhYmNkZWYiLCJ4eXoiXQ.aSBm_g.hqSzq0ZUpbUXK3m6Y2PDoHqGqzM",
     "cookie 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",

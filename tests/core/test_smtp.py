@@ -250,6 +250,8 @@ def test_names_and_ports_that_lead_nowhere_are_named() -> None:
     ("answers", "words"),
     [
         ({"GREETING": HANG}, "not as a mail server does"),
+        ({"GREETING": "HTTP/1.1 400 Bad Request"}, "not as a mail server does"),
+        ({"EHLO": HANG}, "greets and then answers no more"),
         ({"GREETING": "554 Blocked"}, "takes no mail from this machine"),
         ({"MAIL": "550 5.7.1 No"}, "Set MAIL_FROM to an address"),
         ({"MAIL": "451 4.7.0 Later"}, "refuses for now"),

@@ -227,3 +227,14 @@ def test_an_admin_may_and_a_moderator_may_not(
         other = Inbox(app, caller, open_inbox(app, caller).client, inbox.project)
         assert preview(other, TABLE).status_code == status
     assert f"{inbox.base}/import" not in other.get("inbox").text
+
+
+def test_what_json_alone_can_write_is_no_fault(inbox: Inbox) -> None:
+    deep = "[" * 900 + "]" * 900
+    answer = preview(
+        inbox,
+        f'[{{"name": "Noor", "text": "Fine", "cut \\ud83d": {deep}}},'
+        ' {"name": "Li\\ud83d", "text": "Cut off"}]',
+    )
+    assert answer.status_code == 200
+    assert "Name: It holds half a character." in answer.text

@@ -1,7 +1,9 @@
 """`testimonials doctor`: nothing to say of what is well, and the right words for what is broken."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -15,10 +17,12 @@ from flask import Flask
 from sqlalchemy import text
 from werkzeug.serving import make_server
 
+from testimonials import extensions
 from testimonials.core import clock
 from testimonials.core.leases import BackgroundJob
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
+from testimonials.migrations.runner import upgrade
 from testimonials.operations.doctor_cli import CHECKS
 from testimonials.operations.doctor_settings import NETWORK_KINDS, find_filesystem
 from testimonials.operations.jobs import run_jobs
@@ -152,6 +156,17 @@ def test_files_that_others_may_read(healthy: Flask, instance: Path) -> None:
     assert f"chmod 0600 {folder / 'secret_key'}" in found["files"]
 
 
+def test_what_is_to_be_typed_can_be_typed(make_app: MakeApp, tmp_path: Path) -> None:
+    folder = tmp_path / "my shop; rm -rf"
+    folder.mkdir(mode=0o755)
+    app = make_app(instance_path=str(folder))
+    (folder / "testimonials.toml").write_text("")
+    (folder / "testimonials.toml").chmod(0o644)
+    advice = consult(app)["files"]
+    assert f"chmod 0700 '{folder}'" in advice
+    assert f"chmod 0600 '{folder / 'testimonials.toml'}'" in advice
+
+
 def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> None:
     if backend == "postgresql":
         pytest.skip("PostgreSQL checks its own files")
@@ -169,22 +184,6 @@ def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> Non
     assert "testimonials restore FILE" in found["database"]
 
 
-def test_a_read_only_disk(make_app: MakeApp, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    app = make_app(instance_path=str(disk))
-    if not mount("mount", "-t", "tmpfs", "-o", "ro,size=500m", "tmpfs", disk):
-        pytest.skip("mounting is not allowed here")
-    try:
-        found = consult(app)["disk"]
-    finally:
-        while mount("umount", "-l", disk):
-            pass
-    assert f"The disk of {disk} is read-only." in found
-    assert "`dmesg` says why" in found
-    assert "Make room" not in found
-
-
 def test_a_database_that_can_not_be_read_is_not_called_damaged(
     healthy: Flask, instance: Path, backend: str
 ) -> None:
@@ -197,8 +196,60 @@ def test_a_database_that_can_not_be_read_is_not_called_damaged(
         path.unlink()
     (instance / "testimonials.db").mkdir()
     found = consult(healthy)["database"]
-    assert "The database can't be read: unable to open database file" in found
-    assert "damaged; don't restore a backup" in found
+    assert "The database can't be used: unable to open database file" in found
+    assert "The file may well be sound" in found
+
+
+def test_a_database_that_somebody_keeps_from_being_written_to(
+    healthy: Flask, instance: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what any other command says of it."""
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL has no such lock for all")
+    monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 100)
+    with healthy.app_context():
+        db.engine.dispose()
+    path = instance / "testimonials.db"
+    with contextlib.closing(sqlite3.connect(path)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        found = consult(healthy)
+        refused = healthy.test_cli_runner().invoke(args=["mail", "retry"])
+    assert list(found) == ["database"]
+    assert f"fuser -v {path}" in found["database"]
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        "Error: The database is busy: another program has kept it from being written to. Try "
+        "again, or end that program.\n"
+    )
+    assert consult(healthy) == {}
+
+
+def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
+    make_app: MakeApp, tmp_path: Path, backend: str
+) -> None:
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL has its own disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    path = disk / "shop.db"
+    app = make_app(database_url=f"sqlite:///{path}")
+    try:
+        with app.app_context():
+            upgrade(db.engine)
+            db.session.remove()
+            db.engine.dispose()
+        assert mount("mount", "-o", "remount,ro", disk)
+        found = consult(app)
+        with app.app_context():
+            db.engine.dispose()
+    finally:
+        while mount("umount", "-l", disk):
+            pass
+    assert f"{disk} is read-only. Look why (dmesg, mount)" in found["disk"]
+    assert "The file may well be sound. Look at the disk (dmesg, mount, df)" in found["database"]
+    assert "damaged" not in str(found)
 
 
 def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:

@@ -44,3 +44,23 @@ def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> No
     assert len(sink.received) == 1
     assert "the password travelled readable" in output
     assert PASSWORD not in output
+
+
+def test_a_server_steers_no_terminal(make_app: MakeApp) -> None:
+    server = OddServer(RCPT="550 \x1b[31mred\x1b]0;owned\x07")
+    code, output, errors = run(make_app, server.url)
+    server.stop()
+    assert code == 1
+    assert "[31mred" in output
+    assert "[31mred" in errors
+    assert not {"\x1b", "\x07"} & set(output + errors)
+
+
+def test_services_that_judge_mail_may_be_its_recipient(make_app: MakeApp) -> None:
+    """Their addresses are thrown away, as those are with which nobody may sign up."""
+    server = OddServer()
+    app = make_app(smtp_url=server.url)
+    done = app.test_cli_runner().invoke(args=["mail", "test", "test-x1@mailinator.com"])
+    server.stop()
+    assert done.exit_code == 0, done.output
+    assert server.taken == 1

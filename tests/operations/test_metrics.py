@@ -84,6 +84,15 @@ def test_requests_are_counted_by_template(client: FlaskClient, agent: Caller) ->
     assert sum(read(client, "testimonials_request_seconds_sum").values()) > 0
 
 
+def test_words_of_strangers_make_no_rows_of_their_own(client: FlaskClient) -> None:
+    """Or anybody could fill the memory, and the page, with one for each request."""
+    for number in range(3):
+        assert client.open("/healthz", method=f"WORD{number}").status_code == 405
+    counts = read(client, "testimonials_request_seconds_count")
+    assert "WORD" not in str(counts)
+    assert counts[(("method", "(other)"), ("route", "(none)"), ("status", "405"))] == 3
+
+
 def test_answers_from_memory_are_counted_apart(
     client: FlaskClient, agent: Caller, backend: str
 ) -> None:

@@ -1,6 +1,7 @@
 """`testimonials serve` with several workers: what they share, and how they start and end."""
 
 import contextlib
+import json
 import os
 import pty
 import signal
@@ -224,6 +225,33 @@ def test_sigterm_under_load_loses_no_write_and_cuts_off_no_request(service: Serv
     assert "Traceback" not in "".join(service.output), service.output
 
 
+def test_a_worker_that_is_told_to_end_again_and_again_finishes_its_request(
+    service: Service,
+) -> None:
+    """As where a whole process group gets the signal, and the parent passes it on besides."""
+    host, port = service.url.removeprefix("http://").split(":")
+    workers = service.workers
+    before = sum(map(sockets_of, workers))
+    body = b'{"email": "x"}'
+    head = f"POST /v1/auth/agent-init HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    with contextlib.ExitStack() as stack:
+        begun = [
+            stack.enter_context(socket.create_connection((host, int(port)), 20)) for _ in range(8)
+        ]
+        for connection in begun:
+            connection.sendall(head.encode() + body[:5])
+        wait_for(lambda: sum(map(sockets_of, workers)) >= before + len(begun), what="the requests")
+        # So often that they are told again while they heed the first time.
+        for _ in range(500):
+            for pid in workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+        for connection in begun:
+            connection.sendall(body[5:])
+            assert connection.recv(100).startswith(b"HTTP/1.1 4"), "cut off"
+    assert service.stop() == 0
+
+
 def test_connections_that_are_kept_open_are_told_to_close(service: Service) -> None:
     """A proxy keeps its connections: none of its requests may meet a closed one."""
     connections = [HTTPConnection(urlsplit(service.url).netloc, timeout=15) for _ in range(8)]
@@ -295,6 +323,18 @@ def test_a_reload_with_a_wrong_setting_keeps_what_runs(service: Service, tmp_pat
         wait_for(lambda words=words: words in "".join(service.output), what=words)
         wait_for(lambda: service.workers == before, what="the old workers alone")
         assert service.call("GET", "/healthz").status == 200
+
+
+def test_why_a_reload_failed_is_a_line_of_the_log_too(start: StartService, tmp_path: Path) -> None:
+    service = start(log_format="json")
+    (tmp_path / "service" / "testimonials.toml").write_text(
+        'database_url = "sqlite:////dev/null/x.db"\n'
+    )
+    service.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "not reloaded" in "".join(service.output), what="the refusal")
+    lines = [json.loads(line) for line in service.output]
+    (reason,) = [line for line in lines if "can't start" in line["message"]]
+    assert "can't be opened" in reason["message"]
 
 
 def test_the_workers_end_with_a_parent_that_is_killed(service: Service) -> None:

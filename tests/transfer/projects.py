@@ -68,9 +68,12 @@ def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
         project.widget_config = project.widget_config | {"theme": "dark", "layout": "carousel"}
         project.page_config = project.page_config | {"website": "https://fern.example/ü"}
         project.dashboard_config = {
+            "hasLooked": True,
             "hasShared": True,
+            "hidesChecklist": True,
+            "keepsSamples": True,
             "shareMessage": "Write to us:\n{link}",
-            "cta": {"label": "Write to us"},
+            "cta": {"label": "Write to us", "url": "https://fern.example/words"},
             "rated": {"kind": "Product", "name": "Fern"},
         }
         batch = InvitationBatch(

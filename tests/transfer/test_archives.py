@@ -16,21 +16,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 from PIL import Image as Pictures
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core.database import Base
 from testimonials.core.images import Image
-from testimonials.dashboard.checklist import HAS_LOOKED, HAS_SHARED, IS_HIDDEN, KEEPS_SAMPLES
-from testimonials.dashboard.share import MESSAGE
 from testimonials.extensions import begin_write, db
+from testimonials.projects.dashboard_config import CTA, HAS_SHARED, KEYS, RATED, SHARE_MESSAGE
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.transfer import values
 from testimonials.transfer.contents import OTHER_TABLES, PARTS, to_name
 from testimonials.transfer.headings import FIELDS
 from testimonials.transfer.table_export import COLUMNS
-from testimonials.widget.settings import CTA, RATED
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.pictures import to_bytes, webp_of_size
 from tests.rows import add_testimonial, count_rows
@@ -85,18 +83,44 @@ def test_each_column_of_each_table_is_decided_on() -> None:
     assert not tables & OTHER_TABLES.keys()
 
 
-def test_all_that_the_dashboard_notes_is_known() -> None:
-    flags = dict.fromkeys((HAS_LOOKED, HAS_SHARED, IS_HIDDEN, KEEPS_SAMPLES), True)
-    settings_ = {
-        CTA: {"label": "Write to us", "url": "https://fern.example/words"},
-        RATED: {"kind": "Product", "name": "Fern"},
-    }
-    config = flags | {MESSAGE: "Hello"} | settings_
-    assert values.DashboardConfig().deserialize(config) == config
-    wrong = ({CTA: {"url": "javascript:1"}}, {RATED: {"kind": "Spell", "name": "x"}}, {CTA: 1})
-    for each in wrong:
-        with pytest.raises(ValidationError):
-            values.DashboardConfig().deserialize(each)
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({CTA: {"url": "javascript:1"}}, "cta.url: Must be an absolute URL"),
+        ({RATED: {"kind": "Spell", "name": "x"}}, "rated.kind: Must be one of"),
+        ({CTA: 1}, "cta: Invalid"),
+        ({HAS_SHARED: 1}, "hasShared: Must be true or false."),
+        ({SHARE_MESSAGE: " x"}, "It is not as it is stored."),
+        ({SHARE_MESSAGE: "x" * 2001}, "shareMessage: Must be at most 2000"),
+        ({"other": True}, "other: Unknown field."),
+    ],
+)
+def test_what_the_dashboard_keeps_is_checked(config: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        values.DashboardConfig().deserialize(config)
+    assert str(raised.value.messages[0]).startswith(reason)
+
+
+def test_the_dashboard_keeps_nothing_that_no_archive_has(app: Flask, project: str) -> None:
+    """The example has all that may be kept, so that the tests below notice what gets lost."""
+    with app.app_context():
+        found = db.session.get_one(Project, project)
+        kept = found.dashboard_config
+        assert kept.keys() == KEYS
+        with pytest.raises(ValueError, match="dashboard_config has no brandNew"):
+            found.dashboard_config = kept | {"brandNew": True}
+        assert found.dashboard_config == kept
+
+
+def test_what_a_newer_program_has_kept_stays(app: Flask, project: str) -> None:
+    with app.app_context():
+        begin_write()
+        newer = {"ofTomorrow": True, HAS_SHARED: False}
+        db.session.execute(update(Project).values(dashboard_config=newer))
+        found = db.session.get_one(Project, project)
+        found.dashboard_config = found.dashboard_config | {HAS_SHARED: True}
+        db.session.commit()
+        assert found.dashboard_config == {"ofTomorrow": True, HAS_SHARED: True}
 
 
 def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> None:
@@ -349,7 +373,10 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: d["project"]["pageConfig"].update(website="javascript:1"), "pageConfig: It is"),
     (lambda d: d["project"]["pageConfig"].update(buttonColor="url(x)"), "buttonColor: Must"),
     (lambda d: d["project"]["pageConfig"].update(collectFields=[]), "pageConfig: It is no obj"),
-    (lambda d: d["project"].update(dashboardConfig={"shareMessage": True}), "dashboardConfig: It"),
+    (
+        lambda d: d["project"].update(dashboardConfig={"shareMessage": True}),
+        "dashboardConfig: shareMessage: Must be a string",
+    ),
 ]
 
 

@@ -244,6 +244,22 @@ def test_what_is_no_object_in_json_is_refused_alone(app: Flask, project: str, fi
     assert told["lines"][0]["reason"] == "It is no JSON object."
 
 
+def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    lines = [
+        '{"name": "A\\ud83d", "text": "Cut off"}',
+        f'{{"name": "B", "text": "Fine", "tags": {deep}, "cut \\ud83d": 1}}',
+        f'{{"name": "C", "text": {deep}}}',
+    ]
+    file.write_text(f"[{', '.join(lines)}]")
+    for options in (("--dry-run",), ()):
+        told = import_file(app, file, *options)
+        assert (told["new"], told["refused"]) == (1, 2)
+        refused = [each["reason"] for each in told["lines"] if each["state"] == "refused"]
+        assert refused == ["Name: It holds half a character.", "Words: There is nothing."]
+    assert [row.author_name for row in read_testimonials(app, project)] == ["B"]
+
+
 def test_days_and_months_are_never_guessed(app: Flask, project: str, file: Path) -> None:
     lines = ("Name,Review,Date", "A,One,03/04/2024", "B,Two,05/06/2024")
     file.write_text("\n".join(lines))
