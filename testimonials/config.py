@@ -86,8 +86,8 @@ class Settings:
     database_url: str = setting(
         "",
         parse_database_url,
-        "Where the data is: `sqlite:////absolute/path.db` or `postgresql://...`. Empty: "
-        "`testimonials.db` in the instance folder.",
+        "Where the data is: `sqlite:////absolute/path.db`, `sqlite:///name.db` in the instance "
+        "folder, or `postgresql://...`. Empty: `testimonials.db` in the instance folder.",
         secret=True,
     )
     secret_key: str = setting(
@@ -191,7 +191,7 @@ class Settings:
     backup_path: str = setting(
         "",
         parse_path_or_nothing,
-        "The folder of the backups. Empty: `backups` in the instance folder.",
+        "The folder of the backups; a relative one is in the instance folder. Empty: `backups`.",
     )
     ratelimit_storage_url: str = setting(
         "",
@@ -311,9 +311,12 @@ def _complete(settings: Settings) -> Settings:
     require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
     require_extra("METRICS_TOKEN", settings.metrics_token, "", "prometheus_client", "metrics")
     require_extra("SENTRY_DSN", settings.sentry_dsn, "", "sentry_sdk", "sentry")
-    # In an address some characters of a folder's name have a meaning.
-    own_file = quote(str(settings.instance_path / "testimonials.db"))
-    database = settings.database_url or f"sqlite:///{own_file}"
+    # From whatever folder a command is called, it finds the same files.
+    database = settings.database_url or "sqlite:///testimonials.db"
+    if database.startswith("sqlite:///") and not database.startswith("sqlite:////"):
+        # In an address some characters of a folder's name have a meaning.
+        folder = quote(str(settings.instance_path))
+        database = database.replace("sqlite:///", f"sqlite:///{folder}/", 1)
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base
     sender = settings.mail_from or f"Testimonials <testimonials@{urlsplit(app).hostname}>"
@@ -324,5 +327,5 @@ def _complete(settings: Settings) -> Settings:
         base_url=base,
         app_url=app,
         mail_from=sender,
-        backup_path=settings.backup_path or str(settings.instance_path / "backups"),
+        backup_path=str((settings.instance_path / (settings.backup_path or "backups")).resolve()),
     )

@@ -39,8 +39,9 @@ def parse_path(value: object) -> Path:
 
 
 def parse_path_or_nothing(value: object) -> str:
-    """Take a folder as `parse_path` does, or nothing."""
-    return str(parse_path(value)) if parse_text(value) else ""
+    """Take a folder, of which a relative one starts at the instance folder, or nothing."""
+    text = parse_text(value)
+    return str(Path(text).expanduser()) if text else ""
 
 
 def parse_email(value: object) -> str:
@@ -119,7 +120,10 @@ def parse_domains(value: object) -> tuple[str, ...]:
 
 
 def parse_database_url(value: object) -> str:
-    """Take an sqlite:/// or postgresql:// address, or nothing for the instance's own file."""
+    """Take an sqlite:/// or postgresql:// address, or nothing for the instance's own file.
+
+    A relative path starts at the instance folder.
+    """
     text = parse_text(value)
     if text and not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
         raise ValueError("must start with sqlite:/// or postgresql://")
@@ -133,9 +137,6 @@ def parse_database_url(value: object) -> str:
         raise ValueError(
             "must look like sqlite:////folder/file.db or postgresql://user:password@host:5432/name"
         ) from None
-    if text.startswith("sqlite:///") and not text.startswith("sqlite:////"):
-        # Two parts of the program would start a relative path at two different folders.
-        return f"sqlite:///{Path(text.removeprefix('sqlite:///')).absolute()}"
     return text
 
 

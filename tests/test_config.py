@@ -48,6 +48,18 @@ def test_it_starts_with_no_setting_at_all(instance: Path) -> None:
     assert settings.trusted_proxies == 0
 
 
+def test_relative_files_are_those_of_the_instance_wherever_it_is_called_from(
+    instance: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = load(instance, database_url="sqlite:///data/shop.db", backup_path="../copies")
+    assert settings.database_url == f"sqlite:///{instance}/data/shop.db"
+    assert settings.backup_path == str(instance.parent / "copies")
+    elsewhere = load(instance, database_url="sqlite:////var/shop.db", backup_path="/mnt/copies")
+    assert elsewhere.database_url == "sqlite:////var/shop.db"
+    assert elsewhere.backup_path == "/mnt/copies"
+
+
 def test_every_setting_has_a_sentence_and_a_parser() -> None:
     for field in dataclasses.fields(Settings):
         assert field.metadata["doc"].endswith(".")

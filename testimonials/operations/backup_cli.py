@@ -23,9 +23,9 @@ from testimonials.operations.restore import Restored, RestoreRefused, restore_ba
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path())
 @json_option
-def backup(file: Path, as_json: bool) -> None:
+def backup(file: str, as_json: bool) -> None:
     """Write all data into FILE, also while the service runs; SQLite only.
 
     FILE becomes a .tar.gz with the database (images included), the secret key, testimonials.toml
@@ -35,7 +35,11 @@ def backup(file: Path, as_json: bool) -> None:
     settings = load_settings(makes_secret=False)
     # What is copied must not be replaced by a restore meanwhile.
     hold_folder(settings.instance_path)
-    target = (file / name_backup("backup") if file.is_dir() else file).absolute()
+    target = Path(file).absolute()
+    if target.is_dir():
+        target /= name_backup("backup")
+    elif file.endswith("/"):
+        raise click.ClickException(f"There is no folder {target}. Create it first.")
     try:
         manifest = make_backup(find_instance(settings.instance_path, settings.database_url), target)
     except BackupFailed as error:

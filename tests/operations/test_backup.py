@@ -163,6 +163,9 @@ def test_a_file_that_can_not_be_read_is_named(instance: Path, tmp_path: Path) ->
 def test_a_folder_that_can_not_be_written_to_is_said(instance: Path, tmp_path: Path) -> None:
     sentence = refusal(instance, "backup", tmp_path / "nowhere" / "b.tar.gz")
     assert "No such file or directory" in sentence
+    # Whoever writes it so means a folder, and would look for a file in it.
+    sentence = refusal(instance, "backup", f"{tmp_path / 'nowhere'}/")
+    assert sentence == f"Error: There is no folder {tmp_path / 'nowhere'}. Create it first.\n"
     sentence = refusal(instance, "backup", "/proc/b.tar.gz")
     assert sentence.startswith("Error: There is no backup: ")
 
