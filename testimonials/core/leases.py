@@ -8,7 +8,6 @@ import contextlib
 import logging
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -20,6 +19,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.core import clock
 from testimonials.core.database import Base, Timestamp, insert_if_missing
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.meanwhile import doing_meanwhile
 from testimonials.extensions import begin_write, db
 
 logger = logging.getLogger("testimonials")
@@ -90,25 +90,19 @@ def keep_job(name: str, lease: timedelta, longest: timedelta) -> Iterator[None]:
     What takes longer than `longest` is taken to hang: its lease is left to run out.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    is_done = threading.Event()
+    end = time.monotonic() + longest.total_seconds()
 
     def renew() -> None:
-        end = time.monotonic() + longest.total_seconds()
-        pause = lease.total_seconds() / RENEWALS
-        while not is_done.wait(pause) and time.monotonic() < end:
-            try:
-                with app.app_context():
-                    renew_lease(name, lease)
-            except Exception:
-                logger.exception("the lease of the job %s was not renewed; it is tried again", name)
+        if time.monotonic() > end:
+            return
+        try:
+            with app.app_context():
+                renew_lease(name, lease)
+        except Exception:
+            logger.exception("the lease of the job %s was not renewed; it is tried again", name)
 
-    thread = threading.Thread(target=renew, name=f"lease-{name}", daemon=True)
-    thread.start()
-    try:
+    with doing_meanwhile(renew, lease.total_seconds() / RENEWALS, f"lease-{name}"):
         yield
-    finally:
-        is_done.set()
-        thread.join()
 
 
 def renew_lease(name: str, lease: timedelta) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from testimonials import __version__
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.instance_folder import give_to_owner, sync, working_folder
+from testimonials.core.meanwhile import doing_meanwhile
 from testimonials.core.sqlite_file import copy_database, count_rows, find_damage, read_revision
 from testimonials.operations.archive import (
     DATABASE,
@@ -127,22 +127,15 @@ def _flowing(folder: Path) -> Iterator[None]:
 
     Hundreds of megabytes at once would make every commit of the service wait, for many seconds.
     """
-    is_done = threading.Event()
 
     def flush() -> None:
-        while not is_done.wait(FLUSH_SECONDS):
-            for path in list(folder.iterdir()):
-                # It may be gone again; whether writing works is found out by those who write.
-                with contextlib.suppress(OSError):
-                    sync(path)
+        for path in list(folder.iterdir()):
+            # It may be gone again; whether writing works is found out by those who write.
+            with contextlib.suppress(OSError):
+                sync(path)
 
-    thread = threading.Thread(target=flush, name="flush", daemon=True)
-    thread.start()
-    try:
+    with doing_meanwhile(flush, FLUSH_SECONDS, "flush"):
         yield
-    finally:
-        is_done.set()
-        thread.join()
 
 
 def _require_room(instance: Instance, folder: Path) -> None:

@@ -50,6 +50,15 @@ def remains_in(folder: Path) -> list[Remains]:
     return found
 
 
+def lease() -> OutboxMail:
+    """Take the mail that waits."""
+    begin_write()
+    mail = lease_mail(db.session())
+    assert mail is not None
+    db.session.commit()
+    return mail
+
+
 @pytest.mark.parametrize("stage", Stage)
 def test_what_was_in_hand_outlives_a_kill_and_is_told_once(tmp_path: Path, stage: Stage) -> None:
     leave(tmp_path, stage, attempt=7)
@@ -122,10 +131,7 @@ def test_the_next_process_goes_on_where_the_killed_one_was(
 ) -> None:
     put_mail(app)
     with app.app_context():
-        begin_write()
-        mail = lease_mail(db.session())
-        assert mail is not None
-        db.session.commit()
+        mail = lease()
         leave(tmp_path, stage, mail.id, mail.attempts)
         # At once, and not when the lease of the dead has run out.
         deliver_due_mail(SmtpTransport(smtp.url, SENDER), HandOver(tmp_path))
@@ -139,10 +145,7 @@ def test_the_next_process_goes_on_where_the_killed_one_was(
 def test_a_later_attempt_is_not_touched(app: Flask, smtp: MailSink, tmp_path: Path) -> None:
     put_mail(app)
     with app.app_context():
-        begin_write()
-        mail = lease_mail(db.session())
-        assert mail is not None
-        db.session.commit()
+        mail = lease()
         leave(tmp_path, Stage.TAKEN, mail.id, mail.attempts + 1)
         deliver_due_mail(SmtpTransport(smtp.url, SENDER), HandOver(tmp_path))
         assert db.session.get_one(OutboxMail, mail.id).state == MailState.SENDING

@@ -1,0 +1,26 @@
+"""Something small that is done again and again beside something long."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def doing_meanwhile(work: Callable[[], object], seconds: float, name: str) -> Iterator[None]:
+    """Do `work` every `seconds` in a thread called `name` until the block ends.
+
+    What `work` raises ends the thread, not the block.
+    """
+    is_done = threading.Event()
+
+    def repeat() -> None:
+        while not is_done.wait(seconds):
+            work()
+
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
