@@ -16,13 +16,15 @@ from testimonials.core.commands import (
     print_rows,
 )
 from testimonials.core.identifiers import new_identifier
-from testimonials.core.mail import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
+from testimonials.core.mail import LONGEST_SECONDS, TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.outbox import MailState, OutboxMail, list_mails, retry_mails
 from testimonials.core.printable import make_printable
 from testimonials.core.smtp_advice import advise
 from testimonials.extensions import begin_write, db
 
 NO_MAIL = "The outbox is empty."
+# A conversation of about as many answers is over by then.
+MOST_TIMEOUTS = 8
 READABLE = "But the password travelled readable for everybody in between: add ?starttls=1."
 
 
@@ -95,7 +97,13 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
     settings = current_app.config
     if not settings["SMTP_URL"]:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")
-    transport = SmtpTransport(settings["SMTP_URL"], settings["MAIL_FROM"], timeout=timeout)
+    transport = SmtpTransport(
+        settings["SMTP_URL"],
+        settings["MAIL_FROM"],
+        timeout=timeout,
+        # Somebody waits for it, and an answer that drips in is never late by itself.
+        longest=min(LONGEST_SECONDS, timeout * MOST_TIMEOUTS),
+    )
     test = _make_test(parse_email(recipient))
     problem = advice = None
     try:

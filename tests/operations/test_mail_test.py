@@ -3,7 +3,7 @@
 import json
 
 from tests.conftest import MakeApp
-from tests.mail_servers import PASSWORD, URL_USER, OddServer, secure_server
+from tests.mail_servers import DRIP, PASSWORD, URL_USER, OddServer, secure_server
 
 
 def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:
@@ -35,6 +35,15 @@ def test_a_program_reads_the_same_as_json(make_app: MakeApp) -> None:
     assert (outcome["sent"], outcome["problem"]) == (False, "550 5.7.1 No")
     assert "MAIL_FROM" in outcome["advice"]
     assert "S: 550 5.7.1 No" in outcome["dialogue"]
+
+
+def test_a_server_that_drips_is_given_up_soon(make_app: MakeApp) -> None:
+    server = OddServer(RCPT=DRIP)
+    code, output, errors = run(make_app, server.url)
+    server.stop()
+    assert code == 1
+    assert "C: rcpt TO:<operator@example.com>" in output
+    assert "The mail did not leave: 222" in errors
 
 
 def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> None:
