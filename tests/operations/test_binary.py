@@ -129,6 +129,32 @@ def _find_picture(service: Service, page: str) -> str:
     return address.removeprefix(service.url)
 
 
+def test_an_upgrade_beside_it_takes_nothing_from_a_running_one(
+    tmp_path: Path, binary: Path
+) -> None:
+    """What it has not read yet it reads from itself, in both workers, unless there is no /proc."""
+    program = Path(shutil.copy(binary, tmp_path / "testimonials"))
+    environment = {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path / "data")}
+    service = start_service(
+        tmp_path, ("--workers", "2"), {}, command=[str(program)], environment=environment
+    )
+    try:
+        headers = service.sign_up()
+        assert service.call("POST", "/v1/projects", {"slug": "kiln"}, headers).status == 200
+        newer = tmp_path / "newer"
+        newer.write_text("Another version.")
+        newer.replace(program)
+        # Pillow and its libraries, for the first time, and in both workers at once.
+        picture = _find_picture(service, service.call("GET", "/kiln").body.decode())
+        with ThreadPoolExecutor(8) as pool:
+            pictures = list(pool.map(lambda _: service.call("GET", picture).body, range(16)))
+        assert all(content.startswith(b"\x89PNG") for content in pictures)
+        assert service.stop() == 0
+        assert "Traceback" not in "".join(service.output)
+    finally:
+        service.kill()
+
+
 def test_admin_commands_work_in_it(root: EmptyRoot) -> None:
     assert root.run("db", "upgrade").stdout == f"The database went from empty to {head()}.\n"
     made = root.run("accounts", "create", "owner@example.com", "--no-mail")
