@@ -2,7 +2,8 @@
 
 import secrets
 
-from flask import Flask, Response, current_app, g, make_response, request
+from flask import Flask, Request, Response, current_app, g, make_response, request
+from flask.sessions import SessionInterface
 
 from testimonials.core.errors import wants_json
 
@@ -14,8 +15,16 @@ PAGE_POLICY = (
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 
+class _NoSession(SessionInterface):
+    """Sessions are rows, with a cookie of their own: Flask's signed one is neither read nor set."""
+
+    def open_session(self, app: Flask, request: Request) -> None:
+        """Give none."""
+
+
 def register_web(app: Flask) -> None:
     """Give every request an id and every answer its headers."""
+    app.session_interface = _NoSession()
     app.before_request(_assign_request_id)
     app.after_request(_add_headers)
 
@@ -47,20 +56,22 @@ def _add_headers(response: Response) -> Response:
     headers.setdefault("X-Content-Type-Options", "nosniff")
     headers.setdefault("Referrer-Policy", "strict-origin-when-cross-origin")
     is_page = response.mimetype == "text/html"
-    page_policy = PAGE_POLICY.format(
+    headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
+    if wants_json(request.path) and response.status_code >= 400:
+        headers.setdefault("Cache-Control", "no-store")
+    if request.is_secure:
+        headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    return response
+
+
+def _write_page_policy() -> str:
+    return PAGE_POLICY.format(
         service=current_app.config["BASE_URL"],
         # One style sheet inside the page, named by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
         frames="'self'" if getattr(g, "has_preview", False) else "'none'",
         ancestors=_choose_ancestors(),
     )
-    policy = page_policy if is_page else DATA_POLICY
-    headers.setdefault("Content-Security-Policy", policy)
-    if wants_json(request.path) and response.status_code >= 400:
-        headers.setdefault("Cache-Control", "no-store")
-    if request.is_secure:
-        headers.setdefault("Strict-Transport-Security", "max-age=31536000")
-    return response
 
 
 def _choose_ancestors() -> str:
