@@ -157,7 +157,7 @@ def settle_remains(session: Session, found: Remains) -> MailState | None:
     else:
         values |= {"sent_at": now, "last_error": None}
     if state is MailState.UNCONFIRMED:
-        values |= {"last_error": "The service was killed before the mail server's answer."}
+        values |= {"last_error": "The service ended before the mail server's answer."}
     settled = session.scalar(
         update(OutboxMail)
         .where(

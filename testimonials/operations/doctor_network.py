@@ -76,14 +76,14 @@ def check_outbox_mail() -> Iterator[Finding]:
                 "Mend the reason, then: testimonials mail retry. `mail list` shows which they are.",
             )
 
-    killed = db.session.scalar(
+    unheard = db.session.scalar(
         select(func.count()).where(
             OutboxMail.state == MailState.UNCONFIRMED, OutboxMail.sent_at > clock.now() - LATELY
         )
     )
-    if killed:
+    if unheard:
         yield Finding(
-            f"The service was killed while the mail server took {killed} mail(s); they have most "
+            f"The service ended while the mail server took {unheard} mail(s); they have most "
             "likely arrived.",
             "`mail list --state unconfirmed` shows them; `mail retry ID` sends one again.",
         )

@@ -212,7 +212,7 @@ def test_a_mail_whose_answer_nobody_heard_is_not_sent_again(
     wait_for(lambda: {mail["state"] for mail in _mails(service)} == states, what="both states")
     assert len(smtp.received) == 2
     (mail,) = json.loads(service.run("mail", "list", "--state", "unconfirmed", "--json").stdout)
-    assert mail["lastError"] == "The service was killed before the mail server's answer."
+    assert mail["lastError"] == "The service ended before the mail server's answer."
     assert "took 1 mail(s); they have most likely arrived" in service.run("doctor").stdout
     # Without its id, `mail retry` leaves it alone.
     assert json.loads(service.run("mail", "retry", "--json").stdout) == {"queued": 0}
