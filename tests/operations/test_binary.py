@@ -1,5 +1,6 @@
 """The one file that `scripts/build-binary` makes, in an empty root with the C library alone."""
 
+import json
 import os
 import shutil
 import signal
@@ -156,12 +157,42 @@ def test_an_upgrade_beside_it_takes_nothing_from_a_running_one(
 
 
 def test_admin_commands_work_in_it(root: EmptyRoot) -> None:
+    """One of each kind: what is frozen lacks a module only where it is first wanted."""
     assert root.run("db", "upgrade").stdout == f"The database went from empty to {head()}.\n"
     made = root.run("accounts", "create", "owner@example.com", "--no-mail")
     assert made.returncode == 0, made.stderr
     assert "owner@example.com" in root.run("accounts", "list").stdout
-    assert root.run("config", "show").returncode == 0
     assert root.run("--version").stdout == f"testimonials, version {testimonials.__version__}\n"
+    for arguments in (
+        ("config", "show"),
+        ("db", "check"),
+        ("backup", "/data/backup.tar.gz"),
+        ("restore", "/data/backup.tar.gz", "--dry-run"),
+        ("accounts", "export", "owner@example.com", "/data/account.zip"),
+        ("authors", "erase", "li@example.com", "--dry-run"),
+        ("prune", "--dry-run"),
+        ("mail", "list"),
+    ):
+        done = root.run(*arguments, "--json")
+        assert done.returncode == 0, (arguments, done.stderr)
+        json.loads(done.stdout)
+    findings = root.run("doctor")
+    assert "Traceback" not in findings.stdout + findings.stderr
+    assert "BASE_URL (http://127.0.0.1:8000) does not answer" in findings.stdout
+
+
+def test_projects_and_tables_go_out_and_in(root: EmptyRoot, served: Service) -> None:
+    headers = served.sign_up("owner@example.com")
+    assert served.call("POST", "/v1/projects", {"slug": "kiln"}, headers).status == 200
+    (root.folder / "data" / "table.csv").write_text("Name,Words\nLi,Straightaway.\n")
+    for arguments in (
+        ("projects", "export", "kiln", "/data/kiln.zip"),
+        ("projects", "import", "/data/kiln.zip", "--account", "owner@example.com", "--slug", "two"),
+        ("testimonials", "import", "two", "/data/table.csv", "--map", "text=Words"),
+    ):
+        done = root.run(*arguments)
+        assert done.returncode == 0, (arguments, done.stderr)
+    assert "Li" in root.run("testimonials", "list", "two").stdout
 
 
 def test_it_says_which_extra_it_lacks(root: EmptyRoot) -> None:
