@@ -64,14 +64,15 @@ def change_project(app: Flask, project_id: str, **values: Any) -> None:
         db.session.commit()
 
 
-def count_for_planner() -> None:
+def count_for_planner(app: Flask) -> None:
     """Let PostgreSQL see that there are many rows, as it does by itself a minute after they came.
 
     Until then it takes each table for empty, and goes through thousands of rows for each of them.
     """
-    if db.engine.dialect.name == "postgresql":
-        db.session.execute(text("ANALYZE"))
-        db.session.commit()
+    with app.app_context():
+        if db.engine.dialect.name == "postgresql":
+            db.session.execute(text("ANALYZE"))
+            db.session.commit()
 
 
 def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:

@@ -97,7 +97,7 @@ class Inbox:
             ]
             db.session.execute(models.Testimonial.__table__.insert(), rows)
             db.session.commit()
-            count_for_planner()
+        count_for_planner(self.app)
         return [str(row["id"]) for row in rows]
 
     def shown(self) -> list[str]:
