@@ -21,6 +21,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
 from werkzeug.test import TestResponse
+from xdist.scheduler import LoadScopeScheduling
 
 from testimonials import create_app
 from testimonials.auth.services import claim_account, start_account
@@ -66,6 +67,31 @@ def pytest_configure(config: pytest.Config) -> None:
         started = server()
         _servers.append(started)
         os.environ[variable] = started.url
+
+
+# What these make for their tests takes long, so one worker makes it, and early.
+TOGETHER = (
+    "tests/browser/test_other_engines.py",
+    "tests/operations/test_binary.py",
+    "tests/operations/test_packaging.py",
+)
+
+
+class Scheduling(LoadScopeScheduling):
+    """Gives each worker one test after another, but those of some files to one.
+
+    xdist's own groups are names at the end of a node's id, which pytest 9.2 no longer takes.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if file in TOGETHER else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Hand the tests out in the way above, where scripts/test asks for groups."""
+    return Scheduling(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def pytest_collection_finish() -> None:

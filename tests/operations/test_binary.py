@@ -22,8 +22,7 @@ from tests.conftest import POSTGRES
 from tests.process import Service, start_service
 from tests.servers import wait_for
 
-# It is made once, for one worker; another would wait for it as long as making it takes.
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("binary")]
+pytestmark = pytest.mark.process
 
 PROJECT = Path(testimonials.__file__).parent.parent
 LARGEST = 30_000_000

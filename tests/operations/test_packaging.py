@@ -15,8 +15,7 @@ import pytest
 import testimonials
 from tests.process import Service, clean_environment, start_service
 
-# It is made once, for one worker; another would wait for it as long as making it takes.
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.process
 
 PROJECT = Path(testimonials.__file__).parent.parent
 PACKAGE = "testimonials"
