@@ -4,6 +4,7 @@ Every test that takes `app` (or anything built on it) runs on SQLite and on Post
 are started once for a whole run, by the process that starts the workers.
 """
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,18 +20,17 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
-from sqlalchemy import Engine, text
 from werkzeug.test import TestResponse
+from xdist.scheduler import LoadScopeScheduling
 
 from testimonials import create_app
 from testimonials.auth.services import claim_account, start_account
 from testimonials.config import load_settings
 from testimonials.core import clock, passwords
-from testimonials.core.database import Base
 from testimonials.core.passwords import hash_password
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.metrics import end_metrics
+from tests.applications import Applications
 from tests.process import Service, start_service
 from tests.servers import MailSink, PostgresServer, RedisServer, find_program, memory_folder
 
@@ -67,6 +67,41 @@ def pytest_configure(config: pytest.Config) -> None:
         started = server()
         _servers.append(started)
         os.environ[variable] = started.url
+
+
+# What these make for their tests takes long, so one worker makes it, and early.
+TOGETHER = (
+    "tests/browser/test_other_engines.py",
+    "tests/operations/test_binary.py",
+    "tests/operations/test_packaging.py",
+)
+
+
+class Scheduling(LoadScopeScheduling):
+    """Gives each worker one test after another, but those of some files to one.
+
+    xdist's own groups are names at the end of a node's id, which pytest 9.2 no longer takes.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if file in TOGETHER else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Hand the tests out in the way above, where scripts/test asks for groups."""
+    return Scheduling(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, not at all that was imported for them.
+
+    Looking through half a million lasting objects again and again takes a quarter of a run.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_unconfigure() -> None:
@@ -120,11 +155,26 @@ def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> BytecodeCach
     return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
 
 
-@pytest.fixture
-def instance() -> Iterator[Path]:
-    """An empty instance folder."""
+@pytest.fixture(scope="session")
+def applications(compiled_templates: BytecodeCache) -> Iterator[Applications]:
+    """What the tests of this worker have one after another."""
     with memory_folder() as folder:
-        yield Path(folder)
+        kept = Applications(Path(folder), compiled_templates)
+        yield kept
+        kept.close()
+
+
+@pytest.fixture
+def instance(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """An empty instance folder; one of its own where a process, which may outlive it, runs."""
+    is_process = request.node.get_closest_marker("process") is not None
+    if "make_app" in request.fixturenames and not is_process:
+        applications: Applications = request.getfixturevalue("applications")
+        with applications.clean_folder():
+            yield applications.folder
+    else:
+        with memory_folder() as folder:
+            yield Path(folder)
 
 
 MakeApp = Callable[..., Flask]
@@ -134,7 +184,7 @@ MakeApp = Callable[..., Flask]
 def make_app(
     backend: str,
     instance: Path,
-    compiled_templates: BytecodeCache,
+    applications: Applications,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[MakeApp]:
@@ -151,31 +201,8 @@ def make_app(
     else:
         template: Path = request.getfixturevalue("sqlite_template")
         shutil.copy(template, instance / "testimonials.db")
-    made: list[Flask] = []
-
-    def make(**settings: object) -> Flask:
-        app = create_app(load_settings({}, overrides | settings))
-        app.jinja_env.bytecode_cache = compiled_templates
-        made.append(app)
-        return app
-
-    yield make
-    for index, app in enumerate(made):
-        end_metrics(app)
-        with app.app_context():
-            db.session.remove()
-            if backend == "postgresql" and index == 0:
-                _empty(db.engine)
-            db.engine.dispose()
-
-
-def _empty(engine: Engine) -> None:
-    """Delete every row; TRUNCATE makes new files for each table, which takes many times longer."""
-    deletions = [f"DELETE FROM {table.name}" for table in Base.metadata.sorted_tables]
-    with engine.begin() as connection:
-        # In this role references are not checked, so the order doesn't matter.
-        connection.execute(text("SET LOCAL session_replication_role = replica"))
-        connection.exec_driver_sql("; ".join(deletions))
+    with applications.lend(overrides) as take:
+        yield take
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from functools import cache
 from typing import Any
 
 from PIL import Image
@@ -38,6 +39,7 @@ def chunk(name: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 
 
+@cache
 def png_of_size(width: int, height: int) -> bytes:
     """Give a small file that is a sound PNG of any number of pixels."""
     packer = zlib.compressobj(9)

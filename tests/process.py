@@ -109,7 +109,9 @@ class Service:
 
 def clean_environment(instance: Path, settings: dict[str, str]) -> dict[str, str]:
     """Give an environment with these settings and no others."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TESTIMON")}
+    # Compiling its modules anew is a quarter of the time that a command takes.
+    left_out = ("TESTIMON", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     named = {f"TESTIMONIALS_{name.upper()}": value for name, value in settings.items()}
     return kept | {"TESTIMONIALS_INSTANCE_PATH": str(instance)} | named
 

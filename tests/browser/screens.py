@@ -2,8 +2,9 @@
 
 from collections.abc import Collection
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
+
+from tests.browser.axe import find_violations
 
 # The narrowest comes last, so that a test which goes on does so where there is the least room.
 WIDTHS = (1280, 360, 320)
@@ -21,7 +22,7 @@ def check_screens(page: Page, widths: Collection[int], allowed: Collection[str] 
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             found = {
                 violation["id"]: [node["html"] for node in violation["nodes"]]
-                for violation in Axe().run(page).response["violations"]
+                for violation in find_violations(page)
                 if violation["id"] not in allowed
             }
             assert found == {}, (page.url, width, scheme)

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site, other_address
 from tests.servers import wait_for
 
@@ -153,8 +153,7 @@ def test_axe_finds_nothing_and_nothing_overflows(
 
 def look(page: Page, what: str) -> None:
     """Check one page by axe and for what sticks out of it."""
-    results = Axe().run(page)
-    assert results.violations_count == 0, f"{what}: {results.generate_report()}"
+    assert find_violations(page) == [], what
     width = page.evaluate(
         "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     )

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
+from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -81,7 +81,7 @@ def test_axe_finds_nothing(
 
 def assert_accessible(page: Page) -> None:
     """Check that axe finds nothing on the page as it is now."""
-    violations = Axe().run(page).response["violations"]
+    violations = find_violations(page)
     assert {each["id"]: [node["html"] for node in each["nodes"]] for each in violations} == {}
 
 

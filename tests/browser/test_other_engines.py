@@ -12,7 +12,7 @@ from tests.browser.test_server_rendered_widget import PEOPLE, READ
 from tests.browser.test_widget import Site, feed, item
 from tests.browser.test_widget_shapes import badge
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("engines")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 STARTERS = {"firefox": start_firefox, "webkit": start_webkit}
 # Before the widget's script: what goes wrong, from the first moment on. Its name lets it pass where

@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from testimonials.widget.client import build_script
+from tests.browser.axe import find_violations
 
 pytestmark = pytest.mark.browser
 PALETTES = ["neutral", "indigo", "emerald", "amber", "rose", "sky"]
@@ -798,10 +798,8 @@ def test_axe_finds_nothing(page: Page, site: Site, theme: str, layout: str) -> N
         )
         before = f"<style>body{{background:{'#0B0B0D' if theme == 'dark' else '#FAFAFA'};color:#71717A}}</style><main><h1>Host</h1>"
         open_widget(page, site, data, before=before)
-        found = Axe().run(page)
-        assert [
-            (v["id"], [n["html"] for n in v["nodes"]]) for v in found.response["violations"]
-        ] == []
+        found = find_violations(page)
+        assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
 
 
 def luminance(colour: list[float]) -> float:

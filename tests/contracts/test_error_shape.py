@@ -197,7 +197,7 @@ def test_bad_query(owner: Caller, query: str) -> None:
 def test_fault_says_no_more_than_that_it_failed(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = make_app()
+    app = make_app(is_own=True)
 
     @app.get("/v1/broken")
     def fail() -> str:

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.logs import JsonFormatter, PlainFormatter
-from tests.conftest import Caller
+from tests.conftest import Caller, MakeApp
 
 
 class Lines(logging.Handler):
@@ -91,7 +91,9 @@ def test_no_secret_gets_into_a_line_by_any_way(lines: Lines, secret: str) -> Non
     assert "ValueError" in written
 
 
-def test_what_is_said_during_a_request_has_its_id(app: Flask, lines: Lines) -> None:
+def test_what_is_said_during_a_request_has_its_id(make_app: MakeApp, lines: Lines) -> None:
+    app = make_app(is_own=True)
+
     @app.get("/fails")
     def fail() -> str:
         logging.getLogger("testimonials").warning("on the way")

@@ -15,6 +15,7 @@ from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
 from testimonials.testimonials.services import list_all_of_project
 from tests.conftest import PASSWORD, Caller
+from tests.rows import count_for_planner
 
 JSON = {"Accept": "application/json"}
 
@@ -96,6 +97,7 @@ class Inbox:
             ]
             db.session.execute(models.Testimonial.__table__.insert(), rows)
             db.session.commit()
+        count_for_planner(self.app)
         return [str(row["id"]) for row in rows]
 
     def shown(self) -> list[str]:

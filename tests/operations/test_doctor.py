@@ -158,7 +158,9 @@ def test_files_that_others_may_read(healthy: Flask, instance: Path) -> None:
 
 def test_what_is_to_be_typed_can_be_typed(make_app: MakeApp, tmp_path: Path) -> None:
     folder = tmp_path / "my shop; rm -rf"
-    folder.mkdir(mode=0o755)
+    folder.mkdir()
+    # Not with `mkdir`: a command that ran before in this process has taken the others' rights away.
+    folder.chmod(0o755)
     app = make_app(instance_path=str(folder))
     (folder / "testimonials.toml").write_text("")
     (folder / "testimonials.toml").chmod(0o644)

@@ -97,7 +97,7 @@ def test_what_is_no_error_is_not_reported(make_app: MakeApp, sentry: Sentry, bac
 
 
 def test_without_the_setting_nothing_leaves(make_app: MakeApp, sentry: Sentry) -> None:
-    app = make_app()
+    app = make_app(is_own=True)
     add_fault(app)
     assert app.test_client().post("/fails").status_code == 500
     assert not sentry_sdk.get_client().is_active()
