@@ -1,5 +1,6 @@
 """Backups that `serve` makes by itself, and the one before an upgrade."""
 
+import itertools
 import logging
 import re
 from datetime import timedelta
@@ -80,7 +81,13 @@ def make_scheduled_backup() -> None:
 
 def back_up_before(revision: str) -> Path:
     """Make the backup before an upgrade to `revision` and give it; raises `BackupFailed`."""
-    target = Path(current_app.config["BACKUP_PATH"]) / name_backup(f"before-{revision}")
+    folder = Path(current_app.config["BACKUP_PATH"])
+    # A start that was killed after its own one may have been in this very second.
+    for number in itertools.count(1):
+        kind = f"before-{revision}" if number == 1 else f"before-{revision}-{number}"
+        target = folder / name_backup(kind)
+        if not target.exists():
+            break
     _make(target)
     return target
 

@@ -14,7 +14,7 @@ from testimonials.core.leases import LEASE, BackgroundJob, take_job
 from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.operations.jobs import run_jobs
-from testimonials.operations.scheduled_backup import BACKUP_JOB, is_backup_due
+from testimonials.operations.scheduled_backup import BACKUP_JOB, back_up_before, is_backup_due
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.instances import answer, emails, make_instance, query, restore_here
 from tests.servers import MailSink, wait_for
@@ -99,6 +99,14 @@ def test_the_newest_are_kept_and_nothing_else_is_touched(
         moved_clock.move(hours=1)
     kept = {"scheduled-20310505T110000Z.tar.gz", "scheduled-20310505T120000Z.tar.gz"}
     assert set(_names(folder)) == others | kept
+
+
+def test_two_upgrades_begun_in_one_second_each_have_a_backup(app: Flask, folder: Path) -> None:
+    """As when the first was killed after it."""
+    with app.app_context():
+        made = [back_up_before("0005").name for _ in range(2)]
+    assert made == ["before-0005-20310505T090000Z.tar.gz", "before-0005-2-20310505T090000Z.tar.gz"]
+    assert _names(folder) == sorted(made)
 
 
 def test_0_hours_and_postgresql_make_none(
