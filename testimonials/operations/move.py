@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Table, create_engine, insert, inspect, select
+from sqlalchemy import Connection, Engine, Row, Table, create_engine, insert, inspect, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.clock import to_milliseconds
@@ -95,7 +95,11 @@ def _move(source: Engine, target: Engine) -> list[MovedTable]:
                 "Make a new database for it."
             )
         build_schema(to)
-        return [_copy(table, origin, to) for table in Base.metadata.sorted_tables]
+        moved = [_copy(table, origin, to) for table in Base.metadata.sorted_tables]
+        # Until the database has counted the rows, which it does by itself only a minute later, it
+        # takes tables for empty, and pages over many thousand rows for quickly made.
+        to.execute(text("ANALYZE"))
+        return moved
 
 
 def _copy(table: Table, origin: Connection, to: Connection) -> MovedTable:
