@@ -333,7 +333,11 @@ const start = async (host, id, signal) => {
     }
     const feed = await load(url, signal);
     if (feed.project.active !== false) total = feed.total;
-    if (!host.shadowRoot) host.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
+    if (!host.shadowRoot) {
+      host.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
+      // An empty root hides the link at once, and rendering waits for its turn first.
+      if (total) showLink();
+    }
     if (total) await render(host, feed, url, signal);
     data.testimonialsState = total ? event : 'empty';
   } catch (error) {
