@@ -121,6 +121,9 @@ def _read(content: bytes) -> Remains | None:
     # An empty note, or one whose writing was cut off: then nothing was handed over yet.
     if len(content) != SIZE or b"\n" not in content or len(words) != 2 or not words[1].isdigit():
         return None
+    # A damaged file must not keep all mail back; the lease of its mail runs out by itself.
+    if content[0] > max(Stage):
+        return None
     return Remains(words[0], int(words[1]), Stage(content[0]))
 
 

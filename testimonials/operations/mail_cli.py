@@ -69,12 +69,17 @@ def show_command(mail_id: str, as_json: bool) -> None:
 @json_option
 @database_command
 def retry_command(mail_id: str | None, as_json: bool) -> None:
-    """Send failed and waiting mail now, all of it or one; `serve` does the sending."""
+    """Send failed and waiting mail now, or one by its ID; `serve` does the sending.
+
+    Mail that is unconfirmed has most likely arrived, and is sent again by its ID alone.
+    """
     begin_write()
     count = retry_mails(db.session(), mail_id)
     db.session.commit()
     if mail_id is not None and not count:
-        raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
+        raise click.ClickException(
+            f"There is no failed, waiting or unconfirmed mail with the id {mail_id}."
+        )
     if as_json:
         print_json({"queued": count})
     else:

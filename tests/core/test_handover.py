@@ -100,8 +100,13 @@ def test_nobody_else_can_read_the_notes(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"\2" * 128, b"\1abc 1".ljust(128, b"\0")])
-def test_a_note_that_was_cut_off_tells_of_nothing(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\2" * 128, b"\1abc 1".ljust(128, b"\0"), b"\7abc 1\n".ljust(128, b"\0")],
+)
+def test_a_note_that_was_cut_off_or_damaged_tells_of_nothing(
+    tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "1-00").write_bytes(content)
     assert remains_in(tmp_path) == []

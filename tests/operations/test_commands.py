@@ -170,7 +170,7 @@ def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
         (("testimonials", "list", "x", "--status", "lost"), "is not one of"),
         (("testimonials", "list", "x", "--limit", "0"), "0 is not in the range"),
         (("mail", "show", "x"), "There is no mail with the id x."),
-        (("mail", "retry", "x"), "There is no failed or waiting mail"),
+        (("mail", "retry", "x"), "There is no failed, waiting or unconfirmed mail"),
         (("mail", "test", "x@example.com"), "TESTIMONIALS_SMTP_URL is not set"),
         (("accounts", "show", "\udcff"), "not valid UTF-8"),
         (("projects", "show", "\udcff"), "not valid UTF-8"),

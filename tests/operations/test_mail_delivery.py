@@ -112,7 +112,7 @@ def test_a_refusal_for_good_is_failed_and_can_be_tried_again_by_hand(
     wait_for(lambda: _mails(service)[0]["state"] == "sent", what="the state")
     again = service.run("mail", "retry", failed["id"])
     assert again.returncode != 0
-    assert "no failed or waiting mail" in again.stderr
+    assert "no failed, waiting or unconfirmed mail" in again.stderr
 
 
 def test_mail_waits_for_a_server_that_is_down_at_first(start: StartService, smtp: MailSink) -> None:
