@@ -96,7 +96,7 @@ def read_testimonials(app: Flask, project_id: str) -> list[Testimonial]:
     """Give every testimonial of a project in the order of their times, in any state."""
     query = select(Testimonial).where(Testimonial.project_id == project_id)
     with app.app_context():
-        rows = list(db.session.scalars(query.order_by(Testimonial.created_at)))
+        rows = list(db.session.scalars(query.order_by(Testimonial.created_at, Testimonial.id)))
         db.session.expunge_all()
         db.session.rollback()
         return rows

@@ -44,7 +44,9 @@ def find_about(email: str) -> AboutAddress:
     A testimonial belongs to the address when its author gave it, or answered a request sent there.
     """
     rows = db.session.scalars(
-        select(Testimonial).where(_is_written_by(email)).order_by(Testimonial.created_at)
+        select(Testimonial)
+        .where(_is_written_by(email))
+        .order_by(Testimonial.created_at, Testimonial.id)
     ).all()
     slugs: dict[str, int] = {}
     for slug, count in db.session.execute(

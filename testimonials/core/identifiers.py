@@ -16,8 +16,13 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
 def new_identifier() -> str:
-    """Make an id of 24 hexadecimal digits: milliseconds first, so that new rows lie together."""
-    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(6)}"
+    """Make an id of 24 hexadecimal digits that sorts behind those this process made before.
+
+    Twelve digits are milliseconds, three their 4096ths (a quarter of a microsecond, less than
+    making one takes), nine are random. Times are stored in milliseconds, so among rows of one
+    millisecond the id alone tells which came first (RFC 9562, 6.2, method 3).
+    """
+    return f"{time.time_ns() * 4096 // 1_000_000:015x}{secrets.randbits(36):09x}"
 
 
 def is_identifier(text: str) -> bool:

@@ -125,7 +125,7 @@ def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial
             condition = and_(condition, _queued_at() > time)
     total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
     rows = db.session.scalars(
-        select(Testimonial).where(condition).order_by(_queued_at()).limit(LISTED)
+        select(Testimonial).where(condition).order_by(_queued_at(), Testimonial.id).limit(LISTED)
     ).all()
     return rows, total
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import time
 
 import pytest
 from flask import Flask
@@ -200,3 +201,13 @@ def test_only_24_hexadecimal_digits_are_an_id(text: str) -> None:
     assert is_identifier(text) == (len(text) == 24 and set(text) <= set("0123456789abcdef"))
     assert is_identifier(new_identifier())
     assert not is_identifier(new_identifier() + "\n")
+
+
+def test_ids_sort_in_the_order_they_were_made_in() -> None:
+    before = time.time_ns() // 1_000_000
+    made = [new_identifier() for _ in range(5000)]
+    assert made == sorted(set(made))
+    milliseconds = [int(identifier[:12], 16) for identifier in made]
+    assert before <= milliseconds[0]
+    assert milliseconds[-1] <= time.time_ns() // 1_000_000
+    assert len(set(milliseconds)) < len(made) / 10  # many share one
