@@ -1,9 +1,10 @@
 """The base of all models and the column types that SQLite and PostgreSQL share."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, MetaData
+from sqlalchemy import BigInteger, Connection, Dialect, MetaData, Table, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator
@@ -38,6 +39,18 @@ def insert_if_missing(session: Session, model: type[Base], **values: Any) -> Non
         from sqlalchemy.dialects.postgresql import insert
 
         session.execute(insert(model).values(values).on_conflict_do_nothing())
+
+
+def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
+    """Have PostgreSQL count the rows of tables to which many were just added; it commits nothing.
+
+    By itself it counts only about a minute later. Until then it takes a new table for empty, and
+    goes through all of its thousands of rows for each row of another. SQLite never plans by counts.
+    """
+    if connection.dialect.name == "postgresql":
+        names = map(connection.dialect.identifier_preparer.format_table, tables)
+        # Whoever holds a table back is counting it already.
+        connection.execute(text(f"ANALYZE (SKIP_LOCKED) {', '.join(names)}"))
 
 
 class Timestamp(TypeDecorator[datetime]):

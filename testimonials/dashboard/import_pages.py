@@ -31,7 +31,13 @@ from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
-from testimonials.transfer.importing import Plan, in_batches, plan_import, write_batch
+from testimonials.transfer.importing import (
+    Plan,
+    finish_import,
+    in_batches,
+    plan_import,
+    write_batch,
+)
 from testimonials.transfer.rows import NewTestimonial
 
 importing = Blueprint("importing", __name__)
@@ -89,13 +95,16 @@ def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 def _write(owner: SignedIn, project_id: str, found: Sequence[NewTestimonial]) -> Iterator[int]:
     """Write part after part, each in a transaction of its own; give how many each has added."""
-    batch_id = new_identifier()
+    batch_id, written = new_identifier(), 0
     for part, remaining in in_batches(found):
         begin_write()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
         count = write_batch(project, part, remaining, batch_id, owner.email)
         db.session.commit()
+        written += count
         yield count
+    finish_import(written)
+    db.session.commit()
 
 
 def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:

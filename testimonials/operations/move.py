@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Table, create_engine, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, Row, Table, create_engine, insert, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.clock import to_milliseconds
-from testimonials.core.database import Base
+from testimonials.core.database import Base, count_for_planner
 from testimonials.core.errors import ServiceError
 from testimonials.migrations.runner import build_schema, current, head
 
@@ -96,9 +96,7 @@ def _move(source: Engine, target: Engine) -> list[MovedTable]:
             )
         build_schema(to)
         moved = [_copy(table, origin, to) for table in Base.metadata.sorted_tables]
-        # Until the database has counted the rows, which it does by itself only a minute later, it
-        # takes tables for empty, and pages over many thousand rows for quickly made.
-        to.execute(text("ANALYZE"))
+        count_for_planner(to, Base.metadata.sorted_tables)
         return moved
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from testimonials.core import clock
+from testimonials.core.database import count_for_planner
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.printable import make_printable
 from testimonials.extensions import db
@@ -38,6 +39,8 @@ from testimonials.transfer.table_files import Line, Table
 BATCH_ROWS = 250
 PAUSE_SECONDS = 0.03
 ROWS_AT_ONCE = 1000
+# So many new rows make the database's own idea of how many there are worth renewing.
+MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
 NEW, THERE, REFUSED = "new", "there", "refused"
@@ -45,6 +48,7 @@ IS_HERE = "It is here already."
 IN_TRASH = "It is in the trash here, so it isn’t added again. Restore it there."
 
 _TESTIMONIALS: Any = Testimonial.__table__
+_TABLES: Any = [model.__table__ for model in (Testimonial, TestimonialChange, TestimonialTag)]
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,12 @@ def write_batch(
     if tags:
         connection.execute(insert(TestimonialTag), tags)
     return len(rows)
+
+
+def finish_import(count: int) -> None:
+    """Prepare the database for work with the `count` testimonials that were added."""
+    if count >= MANY_ROWS:
+        count_for_planner(db.session.connection(), _TABLES)
 
 
 def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> Outcome:

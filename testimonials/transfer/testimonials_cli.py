@@ -18,6 +18,7 @@ from testimonials.transfer.importing import (
     THERE,
     Plan,
     describe_outcome,
+    finish_import,
     in_batches,
     plan_import,
     write_batch,
@@ -104,6 +105,8 @@ def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems
             part, problems = copied.testimonials, problems + copied.problems
         written += write_batch(locked, part, remaining, batch_id, ACTOR)
         db.session.commit()
+    finish_import(written)
+    db.session.commit()
     return written, problems
 
 
