@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
-import psycopg
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -32,13 +31,20 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from tests.applications import Applications
 from tests.process import Service, start_service
-from tests.servers import MailSink, PostgresServer, RedisServer, find_program, memory_folder
+from tests.servers import (
+    POSTGRES,
+    MailSink,
+    PostgresServer,
+    RedisServer,
+    find_program,
+    memory_folder,
+    new_database,
+)
 
 # A loaded machine is slow, and that is no finding.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
-POSTGRES = "TESTS_POSTGRES_URL"
 REDIS = "TESTS_REDIS_URL"
 PASSWORD = "three blue wardrobes"
 # The same algorithm at a hundredth of the cost, which is a quarter of a second for each password.
@@ -124,14 +130,20 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A migrated database of this worker's own."""
-    name = "tests_" + os.environ.get("PYTEST_XDIST_WORKER", "main")
-    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    url = f"{os.environ[POSTGRES]}/{name}"
-    _migrate({"instance_path": str(tmp_path_factory.mktemp("pg")), "database_url": url})
-    return url
+    with new_database(os.environ[POSTGRES]) as url:
+        _migrate({"instance_path": str(tmp_path_factory.mktemp("pg")), "database_url": url})
+        yield url
+
+
+@pytest.fixture
+def empty_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an empty database on a real PostgreSQL, of the test's own."""
+    if request.config.getoption("--sqlite-only"):
+        pytest.skip("run with --sqlite-only")
+    with new_database(os.environ[POSTGRES]) as url:
+        yield url
 
 
 @pytest.fixture

@@ -4,13 +4,11 @@
 """
 
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import (
@@ -25,8 +23,8 @@ from sqlalchemy import (
 )
 
 from testimonials.migrations.runner import FOLDER, SCHEMA, SEPARATOR, head, revisions
+from tests.servers import POSTGRES, new_database
 
-POSTGRES = "TESTS_POSTGRES_URL"
 ROWS = 3
 VERSION = "alembic_version"
 
@@ -40,11 +38,8 @@ def empty_database(backend: str, folder: Path) -> Iterator[dict[str, str]]:
     if backend == "sqlite":
         yield settings
         return
-    name = f"migrations_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-        yield settings | {"database_url": f"{os.environ[POSTGRES]}/{name}"}
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with new_database(os.environ[POSTGRES]) as url:
+        yield settings | {"database_url": url}
 
 
 def released() -> list[str]:

@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -17,6 +18,7 @@ from email.policy import default
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope, Session
 
@@ -28,6 +30,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+# Where the tests find the PostgreSQL that was started for them.
+POSTGRES = "TESTS_POSTGRES_URL"
 # Much more than the folders of a run take together.
 MEMORY_NEEDED = 1024**3
 # How long a test waits for what must come. A busy machine takes its time, and that is no finding;
@@ -107,6 +111,16 @@ class PostgresServer:
             stdout=subprocess.DEVNULL,
             cwd=self.folder,
         )
+
+
+@contextlib.contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """Give the address of a new, empty database on the PostgreSQL at `server`; remove it after."""
+    name = f"tests_{uuid.uuid4().hex}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        yield f"{server}/{name}"
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 class RedisServer:

@@ -5,20 +5,17 @@ import os
 import shutil
 import signal
 import subprocess
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
-import psycopg
 import pytest
 
 import testimonials
 from testimonials.cli import main
 from testimonials.migrations.runner import head
 from testimonials.widget.client import build_script
-from tests.conftest import POSTGRES
 from tests.process import Service, start_service
 from tests.servers import wait_for
 
@@ -253,13 +250,10 @@ def test_nothing_is_left_when_it_ends(served: Service, ending: signal.Signals) -
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody), 30, "their end")
 
 
-def test_it_works_with_postgresql_and_redis(root: EmptyRoot, redis_url: str) -> None:
-    name = f"binary_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    service = root.serve(
-        database_url=f"{os.environ[POSTGRES]}/{name}", ratelimit_storage_url=redis_url
-    )
+def test_it_works_with_postgresql_and_redis(
+    root: EmptyRoot, empty_postgres: str, redis_url: str
+) -> None:
+    service = root.serve(database_url=empty_postgres, ratelimit_storage_url=redis_url)
     try:
         assert service.call("POST", "/v1/projects", {}, service.sign_up()).status == 200
         assert not (root.folder / "data" / "testimonials.db").exists()

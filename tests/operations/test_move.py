@@ -1,9 +1,7 @@
 """`testimonials db move`: an SQLite instance on PostgreSQL, all of it or nothing."""
 
 import fcntl
-import os
 import sqlite3
-import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
@@ -23,22 +21,15 @@ from testimonials.core.database import Base, Timestamp
 from testimonials.extensions import db
 from testimonials.migrations.runner import head, upgrade
 from testimonials.operations.move import BATCH
-from tests.conftest import POSTGRES
 
 ROWS = 3
 WORDS = "Grüße, 谢谢, شكرا 🎉 — “it’s” 100 % \\ {a} \n two lines"
 
 
 @pytest.fixture
-def target(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of an empty database on a real PostgreSQL."""
-    if request.config.getoption("--sqlite-only"):
-        pytest.skip("run with --sqlite-only")
-    name = f"move_{uuid.uuid4().hex}"
-    with psycopg.connect(f"{os.environ[POSTGRES]}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-        yield f"{os.environ[POSTGRES]}/{name}"
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+def target(empty_postgres: str) -> str:
+    """The database to move to."""
+    return empty_postgres
 
 
 @pytest.fixture

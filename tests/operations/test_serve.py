@@ -1,7 +1,6 @@
 """`testimonials serve` as the process that it is: start, limits, load, and its end."""
 
 import json
-import os
 import re
 import signal
 import socket
@@ -498,17 +497,9 @@ def test_the_settings_file_of_the_instance_is_read(start: StartService, tmp_path
 
 
 def test_postgresql_serves_as_well(
-    start: StartService, request: pytest.FixtureRequest, tmp_path: Path
+    start: StartService, empty_postgres: str, tmp_path: Path
 ) -> None:
-    if request.config.getoption("--sqlite-only"):
-        pytest.skip("run with --sqlite-only")
-    url = os.environ["TESTS_POSTGRES_URL"]
-    import psycopg
-
-    name = f"serve_{os.getpid()}"
-    with psycopg.connect(f"{url}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    settings = {"database_url": f"{url}/{name}"}
+    settings = {"database_url": empty_postgres}
     services = [start(**settings), start(instance=tmp_path / "other", **settings)]
     headers = services[0].sign_up()
     project = _make_project(services[1], headers)
