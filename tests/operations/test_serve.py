@@ -143,31 +143,36 @@ def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: 
     project = _make_project(service, headers)
     path = f"/v1/projects/{project['_id']}/testimonials"
     lock = sqlite3.connect(tmp_path / "service" / "testimonials.db", isolation_level=None)
-    with ThreadPoolExecutor(1) as pool:
+    with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
         # Writers wait for this lock, so the request is in flight until it is released.
         lock.execute("BEGIN IMMEDIATE")
-        answer = pool.submit(service.call, "POST", path, NEEDED, headers)
-        (worker,) = service.workers
-        threads = Path(f"/proc/{worker}/task")
-        wait_for(lambda: _waits_for_lock(threads), what="the request to wait for the lock")
+        headers["Content-Type"] = "application/json"
+        connection.request("POST", path, json.dumps(NEEDED), headers)
+        ends = connection.sock.getpeername()[1], connection.sock.getsockname()[1]
+        wait_for(lambda: _is_read(*ends), what="the server to read the request")
         service.process.send_signal(signal.SIGTERM)
         # The parent has passed the signal on.
         status = Path(f"/proc/{service.process.pid}/status")
         wait_for(lambda: "ShdPnd:\t0000000000000000" in status.read_text(), what="the signal")
         lock.execute("ROLLBACK")
         lock.close()
-        assert answer.result().status == 200
+        assert connection.getresponse().status == 200
     assert service.process.wait(PATIENCE) == 0
     with sqlite3.connect(tmp_path / "service" / "testimonials.db") as database:
         assert database.execute("SELECT count(*) FROM testimonial").fetchone() == (1,)
     database.close()
 
 
-def _waits_for_lock(threads: Path) -> bool:
-    # SQLite waits for a lock by sleeping; no other part of the program sleeps so. The newest thread
-    # is that of the background work, which may wait for the lock before the request has come.
-    answering = sorted(threads.iterdir(), key=lambda thread: int(thread.name))[:-1]
-    return any("nanosleep" in (thread / "wchan").read_text() for thread in answering)
+def _is_read(server: int, client: int) -> bool:
+    """Tell whether the server at a port has taken in all that came from the port of a client."""
+    ends = [f"0100007F:{port:04X}" for port in (server, client)]
+    for line in Path("/proc/net/tcp").read_text().splitlines():
+        fields = line.split()
+        if fields[1:3] == ends:
+            unread, inode = int(fields[4].partition(":")[2], 16), int(fields[9])
+            # A connection that waits to be accepted has no inode yet.
+            return inode != 0 and unread == 0
+    return False
 
 
 def test_a_body_over_64_kib_is_413_as_json(start: StartService) -> None:
