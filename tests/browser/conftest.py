@@ -21,28 +21,13 @@ from testimonials.auth.sessions import start_session
 from testimonials.config import load_settings
 from testimonials.extensions import begin_write, db
 from tests.conftest import hash_of_password
+from tests.journey import CHROMIUM, CHROMIUM_FLAGS
 from tests.process import Service, start_service
-from tests.servers import PATIENCE, MailSink, memory_folder, wait_for
+from tests.servers import PATIENCE, MailSink, find_program, memory_folder, wait_for
 
-CHROMIUM = "/usr/bin/chromium"
-# For each new page the browser draws two windows for its address line, which takes twice as long as
-# the page itself. The last list holds alone, so the rest is what Playwright's own has.
-FEATURES_OFF = (
-    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,"
-    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
-    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,"
-    "ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,"
-    "NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch"
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-sync",
-    "--no-first-run",
-    f"--disable-features={FEATURES_OFF}",
-]
+# Chromium without its window is half the work for each page. Some have only the whole one, which
+# tests/journey.py starts in any case.
+HEADLESS = find_program("chromium-headless-shell") or CHROMIUM
 # The browser reports every answer from 400 on in this way, also those that a test asks for, and
 # lines that a test cuts.
 EXPECTED_REPORTS = (
@@ -189,7 +174,7 @@ class Watch:
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests; each of them has contexts of its own."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        started = playwright.chromium.launch(executable_path=HEADLESS, args=CHROMIUM_FLAGS)
         yield started
         started.close()
 
