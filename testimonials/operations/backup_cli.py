@@ -8,7 +8,7 @@ from testimonials.config import load_settings
 from testimonials.core.commands import json_option, print_json
 from testimonials.core.instance_folder import hold_folder
 from testimonials.migrations.runner import head, revisions
-from testimonials.operations.archive import DATABASE, SECRET
+from testimonials.operations.archive import SECRET, SETTINGS
 from testimonials.operations.backup import (
     BackupFailed,
     Instance,
@@ -84,14 +84,14 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def _find_restored(unpacked: Path) -> Instance:
-    """Give the instance that the settings in the backup, under those of the environment, name."""
-    folder = load_settings(makes_secret=False).instance_path
-    settings = load_settings(overrides={"instance_path": str(unpacked)}, makes_secret=False)
-    instance = find_instance(folder, settings.database_url)
-    # Where no setting names a file, it is the one in the folder, and that was another just now.
-    if instance.database != (unpacked / DATABASE).resolve():
-        return instance
-    return Instance(folder, (folder / DATABASE).resolve())
+    """Give the instance as it will be with what is unpacked; raises `BackupFailed`.
+
+    Under the settings of the environment come those of the backup, or of the folder, where they
+    stay if the backup has none.
+    """
+    file = unpacked / SETTINGS
+    settings = load_settings(makes_secret=False, file=file if file.exists() else None)
+    return find_instance(settings.instance_path, settings.database_url)
 
 
 def _describe(done: Restored, is_trial: bool) -> dict[str, object]:

@@ -70,11 +70,8 @@ def restore_backup(
             manifest = read_archive(source, work)
             _check(manifest, work, known_revisions)
             instance = find_instance(work)
-            if instance.database.exists() and not (is_replacing or is_trial):
-                raise RestoreRefused(
-                    f"{instance.database} is there already. Add --replace to put this backup in "
-                    "its place; what is there now is kept beside it"
-                )
+            if not (is_replacing or is_trial):
+                _refuse_loss(work, instance)
             if is_trial:
                 return Restored(manifest, instance, [])
             if is_in_use(instance.database):
@@ -112,6 +109,26 @@ def _check(manifest: Manifest, work: Path, known_revisions: list[str]) -> None:
             read_secret_key(work / SECRET)
         except SettingError:
             raise ArchiveRefused("its secret_key is none, or too short") from None
+
+
+def _refuse_loss(work: Path, instance: Instance) -> None:
+    """Refuse to put anything aside that is somebody's; raises `RestoreRefused`.
+
+    Other settings, or another secret, belong to data that may lie elsewhere.
+    """
+    others = (
+        instance.folder / name
+        for name in (SECRET, SETTINGS)
+        if (work / name).exists()
+        and (instance.folder / name).exists()
+        and (work / name).read_bytes() != (instance.folder / name).read_bytes()
+    )
+    for place in (instance.database, *others):
+        if place.exists():
+            raise RestoreRefused(
+                f"{place} is there already. Add --replace to put this backup in its place; what is "
+                "there now is kept beside it"
+            )
 
 
 def _switch(manifest: Manifest, work: Path, instance: Instance) -> list[Path]:

@@ -162,6 +162,64 @@ def test_the_database_goes_where_the_settings_name_it(
     assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
 
 
+def test_a_relative_database_goes_into_the_folder(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the settings of the backup name it or those of the environment."""
+
+    def name_it(members: Members, manifest: dict[str, Any]) -> None:
+        _put(members, manifest, "testimonials.toml", b'database_url = "sqlite:///named.db"\n')
+
+    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    _rewrite(archive, name_it)
+    assert restore_here(tmp_path / "by-backup", archive).exit_code == 0
+    monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", "sqlite:///named.db")
+    assert restore_here(tmp_path / "by-environment", whole).exit_code == 0
+    for folder in (tmp_path / "by-backup", tmp_path / "by-environment"):
+        assert names(folder) == {"named.db", "secret_key", "testimonials.toml"}
+        assert emails(folder, "named.db") == NEW
+
+
+def test_settings_that_stay_say_where_the_database_goes(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    """What is restored is what the next start uses, also where the backup has no settings."""
+
+    def remove_settings(members: Members, manifest: dict[str, Any]) -> None:
+        del members["testimonials.toml"], manifest["members"]["testimonials.toml"]
+
+    _rewrite(archive, remove_settings)
+    (old / "testimonials.db").rename(old / "named.db")
+    (old / "testimonials.toml").write_text('database_url = "sqlite:///named.db"\n')
+    assert "named.db is there already. Add --replace" in restore_refused(old, archive)
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert emails(old, "named.db") == NEW
+    assert names(old) - {path.name for path in old.glob("before-*")} == {
+        "named.db", "secret_key", "testimonials.toml"
+    }  # fmt: skip
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "testimonials.toml").write_text('database_url = "postgresql://u:p@127.0.0.1:1/x"\n')
+    assert "The data is in PostgreSQL" in restore_refused(away, archive)
+    assert names(away) == {"testimonials.toml"}
+
+
+@pytest.mark.parametrize("name", ["secret_key", "testimonials.toml"])
+def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(
+    archive: Path, tmp_path: Path, name: str
+) -> None:
+    target = tmp_path / "restored"
+    target.mkdir()
+    content = 'database_url = "postgresql://u:p@127.0.0.1:1/x"\n'
+    (target / name).write_text(content)
+    assert f"{name} is there already. Add --replace" in restore_refused(target, archive)
+    assert names(target) == {name}
+    assert restore_here(target, archive, "--replace").exit_code == 0
+    assert emails(target) == NEW
+    [kept] = target.glob("before-restore-*")
+    assert (kept / name).read_text() == content
+
+
 def test_a_linked_database_is_replaced_where_it_really_is(
     archive: Path, old: Path, tmp_path: Path
 ) -> None:
