@@ -35,7 +35,10 @@ def backup(file: str, as_json: bool) -> None:
     settings = load_settings(makes_secret=False)
     # What is copied must not be replaced by a restore meanwhile.
     hold_folder(settings.instance_path)
-    target = Path(file).absolute()
+    try:
+        target = Path(file).absolute()
+    except FileNotFoundError:
+        raise click.ClickException(f"The folder in which {file} would be is gone.") from None
     if target.is_dir():
         target /= name_backup("backup")
     elif file.endswith("/"):

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from testimonials.config import load_settings
 from testimonials.operations.backup import BackupFailed, find_instance, make_backup
+from testimonials.operations.backup_cli import backup
 from tests.conftest import StartService
 from tests.killing import run_until_event
 from tests.operations.instances import (
@@ -276,3 +278,16 @@ def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path: Path
             pass
     assert restore_here(tmp_path / "new", tmp_path / "backup.tar.gz").exit_code == 0
     assert emails(tmp_path / "new") == {"in-the-log@example.com"}
+
+
+def test_a_relative_file_in_a_folder_that_is_gone_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(tmp_path / "instance")})
+    result = runner.invoke(backup, ["backup.tar.gz"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: The folder in which backup.tar.gz would be is gone.\n"
