@@ -1,14 +1,16 @@
 """`testimonials backup` and `testimonials restore`."""
 
+import os
 from pathlib import Path
 
 import click
 
 from testimonials.config import load_settings
+from testimonials.config_checks import PREFIX
 from testimonials.core.commands import json_option, print_json
 from testimonials.core.instance_folder import hold_folder
 from testimonials.migrations.runner import head, revisions
-from testimonials.operations.archive import SECRET, SETTINGS
+from testimonials.operations.archive import SETTINGS
 from testimonials.operations.backup import (
     BackupFailed,
     Instance,
@@ -17,6 +19,8 @@ from testimonials.operations.backup import (
     name_backup,
 )
 from testimonials.operations.restore import Restored, RestoreRefused, restore_backup
+
+SECRET_VARIABLE = f"{PREFIX}SECRET_KEY"
 
 # Neither command needs the application: a backup must be possible whatever is wrong with it, and
 # a restore begins with an empty folder.
@@ -51,8 +55,9 @@ def backup(file: str, as_json: bool) -> None:
         print_json({"file": str(target), "size": target.stat().st_size, **manifest.as_json()})
         return
     click.echo(f"{target}: {target.stat().st_size} bytes, {_count(manifest.rows)}.")
-    if SECRET not in manifest.members:
-        click.echo("The secret key is in your settings and not in this file; keep it too.")
+    if os.environ.get(SECRET_VARIABLE):
+        # A file beside it holds another one, from before.
+        click.echo("The secret key is in the environment and not in this file; keep it too.")
 
 
 @click.command()
@@ -120,7 +125,7 @@ def _say(done: Restored, is_trial: bool) -> None:
         click.echo(
             f"Its schema is {manifest.schema_revision}; the next start upgrades it to {head()}."
         )
-    if SECRET not in manifest.members:
+    if not done.has_secret:
         click.echo(
             "It holds no secret key: set TESTIMONIALS_SECRET_KEY as it was, or links that were "
             "sent before stop working."

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,8 @@ class Restored:
     instance: Instance
     # Where the old files are; None where there were none.
     kept: list[Path]
+    # Whether it holds the secret: in a file of its own or among the settings.
+    has_secret: bool
 
 
 def restore_backup(
@@ -72,14 +75,15 @@ def restore_backup(
             instance = find_instance(work)
             if not (is_replacing or is_trial):
                 _refuse_loss(work, instance)
+            has_secret = SECRET in manifest.members or _names_secret(work / SETTINGS)
             if is_trial:
-                return Restored(manifest, instance, [])
+                return Restored(manifest, instance, [], has_secret)
             if is_in_use(instance.database):
                 raise FolderInUse(
                     f"Some program has {instance.database} open. Stop the service, then try again."
                 )
             kept = _switch(manifest, work, instance)
-            return Restored(manifest, instance, kept)
+            return Restored(manifest, instance, kept, has_secret)
     except ArchiveRefused as error:
         raise RestoreRefused(f"{source} can't be restored: {error}") from None
     except OSError as error:
@@ -109,6 +113,11 @@ def _check(manifest: Manifest, work: Path, known_revisions: list[str]) -> None:
             read_secret_key(work / SECRET)
         except SettingError:
             raise ArchiveRefused("its secret_key is none, or too short") from None
+
+
+def _names_secret(settings: Path) -> bool:
+    # The setting has the name of the file.
+    return settings.exists() and SECRET in tomllib.loads(settings.read_text(encoding="utf-8"))
 
 
 def _refuse_loss(work: Path, instance: Instance) -> None:

@@ -244,6 +244,25 @@ def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, o
     assert emails(old) == OLD
 
 
+def test_a_backup_without_the_secret_says_so_wherever_that_is_kept(
+    archive: Path, tmp_path: Path
+) -> None:
+    def drop_secret(members: Members, manifest: dict[str, Any]) -> None:
+        del members["secret_key"], manifest["members"]["secret_key"]
+
+    def name_secret(members: Members, manifest: dict[str, Any]) -> None:
+        drop_secret(members, manifest)
+        _put(members, manifest, "testimonials.toml", f'secret_key = "{"s" * 40}"\n'.encode())
+
+    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    _rewrite(archive, drop_secret)
+    assert "It holds no secret key" in restore_here(tmp_path / "without", archive).output
+    shutil.copy(whole, archive)
+    _rewrite(archive, name_secret)
+    for number, source in enumerate((archive, whole)):
+        assert "It holds no" not in restore_here(tmp_path / f"with{number}", source).output
+
+
 Members = dict[str, bytes]
 Spoil = Callable[[Members, dict[str, Any]], None]
 
