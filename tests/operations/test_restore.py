@@ -28,6 +28,7 @@ from tests.operations.instances import (
     restore_here,
     restore_refused,
 )
+from tests.operations.test_health import mount
 from tests.process import clean_environment
 
 OLD, NEW = {"old@example.com"}, {"new@example.com"}
@@ -404,6 +405,31 @@ def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> No
     _rewrite(archive, claim)
     sentence = restore_refused(old, archive, "--dry-run")
     assert f"unpacked it needs 1000000034 MB in {old}, and " in sentence
+
+
+def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    try:
+        monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
+        sentence = restore_refused(tmp_path / "target", archive)
+        assert f"The database needs 34 MB in {disk}, and 21 MB are free" in sentence
+        assert list(disk.iterdir()) == []
+        assert mount("mount", "-o", "remount,size=100m", disk)
+        # The last step before it counts.
+        (tmp_path / "target" / "restore-journal.json.draft").mkdir()
+        assert "The restore failed: Is a directory" in restore_refused(tmp_path / "target", archive)
+        assert list(disk.iterdir()) == []
+        assert names(tmp_path / "target") == {"restore-journal.json.draft"}
+        (tmp_path / "target" / "restore-journal.json.draft").rmdir()
+        assert restore_here(tmp_path / "target", archive).exit_code == 0
+        assert [path.name for path in disk.iterdir()] == ["data.db"]
+    finally:
+        mount("umount", "-l", disk)
 
 
 def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:
