@@ -12,7 +12,11 @@ from testimonials import __version__
 from testimonials.admin_group import AdminGroup
 from testimonials.application import build_app
 from testimonials.config import load_settings
-from testimonials.core.commands import describe_trouble, is_outside_trouble
+from testimonials.core.commands import (
+    describe_lost_output,
+    describe_trouble,
+    is_outside_trouble,
+)
 from testimonials.core.instance_folder import hold_folder
 from testimonials.server import serve
 
@@ -27,6 +31,10 @@ class _Main(AdminGroup):
             if not is_outside_trouble(error):
                 raise
             raise click.ClickException(describe_trouble(error)) from None
+        except OSError as error:
+            if (sentence := describe_lost_output(error)) is None:
+                raise
+            raise click.ClickException(sentence) from None
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})

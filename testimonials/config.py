@@ -228,19 +228,22 @@ def load_settings(
     overrides: Mapping[str, object] | None = None,
     *,
     makes_secret: bool = True,
+    file: Path | None = None,
 ) -> Settings:
     """Read, check and complete the settings; make the instance folder and the secret.
 
-    `overrides` maps field names to values that win over the environment. Without `makes_secret`
-    no secret is looked for. A restore that was cut off is finished first, since it changes what is
-    read here. Raises `SettingError`, naming the setting and what it must be.
+    `overrides` maps field names to values that win over the environment. Without `makes_secret` no
+    secret is looked for. `file` is read in place of the folder's own settings. A restore that was
+    cut off is finished first, since it changes what is read here. Raises `SettingError`, naming the
+    setting and what it must be.
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, str]] = {}
     folder = _folder(environ, overrides or {})
     finish_switch(folder)
-    for name, value in _read_file(folder / FILE_NAME).items():
-        given[name] = (value, f"{name} in {folder / FILE_NAME}")
+    file = file or folder / FILE_NAME
+    for name, value in _read_file(file).items():
+        given[name] = (value, f"{name} in {file}")
     for name in _names():
         if (variable := PREFIX + name.upper()) in environ:
             given[name] = (environ[variable], variable)

@@ -35,13 +35,28 @@ def parse_path(value: object) -> Path:
     text = parse_text(value)
     if not text:
         raise ValueError("must name a folder")
-    return Path(text).expanduser().resolve()
+    path = _expand(text)
+    try:
+        return path.resolve()
+    except FileNotFoundError:
+        raise ValueError("is relative, and the folder that it starts at is gone") from None
 
 
 def parse_path_or_nothing(value: object) -> str:
     """Take a folder, of which a relative one starts at the instance folder, or nothing."""
     text = parse_text(value)
-    return str(Path(text).expanduser()) if text else ""
+    return str(_expand(text)) if text else ""
+
+
+def _expand(text: str) -> Path:
+    try:
+        # The database's address names it, which is text.
+        text.encode()
+        return Path(text).expanduser()
+    except UnicodeEncodeError:
+        raise ValueError("must be valid UTF-8") from None
+    except RuntimeError:
+        raise ValueError("begins with ~, and no such home folder is known") from None
 
 
 def parse_email(value: object) -> str:

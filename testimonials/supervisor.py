@@ -234,7 +234,9 @@ class Supervisor:
         generation = self._current
         del generation.workers[worker.number]
         if not generation.is_prepared and not generation.is_reload:
-            # The worker has said why.
+            # The worker has said why, unless it was killed.
+            if code < 0:
+                logger.error("the first worker %s before it answered", _describe_end(code))
             self._exit_code = code if code > 0 else 1
             self._end()
             return

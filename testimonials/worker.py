@@ -1,6 +1,7 @@
 """One worker of `serve`: waitress with the application, and its background work."""
 
 import json
+import resource
 import select
 import signal
 import socket
@@ -27,7 +28,6 @@ SERVER_OPTIONS: dict[str, Any] = {
     # Without poll the server dies at file descriptor 1,024; with few connections allowed, a
     # hundred idle ones keep everybody else out.
     "asyncore_use_poll": True,
-    "connection_limit": 1500,
     "channel_timeout": 30,
     "cleanup_interval": 10,
     "backlog": BACKLOG,
@@ -37,6 +37,10 @@ SERVER_OPTIONS: dict[str, Any] = {
     "clear_untrusted_proxy_headers": False,
     "ident": None,
 }
+MOST_CONNECTIONS = 1500
+FEWEST_CONNECTIONS = 10
+# What a worker has open beside its connections: files, pipes, and for each thread the database.
+DESCRIPTORS_BESIDE, DESCRIPTORS_OF_A_THREAD = 32, 4
 # What waitress has its own mind about.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
 # Seconds that requests in flight have to finish, and that a connection without one is kept, so that
@@ -120,12 +124,32 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or self.request or self.total_outbufs_len)
 
 
+def allow_connections(threads: int) -> int:
+    """Give how many connections a worker may have; raises the limit of open files as far as needed.
+
+    Without a descriptor to take a connection with, waitress would try again at once, for as long as
+    the others stay, and log a traceback each time.
+    """
+    beside = DESCRIPTORS_BESIDE + DESCRIPTORS_OF_A_THREAD * threads
+    limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + beside
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, highest))
+        return max(FEWEST_CONNECTIONS, limit - beside)
+    return MOST_CONNECTIONS
+
+
 class Server:
     """Waitress on a socket that other workers share; ends by `stop` without losing a request."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
         self._server: Any = create_server(
-            app, sockets=[listener], threads=threads, **SERVER_OPTIONS
+            app,
+            sockets=[listener],
+            threads=threads,
+            connection_limit=allow_connections(threads),
+            **SERVER_OPTIONS,
         )
         self._server.channel_class = _Channel
         self._is_stopping = False

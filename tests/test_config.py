@@ -327,6 +327,31 @@ def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "file" / "instance")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("instance_path", "~nobody-at-all/data", "no such home folder is known"),
+        ("backup_path", "~nobody-at-all/data", "no such home folder is known"),
+        ("instance_path", "/data/\udcff", "must be valid UTF-8"),
+        ("backup_path", "/data/\udcff", "must be valid UTF-8"),
+    ],
+)
+def test_a_path_that_can_not_be_one_is_refused(
+    instance: Path, name: str, value: str, rule: str
+) -> None:
+    with pytest.raises(SettingError, match=f"TESTIMONIALS_{name.upper()} .*{rule}"):
+        load(instance, **{name: value})
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SettingError, match="the folder that it starts at is gone"):
+        load_settings({})
+
+
 def test_misspelt_variables_are_named() -> None:
     environ = {PREFIX + "PROT": "1", PREFIX + "PORT": "1", "OTHER": "1"}
     assert unknown_variables(environ) == [PREFIX + "PROT"]

@@ -1,5 +1,6 @@
 """What the admin commands share: JSON or a table, and errors as one sentence."""
 
+import errno
 import functools
 import json
 from collections.abc import Callable, Sequence
@@ -60,6 +61,14 @@ def describe_trouble(error: DatabaseError) -> str:
             "or end that program."
         )
     return f"The database can't do this: {reason}. `testimonials doctor` says more."
+
+
+def describe_lost_output(error: OSError) -> str | None:
+    """Say in a sentence that what was printed got nowhere; None where it is something else."""
+    # What fails at a file of its own names it.
+    if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"The output can't be written: {error.strerror}. The command may have done its work."
+    return None
 
 
 def print_json(value: object) -> None:

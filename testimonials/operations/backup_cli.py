@@ -1,14 +1,16 @@
 """`testimonials backup` and `testimonials restore`."""
 
+import os
 from pathlib import Path
 
 import click
 
 from testimonials.config import load_settings
+from testimonials.config_checks import PREFIX
 from testimonials.core.commands import json_option, print_json
 from testimonials.core.instance_folder import hold_folder
 from testimonials.migrations.runner import head, revisions
-from testimonials.operations.archive import DATABASE, SECRET
+from testimonials.operations.archive import SETTINGS
 from testimonials.operations.backup import (
     BackupFailed,
     Instance,
@@ -17,6 +19,8 @@ from testimonials.operations.backup import (
     name_backup,
 )
 from testimonials.operations.restore import Restored, RestoreRefused, restore_backup
+
+SECRET_VARIABLE = f"{PREFIX}SECRET_KEY"
 
 # Neither command needs the application: a backup must be possible whatever is wrong with it, and
 # a restore begins with an empty folder.
@@ -35,7 +39,10 @@ def backup(file: str, as_json: bool) -> None:
     settings = load_settings(makes_secret=False)
     # What is copied must not be replaced by a restore meanwhile.
     hold_folder(settings.instance_path)
-    target = Path(file).absolute()
+    try:
+        target = Path(file).absolute()
+    except FileNotFoundError:
+        raise click.ClickException(f"The folder in which {file} would be is gone.") from None
     if target.is_dir():
         target /= name_backup("backup")
     elif file.endswith("/"):
@@ -48,8 +55,9 @@ def backup(file: str, as_json: bool) -> None:
         print_json({"file": str(target), "size": target.stat().st_size, **manifest.as_json()})
         return
     click.echo(f"{target}: {target.stat().st_size} bytes, {_count(manifest.rows)}.")
-    if SECRET not in manifest.members:
-        click.echo("The secret key is in your settings and not in this file; keep it too.")
+    if os.environ.get(SECRET_VARIABLE):
+        # A file beside it holds another one, from before.
+        click.echo("The secret key is in the environment and not in this file; keep it too.")
 
 
 @click.command()
@@ -84,14 +92,14 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def _find_restored(unpacked: Path) -> Instance:
-    """Give the instance that the settings in the backup, under those of the environment, name."""
-    folder = load_settings(makes_secret=False).instance_path
-    settings = load_settings(overrides={"instance_path": str(unpacked)}, makes_secret=False)
-    instance = find_instance(folder, settings.database_url)
-    # Where no setting names a file, it is the one in the folder, and that was another just now.
-    if instance.database != (unpacked / DATABASE).resolve():
-        return instance
-    return Instance(folder, (folder / DATABASE).resolve())
+    """Give the instance as it will be with what is unpacked; raises `BackupFailed`.
+
+    Under the settings of the environment come those of the backup, or of the folder, where they
+    stay if the backup has none.
+    """
+    file = unpacked / SETTINGS
+    settings = load_settings(makes_secret=False, file=file if file.exists() else None)
+    return find_instance(settings.instance_path, settings.database_url)
 
 
 def _describe(done: Restored, is_trial: bool) -> dict[str, object]:
@@ -117,7 +125,7 @@ def _say(done: Restored, is_trial: bool) -> None:
         click.echo(
             f"Its schema is {manifest.schema_revision}; the next start upgrades it to {head()}."
         )
-    if SECRET not in manifest.members:
+    if not done.has_secret:
         click.echo(
             "It holds no secret key: set TESTIMONIALS_SECRET_KEY as it was, or links that were "
             "sent before stop working."

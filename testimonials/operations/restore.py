@@ -1,7 +1,9 @@
 """Restoring a backup: checked to the last byte first, then put in place all at once."""
 
 import contextlib
+import shutil
 import sqlite3
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 from testimonials.config_secret import SettingError, read_secret_key
 from testimonials.core import clock
 from testimonials.core.instance_folder import (
+    JOURNAL,
     FolderInUse,
     Move,
     own_folder,
@@ -19,10 +22,12 @@ from testimonials.core.instance_folder import (
 from testimonials.core.sqlite_file import count_rows, find_damage, is_in_use, read_revision
 from testimonials.operations.archive import (
     DATABASE,
+    MARGIN_BYTES,
     SECRET,
     SETTINGS,
     ArchiveRefused,
     Manifest,
+    megabytes,
     read_archive,
 )
 from testimonials.operations.backup import Instance
@@ -47,6 +52,8 @@ class Restored:
     instance: Instance
     # Where the old files are; None where there were none.
     kept: list[Path]
+    # Whether it holds the secret: in a file of its own or among the settings.
+    has_secret: bool
 
 
 def restore_backup(
@@ -70,19 +77,17 @@ def restore_backup(
             manifest = read_archive(source, work)
             _check(manifest, work, known_revisions)
             instance = find_instance(work)
-            if instance.database.exists() and not (is_replacing or is_trial):
-                raise RestoreRefused(
-                    f"{instance.database} is there already. Add --replace to put this backup in "
-                    "its place; what is there now is kept beside it"
-                )
+            if not (is_replacing or is_trial):
+                _refuse_loss(work, instance)
+            has_secret = SECRET in manifest.members or _names_secret(work / SETTINGS)
             if is_trial:
-                return Restored(manifest, instance, [])
+                return Restored(manifest, instance, [], has_secret)
             if is_in_use(instance.database):
                 raise FolderInUse(
                     f"Some program has {instance.database} open. Stop the service, then try again."
                 )
             kept = _switch(manifest, work, instance)
-            return Restored(manifest, instance, kept)
+            return Restored(manifest, instance, kept, has_secret)
     except ArchiveRefused as error:
         raise RestoreRefused(f"{source} can't be restored: {error}") from None
     except OSError as error:
@@ -114,20 +119,54 @@ def _check(manifest: Manifest, work: Path, known_revisions: list[str]) -> None:
             raise ArchiveRefused("its secret_key is none, or too short") from None
 
 
+def _names_secret(settings: Path) -> bool:
+    # The setting has the name of the file.
+    return settings.exists() and SECRET in tomllib.loads(settings.read_text(encoding="utf-8"))
+
+
+def _refuse_loss(work: Path, instance: Instance) -> None:
+    """Refuse to put anything aside that is somebody's; raises `RestoreRefused`.
+
+    Other settings, or another secret, belong to data that may lie elsewhere.
+    """
+    others = (
+        instance.folder / name
+        for name in (SECRET, SETTINGS)
+        if (work / name).exists()
+        and (instance.folder / name).exists()
+        and (work / name).read_bytes() != (instance.folder / name).read_bytes()
+    )
+    for place in (instance.database, *others):
+        if place.exists():
+            raise RestoreRefused(
+                f"{place} is there already. Add --replace to put this backup in its place; what is "
+                "there now is kept beside it"
+            )
+
+
 def _switch(manifest: Manifest, work: Path, instance: Instance) -> list[Path]:
     places = {SECRET: instance.folder / SECRET, SETTINGS: instance.folder / SETTINGS}
     label = _new_label({instance.folder, instance.database.parent})
-    moves = []
+    moves: list[Move] = []
     # The old database's companions go before the new one comes.
     for ending in COMPANIONS:
         place = instance.database.with_name(instance.database.name + ending)
         if place.exists():
             moves.append(Move(str(place), None, str(place.parent / label / place.name)))
-    for name in manifest.members:
-        place = places.get(name, instance.database)
-        aside = str(place.parent / label / place.name) if place.exists() else None
-        moves.append(Move(str(place), str(_bring_near(work / name, place)), aside))
-    switch_files(instance.folder, moves)
+    try:
+        for name in manifest.members:
+            place = places.get(name, instance.database)
+            aside = str(place.parent / label / place.name) if place.exists() else None
+            moves.append(Move(str(place), str(_near(place)), aside))
+            _bring_near(work / name, place)
+        switch_files(instance.folder, moves)
+    except BaseException:
+        # Once it is written down what goes where, the next start does it.
+        if not (instance.folder / JOURNAL).exists():
+            for move in moves:
+                if move.prepared is not None:
+                    Path(move.prepared).unlink(missing_ok=True)
+        raise
     return sorted({Path(move.aside).parent for move in moves if move.aside is not None})
 
 
@@ -138,17 +177,31 @@ def _new_label(folders: set[Path]) -> str:
     return next(name for name in names if not any((folder / name).exists() for folder in folders))
 
 
-def _bring_near(path: Path, place: Path) -> Path:
+def _near(place: Path) -> Path:
+    return place.with_name(f"{place.name}.restored")
+
+
+def _bring_near(path: Path, place: Path) -> None:
     """Put an unpacked file beside the place it is for, perhaps on another disk."""
-    near = place.with_name(f"{place.name}.restored")
+    near = _near(place)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.stat().st_dev == place.parent.stat().st_dev:
         path.replace(near)
     else:
+        _require_room(place.parent, path.stat().st_size)
         near.write_bytes(b"")
         near.chmod(0o600)
         with path.open("rb") as source, near.open("wb") as target:
             while chunk := source.read(1024 * 1024):
                 target.write(chunk)
     sync(near)
-    return near
+
+
+def _require_room(folder: Path, needed: int) -> None:
+    """Refuse what would fill a disk on which the service that goes on after a failure may be."""
+    free = shutil.disk_usage(folder).free
+    if free < needed + MARGIN_BYTES:
+        raise RestoreRefused(
+            f"The database needs {megabytes(needed + MARGIN_BYTES)} in {folder}, and "
+            f"{megabytes(free)} are free"
+        )

@@ -71,9 +71,11 @@ def restore_refused(instance: Path, *arguments: str | Path) -> str:
     return result.stderr
 
 
-def query(instance: Path, statement: str, values: Sequence[object] = ()) -> list[Any]:
+def query(
+    instance: Path, statement: str, values: Sequence[object] = (), name: str = "testimonials.db"
+) -> list[Any]:
     """Ask the instance's database."""
-    connection = sqlite3.connect(instance / "testimonials.db")
+    connection = sqlite3.connect(instance / name)
     try:
         with connection:
             return connection.execute(statement, values).fetchall()
@@ -81,6 +83,6 @@ def query(instance: Path, statement: str, values: Sequence[object] = ()) -> list
         connection.close()
 
 
-def emails(instance: Path) -> set[str]:
+def emails(instance: Path, name: str = "testimonials.db") -> set[str]:
     """Give the addresses of the accounts."""
-    return {row[0] for row in query(instance, "SELECT email FROM account")}
+    return {row[0] for row in query(instance, "SELECT email FROM account", name=name)}

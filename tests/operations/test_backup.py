@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from testimonials.config import load_settings
 from testimonials.operations.backup import BackupFailed, find_instance, make_backup
+from testimonials.operations.backup_cli import backup
 from tests.conftest import StartService
 from tests.killing import run_until_event
 from tests.operations.instances import (
@@ -96,7 +98,7 @@ def test_an_existing_file_is_never_replaced_and_a_folder_gets_a_named_one(
 def test_a_secret_of_the_environment_is_said_to_be_missing(instance: Path, tmp_path: Path) -> None:
     (instance / "secret_key").unlink()
     done = command(instance, "backup", tmp_path / "b.tar.gz", secret_key="s" * 32)
-    assert "The secret key is in your settings and not in this file" in done.stdout
+    assert "The secret key is in the environment and not in this file" in done.stdout
     assert not (instance / "secret_key").exists()
 
 
@@ -276,3 +278,29 @@ def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path: Path
             pass
     assert restore_here(tmp_path / "new", tmp_path / "backup.tar.gz").exit_code == 0
     assert emails(tmp_path / "new") == {"in-the-log@example.com"}
+
+
+def test_a_relative_file_in_a_folder_that_is_gone_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(tmp_path / "instance")})
+    result = runner.invoke(backup, ["backup.tar.gz"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: The folder in which backup.tar.gz would be is gone.\n"
+
+
+def test_a_file_with_another_secret_does_not_hide_that_one_is_missing(tmp_path: Path) -> None:
+    """Also where the folder has a file with another one, from before; not one of the settings."""
+    instance = make_instance(tmp_path / "instance", "owner@example.com")
+    environment = {"TESTIMONIALS_INSTANCE_PATH": str(instance)}
+    runner = CliRunner(env=environment | {"TESTIMONIALS_SECRET_KEY": "s" * 40})
+    result = runner.invoke(backup, [str(tmp_path / "one.tar.gz")])
+    assert "The secret key is in the environment and not in this file" in result.output
+    (instance / "secret_key").unlink()
+    (instance / "testimonials.toml").write_text(f'secret_key = "{"s" * 40}"\n')
+    result = CliRunner(env=environment).invoke(backup, [str(tmp_path / "two.tar.gz")])
+    assert (result.exit_code, len(result.output.splitlines())) == (0, 1)

@@ -16,7 +16,7 @@ from testimonials.commands import GROUPS
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.operations.instances import make_instance
-from tests.process import clean_environment, run_command
+from tests.process import COMMAND, clean_environment, run_command
 from tests.rows import add_testimonial
 from tests.servers import PATIENCE
 
@@ -260,3 +260,24 @@ def test_what_the_database_can_not_do_is_one_sentence(tmp_path: Path) -> None:
     assert result.stderr.startswith(
         "Error: The database can't do this: database disk image is malformed."
     )
+
+
+@pytest.mark.process
+def test_output_that_finds_no_room_is_told_in_one_sentence(tmp_path: Path) -> None:
+    target = tmp_path / "backup.tar.gz"
+    instance = make_instance(tmp_path / "instance", "owner@example.com")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "backup", str(target)],
+            env=clean_environment(instance, {}),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: The output can't be written: No space left on device. The command may have done "
+        "its work.\n"
+    )
+    assert target.exists()

@@ -121,6 +121,12 @@ def test_the_unit_is_understood_and_hardened(tmp_path: Path) -> None:
     assert rated.returncode == 0, rated.stdout[-300:]
 
 
+def test_the_unit_waits_for_an_upgrade_however_long_it_takes() -> None:
+    """By itself systemd kills a start after 90 seconds, and the next one, and the next one."""
+    unit = (PROJECT / "packaging" / "testimonials.service").read_text()
+    assert re.findall("^TimeoutStartSec=(.+)", unit, re.MULTILINE) == ["infinity"]
+
+
 def test_the_image_is_made_of_what_it_copies() -> None:
     """Nothing that the Dockerfile copies is kept from it, and it doesn't run as root."""
     lines = (PROJECT / "Dockerfile").read_text().splitlines()

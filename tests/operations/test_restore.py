@@ -28,6 +28,7 @@ from tests.operations.instances import (
     restore_here,
     restore_refused,
 )
+from tests.operations.test_health import mount
 from tests.process import clean_environment
 
 OLD, NEW = {"old@example.com"}, {"new@example.com"}
@@ -162,6 +163,64 @@ def test_the_database_goes_where_the_settings_name_it(
     assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
 
 
+def test_a_relative_database_goes_into_the_folder(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the settings of the backup name it or those of the environment."""
+
+    def name_it(members: Members, manifest: dict[str, Any]) -> None:
+        _put(members, manifest, "testimonials.toml", b'database_url = "sqlite:///named.db"\n')
+
+    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    _rewrite(archive, name_it)
+    assert restore_here(tmp_path / "by-backup", archive).exit_code == 0
+    monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", "sqlite:///named.db")
+    assert restore_here(tmp_path / "by-environment", whole).exit_code == 0
+    for folder in (tmp_path / "by-backup", tmp_path / "by-environment"):
+        assert names(folder) == {"named.db", "secret_key", "testimonials.toml"}
+        assert emails(folder, "named.db") == NEW
+
+
+def test_settings_that_stay_say_where_the_database_goes(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    """What is restored is what the next start uses, also where the backup has no settings."""
+
+    def remove_settings(members: Members, manifest: dict[str, Any]) -> None:
+        del members["testimonials.toml"], manifest["members"]["testimonials.toml"]
+
+    _rewrite(archive, remove_settings)
+    (old / "testimonials.db").rename(old / "named.db")
+    (old / "testimonials.toml").write_text('database_url = "sqlite:///named.db"\n')
+    assert "named.db is there already. Add --replace" in restore_refused(old, archive)
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert emails(old, "named.db") == NEW
+    assert names(old) - {path.name for path in old.glob("before-*")} == {
+        "named.db", "secret_key", "testimonials.toml"
+    }  # fmt: skip
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "testimonials.toml").write_text('database_url = "postgresql://u:p@127.0.0.1:1/x"\n')
+    assert "The data is in PostgreSQL" in restore_refused(away, archive)
+    assert names(away) == {"testimonials.toml"}
+
+
+@pytest.mark.parametrize("name", ["secret_key", "testimonials.toml"])
+def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(
+    archive: Path, tmp_path: Path, name: str
+) -> None:
+    target = tmp_path / "restored"
+    target.mkdir()
+    content = 'database_url = "postgresql://u:p@127.0.0.1:1/x"\n'
+    (target / name).write_text(content)
+    assert f"{name} is there already. Add --replace" in restore_refused(target, archive)
+    assert names(target) == {name}
+    assert restore_here(target, archive, "--replace").exit_code == 0
+    assert emails(target) == NEW
+    [kept] = target.glob("before-restore-*")
+    assert (kept / name).read_text() == content
+
+
 def test_a_linked_database_is_replaced_where_it_really_is(
     archive: Path, old: Path, tmp_path: Path
 ) -> None:
@@ -184,6 +243,25 @@ def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, o
     _rewrite(archive, spoil)
     assert "is no setting" in restore_refused(old, archive, "--replace")
     assert emails(old) == OLD
+
+
+def test_a_backup_without_the_secret_says_so_wherever_that_is_kept(
+    archive: Path, tmp_path: Path
+) -> None:
+    def drop_secret(members: Members, manifest: dict[str, Any]) -> None:
+        del members["secret_key"], manifest["members"]["secret_key"]
+
+    def name_secret(members: Members, manifest: dict[str, Any]) -> None:
+        drop_secret(members, manifest)
+        _put(members, manifest, "testimonials.toml", f'secret_key = "{"s" * 40}"\n'.encode())
+
+    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    _rewrite(archive, drop_secret)
+    assert "It holds no secret key" in restore_here(tmp_path / "without", archive).output
+    shutil.copy(whole, archive)
+    _rewrite(archive, name_secret)
+    for number, source in enumerate((archive, whole)):
+        assert "It holds no" not in restore_here(tmp_path / f"with{number}", source).output
 
 
 Members = dict[str, bytes]
@@ -327,6 +405,31 @@ def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> No
     _rewrite(archive, claim)
     sentence = restore_refused(old, archive, "--dry-run")
     assert f"unpacked it needs 1000000034 MB in {old}, and " in sentence
+
+
+def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    try:
+        monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
+        sentence = restore_refused(tmp_path / "target", archive)
+        assert f"The database needs 34 MB in {disk}, and 21 MB are free" in sentence
+        assert list(disk.iterdir()) == []
+        assert mount("mount", "-o", "remount,size=100m", disk)
+        # The last step before it counts.
+        (tmp_path / "target" / "restore-journal.json.draft").mkdir()
+        assert "The restore failed: Is a directory" in restore_refused(tmp_path / "target", archive)
+        assert list(disk.iterdir()) == []
+        assert names(tmp_path / "target") == {"restore-journal.json.draft"}
+        (tmp_path / "target" / "restore-journal.json.draft").rmdir()
+        assert restore_here(tmp_path / "target", archive).exit_code == 0
+        assert [path.name for path in disk.iterdir()] == ["data.db"]
+    finally:
+        mount("umount", "-l", disk)
 
 
 def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from testimonials.config import load_settings
 from tests.conftest import StartService
-from tests.process import Answer, Service, clean_environment, run_command
+from tests.process import COMMAND, Answer, Service, clean_environment, run_command, start_service
 from tests.servers import PATIENCE, MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.process
@@ -262,6 +262,25 @@ def test_300_idle_connections_keep_nobody_out(start: StartService) -> None:
         # Idle ones are closed after 30 seconds, and whoever waits for that has been kept out.
         assert service.call("GET", "/healthz", timeout=20).status == 200
         assert service.sign_up()
+
+
+@pytest.mark.process
+def test_where_few_files_may_be_open_the_next_connections_wait(tmp_path: Path) -> None:
+    """Instead of being tried for again and again, with a traceback in the log each time."""
+    service = start_service(tmp_path, (), {}, command=("prlimit", "--nofile=64:64", *COMMAND))
+    try:
+        host, _, port = service.url.removeprefix("http://").partition(":")
+        with ExitStack() as idle:
+            for _ in range(80):
+                idle.enter_context(socket.create_connection((host, int(port))))
+            wait_for(
+                lambda: "reached the connection limit" in "".join(service.output),
+                what="a note about the limit",
+            )
+        assert service.call("GET", "/readyz").status == 200
+        assert "Traceback" not in "".join(service.output)
+    finally:
+        service.kill()
 
 
 def _init(service: Service, number: int, forwarded: str) -> int:

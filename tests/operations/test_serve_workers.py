@@ -7,6 +7,8 @@ import pty
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -19,8 +21,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import StartService
+from tests.killing import ON_STATEMENT
 from tests.process import COMMAND, Answer, Service, clean_environment
-from tests.servers import wait_for
+from tests.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -335,6 +338,21 @@ def test_why_a_reload_failed_is_a_line_of_the_log_too(start: StartService, tmp_p
     lines = [json.loads(line) for line in service.output]
     (reason,) = [line for line in lines if "can't start" in line["message"]]
     assert "can't be opened" in reason["message"]
+
+
+def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path: Path) -> None:
+    """Such as by a lack of memory during the upgrade, of which it can't say anything itself."""
+    done = subprocess.run(
+        [sys.executable, "-c", ON_STATEMENT, "CREATE TABLE", "serve", "--port", "0"],
+        env=clean_environment(tmp_path / "service", {"workers": "1"})
+        | {"PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1
+    assert "the first worker was ended by signal 9 before it answered" in done.stderr
 
 
 def test_the_workers_end_with_a_parent_that_is_killed(service: Service) -> None:
