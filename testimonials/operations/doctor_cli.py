@@ -15,7 +15,7 @@ from testimonials.operations.doctor_data import (
 )
 from testimonials.operations.doctor_network import check_mail, check_outbox_mail, check_urls
 from testimonials.operations.doctor_settings import check_files, check_room, check_settings
-from testimonials.operations.findings import Check, run_check
+from testimonials.operations.findings import NO_SCHEMA, Check, Finding, run_check
 
 CHECKS: dict[str, Check] = {
     "settings": check_settings,
@@ -30,6 +30,8 @@ CHECKS: dict[str, Check] = {
     "background work": check_work,
     "backups": check_backups,
 }
+# These ask tables, and to connect makes a database where there is none.
+NEED_SCHEMA = ("clock", "outbox", "background work", "backups")
 
 
 @click.command()
@@ -40,7 +42,10 @@ def doctor(as_json: bool) -> None:
 
     Changes nothing and sends no mail. Exits with 1 when it finds anything.
     """
-    found = {name: run_check(check) for name, check in CHECKS.items()}
+    found: dict[str, list[Finding]] = {}
+    for name, check in CHECKS.items():
+        is_possible = name not in NEED_SCHEMA or not found["schema"]
+        found[name] = run_check(check) if is_possible else [NO_SCHEMA]
     is_fine = not any(found.values())
     if as_json:
         checks = [

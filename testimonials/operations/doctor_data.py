@@ -20,7 +20,7 @@ from testimonials.core.sqlite_file import find_damage, find_obstacle
 from testimonials.extensions import begin_write, db
 from testimonials.migrations import runner
 from testimonials.operations.doctor_settings import read_settings
-from testimonials.operations.findings import Finding
+from testimonials.operations.findings import NO_SCHEMA, Finding
 from testimonials.operations.jobs import JOBS
 from testimonials.operations.scheduled_backup import BACKUP_JOB, is_backup_wanted
 from testimonials.testimonials.models import Testimonial
@@ -38,10 +38,17 @@ NOT_DAMAGED = (
 
 def check_database() -> Iterator[Finding]:
     """Look whether the database answers and is whole."""
-    settings = read_settings()
-    path = Path(make_url(settings.database_url).database or "")
-    if not settings.is_sqlite or not path.exists():
+    path = _find_file()
+    if path is None:
         db.session.execute(text("SELECT 1"))
+        return
+    if not path.exists():
+        # To connect would make an empty one.
+        yield Finding(
+            f"There is no database at {path}.",
+            "`testimonials serve` makes a new one. If there should be data, look whether "
+            "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL name the right place.",
+        )
         return
     if obstacle := find_obstacle(path):
         yield Finding(f"The database can't be used: {obstacle}.", NOT_DAMAGED.format(path=path))
@@ -56,6 +63,11 @@ def check_database() -> Iterator[Finding]:
         )
     if not damage:
         yield from _check_writing(path)
+
+
+def _find_file() -> Path | None:
+    settings = read_settings()
+    return Path(make_url(settings.database_url).database or "") if settings.is_sqlite else None
 
 
 def _check_writing(path: Path) -> Iterator[Finding]:
@@ -77,6 +89,10 @@ def _check_writing(path: Path) -> Iterator[Finding]:
 
 def check_schema() -> Iterator[Finding]:
     """Look whether the database is at the schema of this program."""
+    path = _find_file()
+    if path is not None and not path.exists():
+        yield NO_SCHEMA
+        return
     revision, newest = runner.current(db.engine), runner.head()
     if revision is None:
         yield Finding(

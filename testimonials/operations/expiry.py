@@ -1,6 +1,7 @@
 """What is swept when its time has passed."""
 
 import logging
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -21,6 +22,11 @@ from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
+# Thousands may have come into the trash on one day. SQLite lets in no other writer while they are
+# removed, and those who wait look only now and then, so there is a pause for them.
+MOST_AT_ONCE = 1000
+PAUSE_SECONDS = 0.03
+
 Counts = dict[str, int]
 
 
@@ -30,7 +36,7 @@ def sweep() -> Counts:
     Gives how much of each kind was removed.
     """
     begin_write()
-    removed = _remove()
+    removed = _remove(_let_others_write)
     db.session.commit()
     removed["rateLimits"] = limiter.remove_expired()
     if removed["accounts"]:
@@ -41,13 +47,32 @@ def sweep() -> Counts:
 def preview() -> Counts:
     """Give how much of each kind `sweep` would remove now, and keep all of it."""
     begin_write()
-    removed = _remove()
+    removed = _remove(lambda: None)
     db.session.rollback()
     return removed | {"rateLimits": limiter.count_expired()}
 
 
-def _remove() -> Counts:
-    return {kind: remove() for kind, remove in KINDS.items()}
+def _remove(pause: Callable[[], None]) -> Counts:
+    """Remove what there is of each kind, with a pause wherever there may be more."""
+    removed = {}
+    for kind, remove in KINDS.items():
+        removed[kind] = count = remove()
+        while count >= MOST_AT_ONCE:
+            pause()
+            count = remove()
+            removed[kind] += count
+    return removed
+
+
+def _let_others_write() -> None:
+    """End the transaction of what was removed until now, and begin another a little later."""
+    db.session.commit()
+    time.sleep(PAUSE_SECONDS)
+    begin_write()
+
+
+def _empty_trash() -> int:
+    return empty_trash(MOST_AT_ONCE)
 
 
 def _delete_old_mails() -> int:
@@ -59,7 +84,7 @@ def _delete_old_mails() -> int:
 KINDS: dict[str, Callable[[], int]] = {
     "accounts": delete_expired_accounts,
     "projects": delete_trashed_projects,
-    "testimonials": empty_trash,
+    "testimonials": _empty_trash,
     "sessions": delete_expired_sessions,
     "teamInvitations": delete_expired_invitations,
     "askedPeople": delete_old_invitations,

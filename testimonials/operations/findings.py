@@ -18,6 +18,10 @@ class Finding:
     advice: str
 
 
+NO_SCHEMA = Finding(
+    "Not looked at, since the database is not as this program needs it.",
+    "Do what is said above, then run this again.",
+)
 Check = Callable[[], Iterator[Finding]]
 
 

@@ -197,17 +197,19 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
     return row
 
 
-def empty_trash() -> int:
+def empty_trash(limit: int) -> int:
     """Remove for good what has lain in the trash for 30 days, or among the spam; give how many.
 
-    The days of spam count from its last change: what somebody has just put back can be released.
+    It removes no more than `limit`. The days of spam count from its last change: what somebody has
+    just put back can be released.
     """
     now = clock.now()
     is_old_spam = and_(Testimonial.status == "spam", Testimonial.updated_at <= now - SPAM_DAYS)
+    gone = select(Testimonial.id).where(
+        or_(Testimonial.deleted_at <= now - TRASH_DAYS, is_old_spam)
+    )
     removed = db.session.scalars(
-        delete(Testimonial)
-        .where(or_(Testimonial.deleted_at <= now - TRASH_DAYS, is_old_spam))
-        .returning(Testimonial.id)
+        delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)
     ).all()
     return len(removed)
 

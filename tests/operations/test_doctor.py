@@ -17,7 +17,8 @@ from flask import Flask
 from sqlalchemy import text
 from werkzeug.serving import make_server
 
-from testimonials import extensions
+from testimonials import create_app, extensions
+from testimonials.config import load_settings
 from testimonials.core import clock
 from testimonials.core.leases import BackgroundJob
 from testimonials.core.outbox import MailState, OutboxMail
@@ -259,7 +260,8 @@ def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:
     url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
     app = make_app(database_url="sqlite:////nowhere/at/all.db" if backend == "sqlite" else url)
     found = consult(app)
-    assert "can't be" in found["database"]
+    is_file = backend == "sqlite"
+    assert ("There is no database at" if is_file else "can't be") in found["database"]
     assert "secret" not in str(found)
 
 
@@ -443,3 +445,25 @@ def test_rows_of_jobs_are_known_by_name(healthy: Flask) -> None:
     with healthy.app_context():
         names = {job.name for job in db.session.query(BackgroundJob)}
     assert {"sweep", "requests"} <= names
+
+
+def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) -> None:
+    settings = {"instance_path": str(tmp_path / "wrong place")}
+    app = create_app(load_settings({}, settings))
+    file = tmp_path / "wrong place" / "testimonials.db"
+    found = consult(app)
+    assert f"There is no database at {file}" in found["database"]
+    assert "name the right place" in found["database"]
+    not_asked = {name for name, words in found.items() if words.startswith("Not looked at")}
+    assert not_asked == {"schema", "clock", "outbox", "background work", "backups"}
+    assert not file.exists()
+
+
+def test_tables_that_are_not_there_yet_are_not_asked(make_app: MakeApp, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    sqlite3.connect(tmp_path / "new.db").close()
+    found = consult(make_app(database_url=url))
+    assert "The database is empty" in found["schema"]
+    assert "database" not in found
+    for name in ("clock", "outbox", "background work", "backups"):
+        assert found[name].startswith("Not looked at"), name

@@ -7,12 +7,14 @@ import pytest
 from flask import Flask
 
 from testimonials.auth.models import Account
+from testimonials.core import clock
 from testimonials.core.ratelimit import RateLimitCounter
+from testimonials.operations import expiry
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
-from tests.rows import count_rows
+from tests.rows import add_testimonial, count_rows, read_testimonials
 from tests.servers import wait_for
 
 TABLES = (Account, Project, models.Testimonial)
@@ -117,3 +119,29 @@ def test_with_a_fraction_of_a_day_a_running_service_ends_and_removes_it(
     start()
     wait_for(lambda: database.execute(query).fetchone() == (0,), what="the sweep")
     database.close()
+
+
+def test_much_is_removed_in_parts_between_which_others_can_write(
+    app: Flask, owner: Caller, moved_clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = owner.create_project()["_id"]
+    for number in range(5):
+        deleted_at = clock.now() if number else None
+        add_testimonial(app, project, text=f"Words {number}", deleted_at=deleted_at)
+    moved_clock.move(days=31)
+    monkeypatch.setattr(expiry, "MOST_AT_ONCE", 2)
+    with app.app_context():
+        assert expiry.preview()["testimonials"] == 4
+    left = []
+
+    def write_meanwhile(_seconds: float) -> None:
+        with app.test_request_context():
+            left.append(len(read_testimonials(app, project)))
+        add_testimonial(app, project, text="Meanwhile")
+
+    monkeypatch.setattr(expiry.time, "sleep", write_meanwhile)
+    with app.app_context():
+        assert sweep()["testimonials"] == 4
+    # Between the parts, and after the second, behind which there may be a third.
+    assert left == [3, 2]
+    assert len(read_testimonials(app, project)) == 3
