@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
-from tests.servers import MailSink, free_port
+from tests.servers import PATIENCE, MailController, MailSink
 
 USER, PASSWORD = "shop@example.com", "p/w: 100%"
 URL_USER = "shop%40example.com:p%2Fw%3A%20100%25"
@@ -82,7 +81,7 @@ class OddServer:
     def _answer(self, connection: socket.socket, command: str) -> bool:
         answer = self.answers.get(command, "500 what?")
         if answer == HANG:
-            self._is_stopped.wait(30)
+            self._is_stopped.wait(PATIENCE)
         elif answer == DRIP:
             while not self._is_stopped.wait(0.05):
                 connection.sendall(b"2")
@@ -107,7 +106,7 @@ def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, P
     return certificate, key
 
 
-class _Secure(Controller):
+class _Secure(MailController):
     """A server with STARTTLS, TLS from the start or none of both, and passwords if asked for."""
 
     def __init__(
@@ -122,12 +121,7 @@ class _Secure(Controller):
         self._starttls = None if is_tls else context
         self._has_login = has_login
         self._may_login_in_the_clear = may_login_in_the_clear
-        super().__init__(
-            sink,
-            hostname="127.0.0.1",
-            port=free_port(),
-            ssl_context=context if is_tls else None,
-        )
+        super().__init__(sink, context if is_tls else None)
 
     def factory(self) -> SMTP:
         # The library knows nothing of TLS that was there from the start.
@@ -149,7 +143,10 @@ class _Secure(Controller):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         address = ("127.0.0.1", self.port)
-        with socket.create_connection(address, 5) as plain, context.wrap_socket(plain) as tls:
+        with (
+            socket.create_connection(address, PATIENCE) as plain,
+            context.wrap_socket(plain) as tls,
+        ):
             assert tls.recv(3) == b"220"
 
 

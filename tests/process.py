@@ -48,6 +48,8 @@ class Service:
     environment: dict[str, str]
     url: str
     output: list[str] = field(default_factory=list)
+    # Reads what it logs into `output`, until it and its workers have ended.
+    reader: threading.Thread | None = None
 
     def call(
         self,
@@ -90,10 +92,24 @@ class Service:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         return [int(child) for child in children.split()]
 
+    @property
+    def is_listening(self) -> bool:
+        """Whether anybody still listens on its port; asking so is no connection."""
+        port = f":{int(self.url.rpartition(':')[2]):04X}"
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+        return any(fields[1].endswith(port) and fields[3] == "0A" for fields in lines)
+
     def stop(self) -> int:
-        """Send SIGTERM and wait; give the exit code."""
+        """Send SIGTERM and wait; give the exit code. All that it logged is in `output` then."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end by itself; give the exit code. All that it logged is in `output`."""
+        code = self.process.wait(PATIENCE)
+        assert self.reader is not None
+        self.reader.join(PATIENCE)
+        return code
 
     def kill(self) -> None:
         """End it without warning, and its workers, which would finish their work first."""
@@ -161,7 +177,8 @@ def start_service(
         with contextlib.suppress(ValueError):
             service.output.extend(iter(stderr.readline, ""))
 
-    threading.Thread(target=read, daemon=True).start()
+    service.reader = threading.Thread(target=read, daemon=True)
+    service.reader.start()
 
     def find_address() -> str | None:
         assert process.poll() is None, "".join(service.output)

@@ -1,16 +1,19 @@
 """Real servers for the tests: PostgreSQL, Redis and SMTP, started on free ports of the loopback."""
 
+import asyncio
 import contextlib
 import glob
 import os
+import secrets
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -22,12 +25,21 @@ import psycopg
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope, Session
 
+# Below those that Linux itself gives to whoever asks for any (from 32768 on, unless told).
+PORTS = range(10_000, 32_000)
+
 
 def free_port() -> int:
-    """Give a port of the loopback address that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Give a port of the loopback address that nothing listens on.
+
+    The system gives it to nobody by itself, or one of the many servers of a run might get it
+    between this and the moment at which it is used.
+    """
+    while True:
+        port = secrets.choice(PORTS)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 # Where the tests find the PostgreSQL that was started for them.
@@ -175,6 +187,25 @@ class Received:
         return str(body.get_content())
 
 
+class MailController(Controller):
+    """Runs a mail server on a port that is its own from the beginning."""
+
+    def __init__(self, handler: "MailSink", ssl_context: ssl.SSLContext | None = None) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        super().__init__(
+            handler,
+            hostname="127.0.0.1",
+            port=int(self._listener.getsockname()[1]),
+            ssl_context=ssl_context,
+            ready_timeout=PATIENCE,
+        )
+
+    def _create_server(self) -> Awaitable[asyncio.AbstractServer]:
+        return self.loop.create_server(
+            self._factory_invoker, sock=self._listener, ssl=self.ssl_context
+        )
+
+
 @dataclass
 class MailSink:
     """A real SMTP server that keeps what it gets; `answers` are given first, one a mail.
@@ -206,7 +237,7 @@ class MailSink:
 
     def start(self) -> None:
         """Listen on a free port."""
-        self._controller = Controller(self, hostname="127.0.0.1", port=free_port())
+        self._controller = MailController(self)
         self._controller.start()
 
     def stop(self) -> None:

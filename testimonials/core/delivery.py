@@ -59,13 +59,14 @@ def deliver_due_mail(
             settle_sent(mail, state)
         else:
             settle_failure(mail, str(failure), is_permanent=failure.is_permanent)
-            logger.warning(
-                "mail %s not sent (%s): %s", mail.id, mail.state, _anonymous(mail, failure)
-            )
         db.session.commit()
         hand_over.put_down()
-        if failure is not None and failure.is_outage:
-            break
+        if failure is not None:
+            # After the commit: who reads this line finds the mail as it says.
+            reason = _anonymous(mail, failure)
+            logger.warning("mail %s not sent (%s): %s", mail.id, mail.state, reason)
+            if failure.is_outage:
+                break
     db.session.rollback()
     return tried
 
@@ -76,11 +77,11 @@ def _settle_remains(hand_over: HandOver) -> None:
         if not remains:
             return
         begin_write()
-        for found in remains:
-            state = settle_remains(db.session(), found)
-            if state is not None:
-                logger.warning("mail %s was in hand of a killed process: %s", found.mail_id, state)
+        states = {found.mail_id: settle_remains(db.session(), found) for found in remains}
         db.session.commit()
+    for mail_id, state in states.items():
+        if state is not None:
+            logger.warning("mail %s was in hand of a killed process: %s", mail_id, state)
 
 
 def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:

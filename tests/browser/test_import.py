@@ -40,7 +40,7 @@ def test_a_file_is_looked_at_changed_and_imported(
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 600 testimonials?")
     expect(page.get_by_text("Rating: Must be a number from 1 to 5.")).to_be_visible()
     page.get_by_role("button", name="Import 600 testimonials").click()
-    page.wait_for_url("**/inbox?status=approved&source=import&notice=*", timeout=30_000)
+    page.wait_for_url("**/inbox?status=approved&source=import&notice=*")
     expect(page.get_by_text("600 testimonials are imported")).to_be_visible()
     assert len(site.run_json("testimonials", "list", project.id, "--limit", "700")) == 600
 

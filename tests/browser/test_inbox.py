@@ -4,11 +4,12 @@ import itertools
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.screens import check_screens
+from tests.servers import wait_for
 from tests.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -85,6 +86,38 @@ def test_undo_brings_a_row_back(site: Site, open_page: OpenPage) -> None:
     page.keyboard.press("z")
     expect(page.get_by_role("listitem").filter(has_text="Words of Tom Okafor")).to_be_visible()
     assert project.stored()[0]["status"] == "pending"
+
+
+def test_undo_outlives_a_page_from_before_it_that_comes_late(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    submit(page, project, "Tom Okafor")
+    project.sign_in(page)
+    page.goto(f"{site.url}/dashboard")
+    late: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if late or route.request.method != "GET":
+            route.continue_()
+        else:
+            late.append((route, route.fetch()))
+
+    page.route("**/inbox", hold)
+    page.keyboard.press("a")
+    expect(page.get_by_text("Approved Tom Okafor")).to_be_visible()
+    wait_for(lambda: page.title() and late, what="the page of the empty inbox")
+    page.keyboard.press("z")
+    row = page.get_by_role("listitem").filter(has_text="Words of Tom Okafor")
+    expect(row).to_be_visible()
+    route, response = late[0]
+    with page.expect_response("**/inbox") as answer:
+        route.fulfill(response=response)
+    answer.value.finished()
+    # Two turns of the page's own loop later it has seen it.
+    page.evaluate("new Promise((done) => setTimeout(() => setTimeout(done)))")
+    expect(row).to_be_visible()
 
 
 def test_a_session_that_was_ended_elsewhere_is_out_at_once(site: Site, open_page: OpenPage) -> None:

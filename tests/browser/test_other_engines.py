@@ -235,7 +235,7 @@ def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Site, layo
     show(engine, pages, data, csp=policy)
     click(engine, "Load more 6 of 12")
     engine.wait("document.querySelector('[data-testimonials-count=\"12\"]')")
-    assert look(engine, "find('img').naturalWidth > 0")
+    engine.wait(f"{ROOT}.querySelector('img').naturalWidth > 0")
     # The sheet of the widget itself is in force.
     assert look(engine, "getComputedStyle(find('.button')).minHeight") == "44px"
     watch_is_quiet(engine)

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.test_inbox import submit
+from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -50,9 +51,11 @@ def inbox_of(project: Project) -> str:
     return f"{project.site.url}/dashboard/projects/{project.id}/inbox"
 
 
-def copied(page: Page) -> str:
-    """Give what is in the clipboard."""
-    return str(page.evaluate("navigator.clipboard.readText()"))
+def expect_copied(page: Page, words: str) -> None:
+    """Wait until the clipboard holds `words`, which are there a while after the press."""
+    page.wait_for_function(
+        "async words => await navigator.clipboard.readText() === words", arg=words
+    )
 
 
 def test_the_snippet_can_be_copied(site: Site, open_page: OpenPage) -> None:
@@ -60,11 +63,13 @@ def test_the_snippet_can_be_copied(site: Site, open_page: OpenPage) -> None:
     snippet = project.call("GET", "/embed-snippet")
     page.get_by_role("button", name="Copy snippet").click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
-    assert copied(page) == f"{snippet['container']}\n{snippet['script']}"
+    expect_copied(page, f"{snippet['container']}\n{snippet['script']}")
     page.get_by_role("tab", name="React", exact=True).click()
     page.locator("[data-copy-code]").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("useEffect")
-    assert copied(page).startswith("import { useEffect } from 'react';")
+    code = page.locator("#code-react").text_content() or ""
+    assert code.startswith("import { useEffect } from 'react';")
+    expect_copied(page, code)
     # The page that was taken for copying alone is not sharing the link.
     page.goto(inbox_of(project))
     expect(page.get_by_text("0 of 5 done")).to_be_visible()
@@ -75,11 +80,14 @@ def test_the_link_and_the_message_can_be_copied(site: Site, open_page: OpenPage)
     with page.expect_response("**/checklist") as answer:
         page.get_by_role("button", name="Copy link").click()
     assert answer.value.status == 200
-    assert copied(page) == project.page_url
+    expect_copied(page, project.page_url)
     page.get_by_label("Message to customers").fill("Only typed, not reloaded")
-    page.get_by_role("button", name="Copy message").click()
-    expect(page.get_by_text("Copied", exact=True)).to_have_count(2)
-    assert copied(page) == "Only typed, not reloaded"
+    message = page.locator("[data-copy]").filter(has_text="Copy message")
+    message.evaluate("button => button.setAttribute('data-pressed', '')")
+    message.click()
+    # The other button says so too, but only for some seconds.
+    expect(page.locator("[data-pressed]")).to_have_text("Copied")
+    expect_copied(page, "Only typed, not reloaded")
     page.goto(inbox_of(project))
     expect(page.get_by_text("1 of 5 done")).to_be_visible()
 
@@ -173,8 +181,10 @@ def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> No
     page.get_by_role("switch", name="Pin this version").check()
     expect(code).to_contain_text("script.integrity = 'sha384-")
     expect(page.get_by_text("You give up its repairs")).to_be_visible()
+    pinned = code.text_content() or ""
+    assert "script.integrity" in pinned
     page.locator("[data-copy-code]").click()
-    assert "script.integrity" in copied(page)
+    expect_copied(page, pinned)
     page.reload()
     expect(page.get_by_role("radio", name="One testimonial")).to_be_checked()
     expect(page.get_by_role("tab", name="React", exact=True, selected=True)).to_be_visible()
@@ -189,7 +199,7 @@ def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> No
 
 
 def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
-    _, page = open_share(site, open_page)
+    project, page = open_share(site, open_page)
     field = page.get_by_label("Message to customers")
     expect(page.get_by_role("button", name="Save")).to_be_hidden()
     field.fill("Grüße & mehr\nzwei Zeilen")
@@ -204,6 +214,7 @@ def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
     field.fill("Left in a hurry")
     page.get_by_role("link", name="Settings").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+    wait_for(lambda: "Left in a hurry" in page.request.get(share_of(project)).text(), what="it")
     page.go_back()
     expect(field).to_have_value("Left in a hurry")
 

@@ -29,6 +29,7 @@ from tests.contracts.documents import (
     write_documents,
 )
 from tests.process import Service
+from tests.servers import PATIENCE
 
 RENEW = "run `python -m tests.contracts.documents`"
 
@@ -105,7 +106,7 @@ def run(command: str, variables: dict[str, str]) -> str:
         env=variables | {"PATH": "/usr/local/bin:/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert answer.returncode == 0, f"{command}\n{answer.stdout}{answer.stderr}"

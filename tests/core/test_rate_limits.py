@@ -23,6 +23,7 @@ from testimonials.core.ratelimit import (
 from testimonials.extensions import db, limiter
 from testimonials.operations.expiry import sweep
 from tests.conftest import MakeApp
+from tests.servers import PATIENCE
 
 
 def is_let_in(app: Flask, limit: Limit, key: str = "key") -> bool:
@@ -89,7 +90,7 @@ def test_counts_are_exact_over_threads_and_applications(
 
 def count_in_a_process(overrides: dict[str, object], limit: Limit, barrier: ProcessBarrier) -> int:
     app = create_app(load_settings({}, overrides))
-    barrier.wait(30)
+    barrier.wait(PATIENCE)
     return sum(is_let_in(app, limit) for _ in range(10))
 
 

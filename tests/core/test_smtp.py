@@ -24,7 +24,7 @@ from tests.mail_servers import (
     make_certificate,
     secure_server,
 )
-from tests.servers import free_port
+from tests.servers import PATIENCE, free_port
 
 SENDER = "Testimonials <mail@example.com>"
 
@@ -36,9 +36,15 @@ def make_mail(recipient: str = "owner@example.com") -> OutboxMail:
     )
 
 
-def send(url: str, *, longest: float = 5.0) -> tuple[DeliveryFailed | None, SmtpTransport]:
-    """Send one mail with little patience; give what went wrong."""
-    transport = SmtpTransport(url, SENDER, timeout=0.6, longest=longest)
+# Seconds for a server that is known to answer never.
+SOON = 0.6
+
+
+def send(
+    url: str, *, timeout: float = PATIENCE, longest: float = PATIENCE
+) -> tuple[DeliveryFailed | None, SmtpTransport]:
+    """Send one mail; give what went wrong."""
+    transport = SmtpTransport(url, SENDER, timeout=timeout, longest=longest)
     try:
         assert transport.send(make_mail()) is MailState.SENT
     except DeliveryFailed as error:
@@ -46,13 +52,21 @@ def send(url: str, *, longest: float = 5.0) -> tuple[DeliveryFailed | None, Smtp
     return None, transport
 
 
-def send_to(answers: dict[str, str], *, longest: float = 5.0) -> tuple[DeliveryFailed | None, int]:
+def send_to(
+    answers: dict[str, str], *, longest: float = PATIENCE
+) -> tuple[DeliveryFailed | None, int]:
     """Send to a server that answers so; give what went wrong, and how many mails it took."""
     server = OddServer(**answers)
     try:
-        return send(server.url, longest=longest)[0], server.taken
+        failed, _ = send(server.url, timeout=patience_with(answers), longest=longest)
+        return failed, server.taken
     finally:
         server.stop()
+
+
+def patience_with(answers: dict[str, str]) -> float:
+    """Give how long to wait for each answer: long, unless one of them never comes."""
+    return SOON if {HANG, DRIP} & set(answers.values()) else PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -104,7 +118,10 @@ def test_what_is_wrong_with_a_mail_holds_up_no_other(
 
 @pytest.mark.parametrize("goodbye", ["421 too late", "500 what?", DIE, HANG])
 def test_a_mail_that_was_taken_is_sent_whatever_follows(goodbye: str) -> None:
-    assert send_to({"QUIT": goodbye}) == (None, 1)
+    server = OddServer(QUIT=goodbye)
+    failed, _ = send(server.url)
+    server.stop()
+    assert (failed, server.taken) == (None, 1)
 
 
 @pytest.mark.parametrize("command", ["GREETING", "EHLO", "END"])
@@ -171,9 +188,9 @@ def test_mail_leaves_by_tls_from_the_start(trusted: tuple[Path, Path]) -> None:
     assert any("encrypted with TLS" in line for line in transport.dialogue.lines)
 
 
-def explain(url: str) -> str:
+def explain(url: str, *, timeout: float = PATIENCE) -> str:
     """Give the advice on a failure; nothing of it may hold a secret."""
-    failed, transport = send(url)
+    failed, transport = send(url, timeout=timeout)
     assert failed is not None
     assert not failed.is_permanent
     advice = advise(transport, failed)
@@ -203,7 +220,8 @@ def test_a_certificate_for_another_name_is_named(
 
 def test_starttls_at_a_port_that_speaks_tls_is_named(trusted: tuple[Path, Path]) -> None:
     with secure_server(trusted, is_tls=True) as (_, port):
-        advice = explain(f"smtp://127.0.0.1:{port}?starttls=1")
+        # Both sides wait for the other one to begin.
+        advice = explain(f"smtp://127.0.0.1:{port}?starttls=1", timeout=SOON)
     assert f"Port {port} speaks TLS from the first byte" in advice
     assert "Use smtps://" in advice
 
@@ -266,7 +284,7 @@ def test_names_and_ports_that_lead_nowhere_are_named() -> None:
 def test_each_refusal_comes_with_advice(answers: dict[str, str], words: str) -> None:
     server = OddServer(**answers)
     try:
-        failed, transport = send(server.url)
+        failed, transport = send(server.url, timeout=patience_with(answers))
         assert failed is not None
         assert words in advise(transport, failed)
     finally:

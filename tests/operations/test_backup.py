@@ -33,7 +33,7 @@ from tests.operations.instances import (
 from tests.operations.test_durability import Stream
 from tests.operations.test_health import mount
 from tests.process import COMMAND, clean_environment
-from tests.servers import wait_for
+from tests.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -211,7 +211,7 @@ def test_under_a_load_of_writes_every_row_acknowledged_before_is_in_it(
     wait_for(lambda: _count(streams) > at_end, what="writes that go on")
     service.kill()
     for stream in streams:
-        stream.join(20)
+        stream.join(PATIENCE)
     archive, before, count = backups[1]
     assert count > backups[0][2] >= len(backups[0][1])
     restored = tmp_path / "restored"

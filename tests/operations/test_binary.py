@@ -17,7 +17,7 @@ from testimonials.cli import main
 from testimonials.migrations.runner import head
 from testimonials.widget.client import build_script
 from tests.process import Service, start_service
-from tests.servers import wait_for
+from tests.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -245,9 +245,9 @@ def test_nothing_is_left_when_it_ends(served: Service, ending: signal.Signals) -
         lambda: len(found := _descendants(served.process.pid)) == 3 and found, what="the workers"
     )
     served.process.send_signal(ending)
-    code = served.process.wait(30)
+    code = served.process.wait(PATIENCE)
     assert code == (-signal.SIGKILL if ending == signal.SIGKILL else 0)
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody), 30, "their end")
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody), what="their end")
 
 
 def test_it_works_with_postgresql_and_redis(

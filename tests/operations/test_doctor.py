@@ -30,7 +30,7 @@ from testimonials.operations.jobs import run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.mail_servers import OddServer
 from tests.operations.test_health import mount
-from tests.servers import MailSink, free_port
+from tests.servers import PATIENCE, MailSink, free_port
 
 Found = dict[str, str]
 
@@ -344,7 +344,7 @@ class Proxy(BaseHTTPRequestHandler):
         request = urllib.request.Request(
             self.target + self.path, headers={"X-Forwarded-For": self.client_address[0]}
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             body = answer.read()
         self.send_response(200)
         self.end_headers()

@@ -15,7 +15,7 @@ from flask import Flask
 
 from testimonials import __version__
 from tests.conftest import MakeApp
-from tests.servers import wait_for
+from tests.servers import PATIENCE, wait_for
 
 
 class Sentry(ThreadingHTTPServer):
@@ -51,7 +51,7 @@ def sentry() -> Iterator[Sentry]:
     server = Sentry()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
-    sentry_sdk.get_client().close(timeout=2)
+    sentry_sdk.get_client().close(timeout=PATIENCE)
     sentry_sdk.get_global_scope().set_client(None)
     server.shutdown()
     server.server_close()
@@ -92,7 +92,7 @@ def test_what_is_no_error_is_not_reported(make_app: MakeApp, sentry: Sentry, bac
     logging.getLogger("testimonials").warning("a warning")
     assert app.test_client().get("/v1/me").status_code == 401
     logging.getLogger("testimonials").error("the mark")
-    sentry_sdk.flush(2)
+    sentry_sdk.flush(PATIENCE)
     assert [event["logentry"]["message"] for event in sentry.events] == ["the mark"]
 
 

@@ -105,15 +105,17 @@ def test_with_a_fraction_of_a_day_a_running_service_ends_and_removes_it(
 ) -> None:
     seconds = 2.0
     service = start(claim_days=f"{seconds / 86_400:.9f}")
+    database = sqlite3.connect(tmp_path / "service" / "testimonials.db")
+    swept = "SELECT count(*) FROM background_job WHERE name = 'sweep' AND finished_at > 0"
+    wait_for(lambda: database.execute(swept).fetchone() == (1,), what="the sweep of the start")
     answer = service.call("POST", "/v1/auth/agent-init", {"email": "owner@example.com"})
     headers = {
         "x-service-account-id": answer.data["accountId"], "x-api-key": answer.data["apiKey"]
     }  # fmt: skip
     assert 0 < answer.data["expiresInDays"] < 0.001
     wait_for(lambda: service.call("GET", "/v1/me", headers=headers).status == 401, what="the end")
-    database = sqlite3.connect(tmp_path / "service" / "testimonials.db")
     query = "SELECT count(*) FROM account"
-    # Nothing has swept yet, and still the key is worth nothing.
+    # Nothing has swept since, and still the key is worth nothing.
     assert database.execute(query).fetchone() == (1,)
     assert service.stop() == 0
     start()

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +27,7 @@ EMAIL = "owner@example.com"
 def _mails(service: Service) -> list[dict[str, Any]]:
     """Give what `mail list` prints, run in this process: some wait for it again and again."""
     app = create_app(load_settings(service.environment, {"base_url": service.url}))
-    done = app.test_cli_runner().invoke(args=["mail", "list", "--json"])
+    done = app.test_cli_runner().invoke(args=["mail", "list", "--limit", "1000", "--json"])
     with app.app_context():
         db.engine.dispose()
     assert done.exit_code == 0, done.output
@@ -70,8 +71,9 @@ def test_the_claim_mail_arrives_in_two_forms_with_a_link_that_works(
     assert service.call("POST", path, form_body, form_headers).status == 200
     answer = service.call("POST", "/v1/auth/agent-init", {"email": EMAIL})
     assert answer.data["accountExists"] is True
+    wait_for(lambda: _mails(service)[0]["state"] == "sent", what="the state")
     (sent,) = _mails(service)
-    assert (sent["state"], sent["attempts"]) == ("sent", 1)
+    assert sent["attempts"] == 1
 
 
 def test_a_refusal_for_now_is_tried_again_and_delivered_once(
@@ -85,7 +87,7 @@ def test_a_refusal_for_now_is_tried_again_and_delivered_once(
     noted = ("queued", 1, "451 4.3.0 Try again later", 1)
     with closing(sqlite3.connect(tmp_path / "service" / "testimonials.db")) as database:
         query = "SELECT state, attempts, last_error, next_attempt_at > created_at FROM outbox_mail"
-        wait_for(lambda: database.execute(query).fetchall() == [noted], what="the note")
+        assert database.execute(query).fetchall() == [noted]
     # Some seconds later it goes by itself.
     smtp.wait()
     wait_for(lambda: _mails(service)[0]["state"] == "sent", what="the state")
@@ -148,15 +150,21 @@ def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
     start: StartService, smtp: MailSink, tmp_path: Path
 ) -> None:
     first = start(smtp_url=smtp.url)
+
+    def end() -> None:
+        # The service waits for this answer, so the end comes in the middle.
+        if len(smtp.received) == 5:
+            first.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: not first.is_listening, what="the signal to reach the worker")
+
+    smtp.before_answer = end
     fill_outbox(tmp_path / "service", 80)
-    smtp.wait(5)
-    assert first.stop() == 0
-    left = 80 - len(smtp.received)
+    assert first.wait() == 0
+    assert len(smtp.received) == 5
     second = start(smtp_url=smtp.url)
     wait_for(lambda: len(smtp.received) >= 80, what="the rest of the mails")
     wait_for(lambda: {mail["state"] for mail in _mails(second)} == {"sent"}, what="all states")
     recipients = [mail.recipients[0] for mail in smtp.received]
-    assert left > 0, "all were sent before the end"
     assert len(recipients) == len(set(recipients)) == 80
 
 
@@ -167,8 +175,9 @@ def test_without_a_server_mail_is_printed_to_the_log_and_kept(start: StartServic
     log = "".join(service.output)
     assert f"mail to {EMAIL} (no SMTP_URL is set" in log
     path = _claim_path(service, log)
+    wait_for(lambda: _mails(service)[0]["state"] == "printed", what="the state")
     (mail,) = _mails(service)
-    assert (mail["state"], mail["purpose"], mail["to"]) == ("printed", "claim", EMAIL)
+    assert (mail["purpose"], mail["to"]) == ("claim", EMAIL)
     shown = service.run("mail", "show", mail["id"])
     assert path in shown.stdout
     full = json.loads(service.run("mail", "show", mail["id"], "--json").stdout)
@@ -233,6 +242,12 @@ def test_killed_again_and_again_each_mail_comes_once(
         service = start(smtp_url=smtp.url)
     # What was in hand goes on at once, without waiting for the lease of a process that died.
     done = {"sent", "unconfirmed"}
-    wait_for(lambda: {mail["state"] for mail in _mails(service)} <= done, 60, "all states")
-    ids = [str(received.message["Message-ID"]) for received in smtp.received]
-    assert len(ids) == len(set(ids)) == count
+    wait_for(lambda: {mail["state"] for mail in _mails(service)} <= done, what="all states")
+    came = [received.recipients[0] for received in smtp.received]
+    assert len(came) == len(set(came))
+    # A kill may hit the moment between the note that a mail ends and its last bytes: then it never
+    # comes, which nobody can tell from one that came, and so it is told as unconfirmed.
+    states = {mail["to"]: mail["state"] for mail in _mails(service)}
+    assert len(states) == count
+    assert {to for to, state in states.items() if state == "sent"} <= set(came) <= states.keys()
+    assert list(states.values()).count("unconfirmed") <= kills

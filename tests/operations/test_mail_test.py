@@ -4,13 +4,14 @@ import json
 
 from tests.conftest import MakeApp
 from tests.mail_servers import DRIP, PASSWORD, URL_USER, OddServer, secure_server
+from tests.servers import PATIENCE
 
 
 def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:
     """Run the command with this SMTP_URL; give exit code, output and errors."""
     runner = make_app(smtp_url=url).test_cli_runner()
     done = runner.invoke(
-        args=["mail", "test", "operator@example.com", "--timeout", "0.6", *arguments]
+        args=["mail", "test", "operator@example.com", "--timeout", str(PATIENCE), *arguments]
     )
     return done.exit_code, done.stdout, done.stderr
 
@@ -39,7 +40,7 @@ def test_a_program_reads_the_same_as_json(make_app: MakeApp) -> None:
 
 def test_a_server_that_drips_is_given_up_soon(make_app: MakeApp) -> None:
     server = OddServer(RCPT=DRIP)
-    code, output, errors = run(make_app, server.url)
+    code, output, errors = run(make_app, server.url, "--timeout", "0.6")
     server.stop()
     assert code == 1
     assert "C: rcpt TO:<operator@example.com>" in output

@@ -14,7 +14,7 @@ import pytest
 import testimonials
 from tests.conftest import StartService
 from tests.process import Answer, Service
-from tests.servers import free_port, wait_for
+from tests.servers import PATIENCE, free_port, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -59,7 +59,9 @@ class Proxy:
         if isinstance(body, dict):
             body = json.dumps(body).encode()
             sent["Content-Type"] = "application/json"
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=15, source_address=(address, 0))
+        connection = HTTPConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE, source_address=(address, 0)
+        )
         try:
             connection.request(method, path, body, sent)
             answer = connection.getresponse()
@@ -101,7 +103,7 @@ def proxy(start: StartService, tmp_path: Path) -> Iterator[Proxy]:
         yield proxy
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 def _answers(proxy: Proxy) -> bool:

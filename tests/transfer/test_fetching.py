@@ -19,6 +19,7 @@ from testimonials.transfer.rows import NewTestimonial
 from tests.conftest import Caller
 from tests.pictures import photo, read, to_bytes
 from tests.rows import read_testimonials
+from tests.servers import PATIENCE
 from tests.transfer.projects import run
 
 PICTURE = to_bytes(photo(300, 200), "PNG")
@@ -112,19 +113,21 @@ def test_a_picture_is_fetched_also_by_a_redirect(website: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "reason"),
+    ("path", "reason", "seconds"),
     [
-        ("/nothing", "Its server answers 404."),
-        ("/round", "It redirects too often."),
-        ("/inwards", "It leads into a private network."),
-        ("/file", "It is no plain http:// or https:// address."),
-        ("/large", "It is too large."),
-        ("/drip", "It can’t be fetched"),
+        ("/nothing", "Its server answers 404.", PATIENCE),
+        ("/round", "It redirects too often.", PATIENCE),
+        ("/inwards", "It leads into a private network.", PATIENCE),
+        ("/file", "It is no plain http:// or https:// address.", PATIENCE),
+        ("/large", "It is too large.", PATIENCE),
+        ("/drip", "It can’t be fetched", 1.0),
     ],
 )
-def test_what_is_no_picture_in_time_is_given_up(website: str, path: str, reason: str) -> None:
+def test_what_is_no_picture_in_time_is_given_up(
+    website: str, path: str, reason: str, seconds: float
+) -> None:
     with pytest.raises(PictureUnreachable, match=reason.replace("(", r"\(")):
-        fetch_picture(f"{website}{path}", is_here, seconds=1.0)
+        fetch_picture(f"{website}{path}", is_here, seconds=seconds)
 
 
 @pytest.mark.parametrize(

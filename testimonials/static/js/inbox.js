@@ -259,18 +259,24 @@ async function refresh() {
   }
 }
 
+let round = 0;
+
 async function reload(focusId = '') {
+  const mine = ++round;
   const at = current ? rows().indexOf(current) : 0;
   let fresh;
   try {
     do {
       await idle();
       const next = await page();
+      // Undo may have begun another one meanwhile, and this page may be from before it.
+      if (mine !== round) return;
       fresh = next.getElementById('inbox');
       const pending = next.querySelector('[data-pending-number]');
       if (pending) showCounts({ pending: Number(pending.textContent) });
     } while (jobs.length);
   } catch { /* The whole page is the way out below. */ }
+  if (mine !== round) return;
   if (!fresh) { location.reload(); return; }
   inbox().replaceWith(fresh);
   current = null;

@@ -273,11 +273,13 @@ const render = async (host, feed, url, signal) => {
   const resize = new ResizeObserver(() => requestAnimationFrame(arrange));
   resize.observe(status);
   let timer;
-  listen(view, 'scroll', () => {
+  listen(view, 'scroll scrollend', ({ type }) => {
     // Focus must not scroll what the transform moves.
     if (run) view.scrollTo(0, 0);
     clearTimeout(timer);
-    timer = setTimeout(showNearest, 100);
+    // A pause is no end on slow devices, but all that older browsers tell.
+    if (type !== 'scroll') showNearest();
+    else if (!('onscrollend' in view)) timer = setTimeout(showNearest, 100);
   });
   const sight = new IntersectionObserver(([entry]) => {
     away = !entry.isIntersecting;
