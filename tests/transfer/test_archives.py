@@ -349,6 +349,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (first("testimonials", createdAt="2999-01-01T00:00:00.000Z"), "createdAt: It lies too far"),
     (first("testimonials", createdAt="yesterday"), "createdAt: It is no time"),
     (first("testimonials", createdAt=10**400), "createdAt: It is no time"),
+    (first("testimonials", createdAt="0001-01-01T00:00:00.000+23:59"), "createdAt: It is no time"),
+    (first("testimonials", createdAt="9999-12-31T23:59:59.999-23:59"), "createdAt: It is no time"),
     (first("testimonials", tags=["a"] * 11), "tags: They are at most 10"),
     (first("testimonials", tags=["a", "a"]), "tags: One of them is there twice."),
     (first("testimonials", changes=[{}]), "Something is missing."),
@@ -371,6 +373,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: d["project"].update(widgetConfig={"theme": "x"}), "widgetConfig: theme: Must"),
     (lambda d: d["project"].update(widgetConfig={"evil": 1}), "widgetConfig: evil: Unknown"),
     (lambda d: d["project"]["pageConfig"].update(website="javascript:1"), "pageConfig: It is"),
+    (lambda d: d["project"]["pageConfig"].update(headline="\ud83d"), "pageConfig: It holds half a"),
     (lambda d: d["project"]["pageConfig"].update(buttonColor="url(x)"), "buttonColor: Must"),
     (lambda d: d["project"]["pageConfig"].update(collectFields=[]), "pageConfig: It is no obj"),
     (
