@@ -1,5 +1,6 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
+import errno
 import os
 from typing import Any
 
@@ -18,7 +19,10 @@ from testimonials.server import serve
 
 
 class _Main(AdminGroup):
-    """Says in a sentence what the database can't do; a fault of the program keeps its traceback."""
+    """Says in a sentence what the database or the system can't do.
+
+    A fault of the program keeps its traceback.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -27,6 +31,12 @@ class _Main(AdminGroup):
             if not is_outside_trouble(error):
                 raise
             raise click.ClickException(describe_trouble(error)) from None
+        except OSError as error:
+            # Whoever reads the output may stop at any time; the library ends quietly then.
+            if error.errno in (None, errno.EPIPE):
+                raise
+            where = f" ({error.filename})" if error.filename else ""
+            raise click.ClickException(f"The system refused it: {error.strerror}{where}.") from None
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})

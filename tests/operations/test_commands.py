@@ -16,7 +16,7 @@ from testimonials.commands import GROUPS
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.operations.instances import make_instance
-from tests.process import clean_environment, run_command
+from tests.process import COMMAND, clean_environment, run_command
 from tests.rows import add_testimonial
 from tests.servers import PATIENCE
 
@@ -225,6 +225,18 @@ def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_pa
     refused = run_command(["accounts", "show", "nobody"], environment)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == "Error: There is no account with the id or e-mail address nobody.\n"
+    with Path("/dev/full").open("w") as full:
+        stopped = subprocess.run(
+            [*COMMAND, "accounts", "list"],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert stopped.returncode == 1
+    assert stopped.stderr == "Error: The system refused it: No space left on device.\n"
 
 
 @pytest.mark.process

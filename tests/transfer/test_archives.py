@@ -1,6 +1,7 @@
 """Archives of projects: all of it comes back, and nothing that is wrong comes in."""
 
 import json
+import os
 import re
 import shutil
 import stat
@@ -242,8 +243,25 @@ def test_the_file_is_private_and_replaced_only_when_asked(
     assert unknown.exit_code == 1
     missing = run(app, "projects", "export", "fern", str(tmp_path / "no" / "folder.zip"))
     assert "can’t be written: No such file or directory." in missing.stderr
+    long = run(app, "projects", "export", "fern", str(tmp_path / ("x" * 300)))
+    assert "can’t be written: File name too long." in long.stderr
     assert [path.name for path in tmp_path.glob("*.zip")] == ["fern.zip"]
     assert list(tmp_path.glob(".*")) == []
+
+
+def test_what_is_no_file_is_never_replaced(app: Flask, archive: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    exports = (
+        ("projects", "export", "fern", str(pipe), "--force"),
+        ("projects", "export", "fern", str(pipe), "--csv"),
+        ("accounts", "export", "owner@example.com", str(pipe), "--force"),
+    )
+    for arguments in exports:
+        result = run(app, *arguments)
+        assert result.exit_code == 1
+        assert "is no file that could be replaced." in result.stderr
+    assert pipe.is_fifo()
 
 
 def test_the_archive_says_what_it_is(archive: Path) -> None:
