@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from typing import Any
 
 import click
@@ -48,10 +49,23 @@ def main(context: click.Context) -> None:
     Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
     `testimonials config show` prints the ones in force.
     """
+    _open_closed_streams()
     # What this program writes (database, secret, mail with working links) is its user's alone.
     os.umask(0o077)
     # The groups are Flask's; this is how they find the application, once one of them needs it.
     context.obj = ScriptInfo(create_app=_make_app)
+
+
+def _open_closed_streams() -> None:
+    """Put nothing in the place of standard streams that whoever called has closed.
+
+    Else the next files and sockets would get their numbers, and with them what is meant for these.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def _make_app() -> Flask:
