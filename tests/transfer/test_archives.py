@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import stat
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.dashboard_config import CTA, HAS_SHARED, KEYS, RATED, SHARE_MESSAGE
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
-from testimonials.transfer import values
+from testimonials.transfer import archives, values
 from testimonials.transfer.contents import OTHER_TABLES, PARTS, to_name
 from testimonials.transfer.headings import FIELDS
 from testimonials.transfer.table_export import COLUMNS
@@ -247,6 +248,38 @@ def test_the_file_is_private_and_replaced_only_when_asked(
     assert "can’t be written: File name too long." in long.stderr
     assert [path.name for path in tmp_path.glob("*.zip")] == ["fern.zip"]
     assert list(tmp_path.glob(".*")) == []
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Give what an archive says, but for its time."""
+    with zipfile.ZipFile(path) as opened:
+        described: dict[str, Any] = json.loads(opened.read("project.json"))
+    return described | {"exportedAt": ""}
+
+
+def test_an_archive_is_written_in_parts(
+    app: Flask, project: str, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = read_json(archive)
+    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 2)
+    again = tmp_path / "again.zip"
+    run_well(app, "projects", "export", "fern", str(again))
+    assert read_json(again) == whole
+    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 20)
+    table = tmp_path / "many.csv"
+    lines = [f"Ada,{number:04}{'x' * 1996}\n" for number in range(600)]
+    table.write_text("Name,Review\n" + "".join(lines))
+    run_well(app, "testimonials", "import", "fern", str(table))
+    tracemalloc.start()
+    try:
+        run_well(app, "projects", "export", "fern", str(again), "--force")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    described = read_json(again)
+    assert len(described["testimonials"]) == 611
+    # All at once would be ten times as much.
+    assert most < 3 * len(json.dumps(described))
 
 
 def test_what_is_no_file_is_never_replaced(app: Flask, archive: Path, tmp_path: Path) -> None:
