@@ -1,6 +1,7 @@
 """One worker of `serve`: waitress with the application, and its background work."""
 
 import json
+import resource
 import select
 import signal
 import socket
@@ -23,11 +24,14 @@ from testimonials.core.errors import error_body
 BACKLOG = 1024
 # The application refuses sooner and in its own words; this keeps endless bodies off the disk.
 MAX_BODY_BYTES = 16 * 1024 * 1024
+# With few connections allowed, a hundred idle ones keep everybody else out.
+MOST_CONNECTIONS = 1500
+LEAST_CONNECTIONS = 16
+# A connection may bring an upload, which is a file of its own; databases and locks are others.
+FILES_EACH, OTHER_FILES = 2, 64
 SERVER_OPTIONS: dict[str, Any] = {
-    # Without poll the server dies at file descriptor 1,024; with few connections allowed, a
-    # hundred idle ones keep everybody else out.
+    # Without poll the server dies at file descriptor 1,024.
     "asyncore_use_poll": True,
-    "connection_limit": 1500,
     "channel_timeout": 30,
     "cleanup_interval": 10,
     "backlog": BACKLOG,
@@ -125,7 +129,11 @@ class Server:
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
         self._server: Any = create_server(
-            app, sockets=[listener], threads=threads, **SERVER_OPTIONS
+            app,
+            sockets=[listener],
+            threads=threads,
+            connection_limit=_count_connections(),
+            **SERVER_OPTIONS,
         )
         self._server.channel_class = _Channel
         self._is_stopping = False
@@ -163,6 +171,21 @@ class Server:
             if not waiting.poll(0):
                 return
             self._server.handle_accept()
+
+
+def _count_connections() -> int:
+    """Give how many connections there may be at once; raises the limit of open files for them.
+
+    Where it can't be raised there are fewer. To accept one more than there are files would fail,
+    and be tried and logged again thousands of times a second.
+    """
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS * FILES_EACH + OTHER_FILES
+    if most != resource.RLIM_INFINITY:
+        wanted = min(wanted, most)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    return max((wanted - OTHER_FILES) // FILES_EACH, LEAST_CONNECTIONS)
 
 
 def run_until_ended(server: Server, background: BackgroundWorker) -> None:

@@ -20,7 +20,14 @@ import pytest
 
 from testimonials.config import load_settings
 from tests.conftest import StartService
-from tests.process import Answer, Service, clean_environment, run_command
+from tests.process import (
+    COMMAND,
+    Answer,
+    Service,
+    clean_environment,
+    run_command,
+    start_service,
+)
 from tests.servers import PATIENCE, MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.process
@@ -268,6 +275,23 @@ def _init(service: Service, number: int, forwarded: str) -> int:
     headers = {"X-Forwarded-For": forwarded}
     body = {"email": f"owner{number}@example.com"}
     return service.call("POST", "/v1/auth/agent-init", body, headers).status
+
+
+@pytest.mark.parametrize("limit", [64, 256])
+def test_connections_are_fewer_where_few_files_may_be_open(tmp_path: Path, limit: int) -> None:
+    shell = ["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh"]
+    service = start_service(tmp_path / "service", [], {}, command=[*shell, *COMMAND])
+    try:
+        with ExitStack() as stack:
+            address = ("127.0.0.1", int(service.url.rpartition(":")[2]))
+            for _ in range(limit):
+                stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+            wait_for(lambda: "connection limit" in "".join(service.output), what="the limit")
+        assert service.call("GET", "/readyz").status == 200
+        assert service.stop() == 0
+        assert "Too many open files" not in "".join(service.output)
+    finally:
+        service.kill()
 
 
 def test_forwarded_addresses_are_not_believed_unless_proxies_are_trusted(
