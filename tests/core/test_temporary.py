@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from testimonials import create_app
+from testimonials.config import load_settings
 from testimonials.core.temporary import choose_temporary_folder
-from tests.conftest import MakeApp
 
 
 def test_the_instance_folder_serves_where_the_system_has_none(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # As in a container whose file system is read-only but for the instance folder.
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -21,9 +22,9 @@ def test_the_instance_folder_serves_where_the_system_has_none(
     # Whatever is set here is taken back after the test.
     monkeypatch.setenv("SQLITE_TMPDIR", "")
     monkeypatch.delenv("SQLITE_TMPDIR")
-    app = make_app()
+    create_app(load_settings({}, {"instance_path": str(tmp_path)}))
     assert os.environ["SQLITE_TMPDIR"] == tempfile.gettempdir()
-    assert tempfile.gettempdir() == str(app.config["INSTANCE_PATH"])
+    assert tempfile.gettempdir() == str(tmp_path)
 
 
 def test_the_folder_of_the_system_is_taken_where_it_works(
