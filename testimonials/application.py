@@ -14,6 +14,7 @@ from testimonials.core.error_reports import init_error_reports
 from testimonials.core.errors import register_error_handlers
 from testimonials.core.i18n import register_languages
 from testimonials.core.logs import register_access_log
+from testimonials.core.temporary import choose_temporary_folder
 from testimonials.core.web import register_web
 from testimonials.extensions import init_extensions
 from testimonials.operations.metrics import init_metrics
@@ -27,6 +28,7 @@ MAX_FORM_BYTES = 256 * 1024
 def build_app(settings: Settings | None = None) -> Flask:
     """Make the application; see `testimonials.create_app`."""
     settings = settings or load_settings()
+    choose_temporary_folder(settings.instance_path)
     app = Flask("testimonials")
     app.cli = AdminGroup("testimonials")
     # Paths are literal: no redirects for slashes, no automatic answers to OPTIONS.

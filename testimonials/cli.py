@@ -1,6 +1,7 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
 import os
+import sys
 from typing import Any
 
 import click
@@ -12,17 +13,16 @@ from testimonials import __version__
 from testimonials.admin_group import AdminGroup
 from testimonials.application import build_app
 from testimonials.config import load_settings
-from testimonials.core.commands import (
-    describe_lost_output,
-    describe_trouble,
-    is_outside_trouble,
-)
+from testimonials.core.commands import describe_refusal, describe_trouble, is_outside_trouble
 from testimonials.core.instance_folder import hold_folder
 from testimonials.server import serve
 
 
 class _Main(AdminGroup):
-    """Says in a sentence what the database can't do; a fault of the program keeps its traceback."""
+    """Says in a sentence what the database or the system can't do.
+
+    A fault of the program keeps its traceback.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -32,7 +32,7 @@ class _Main(AdminGroup):
                 raise
             raise click.ClickException(describe_trouble(error)) from None
         except OSError as error:
-            if (sentence := describe_lost_output(error)) is None:
+            if (sentence := describe_refusal(error)) is None:
                 raise
             raise click.ClickException(sentence) from None
 
@@ -46,10 +46,23 @@ def main(context: click.Context) -> None:
     Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
     `testimonials config show` prints the ones in force.
     """
+    _open_closed_streams()
     # What this program writes (database, secret, mail with working links) is its user's alone.
     os.umask(0o077)
     # The groups are Flask's; this is how they find the application, once one of them needs it.
     context.obj = ScriptInfo(create_app=_make_app)
+
+
+def _open_closed_streams() -> None:
+    """Put nothing in the place of standard streams that whoever called has closed.
+
+    Else the next files and sockets would get their numbers, and with them what is meant for these.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def _make_app() -> Flask:

@@ -91,11 +91,20 @@ def fork_worker(
     life_line: LifeLine,
     work: Callable[[Seat], None],
 ) -> Worker:
-    """Start a process that does `work` and ends; returns in the parent alone."""
+    """Start a process that does `work` and ends; returns in the parent alone.
+
+    Raises `OSError` where the system has no room for one more.
+    """
     reading, writing = os.pipe()
     # A signal to the child that came before it has handlers of its own would wake the parent.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        os.close(reading)
+        os.close(writing)
+        raise
     if pid == 0:
         os.close(reading)
         seat = Seat(number, is_first, is_reload, tell_ready=lambda: _report(writing))

@@ -38,6 +38,8 @@ PATIENCE = 9.0
 # A worker that lived so long had nothing wrong with its start.
 SOUND_SECONDS = 30.0
 LONGEST_DELAY = 30.0
+# Seconds after which it is tried again to start a worker for which the system had no room.
+RETRY_SECONDS = 1.0
 # Whether this is the one file that `scripts/build-binary` makes.
 IS_FROZEN = hasattr(sys, "frozen")
 
@@ -186,7 +188,14 @@ class Supervisor:
             return
         for generation in self._generations:
             for number in generation.missing():
-                generation.workers[number] = self._fork(generation, number)
+                try:
+                    generation.workers[number] = self._fork(generation, number)
+                except OSError as error:
+                    if not self._current.is_prepared:
+                        raise
+                    # Memory is short, most likely, which may be why one has died. The others go on.
+                    logger.error("no worker can be started: %s", error.strerror)
+                    generation.not_before[number] = time.monotonic() + RETRY_SECONDS
 
     def _fork(self, generation: _Generation, number: int) -> Worker:
         return fork_worker(

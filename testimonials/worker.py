@@ -25,8 +25,7 @@ BACKLOG = 1024
 # The application refuses sooner and in its own words; this keeps endless bodies off the disk.
 MAX_BODY_BYTES = 16 * 1024 * 1024
 SERVER_OPTIONS: dict[str, Any] = {
-    # Without poll the server dies at file descriptor 1,024; with few connections allowed, a
-    # hundred idle ones keep everybody else out.
+    # Without poll the server dies at file descriptor 1,024.
     "asyncore_use_poll": True,
     "channel_timeout": 30,
     "cleanup_interval": 10,
@@ -37,10 +36,11 @@ SERVER_OPTIONS: dict[str, Any] = {
     "clear_untrusted_proxy_headers": False,
     "ident": None,
 }
-MOST_CONNECTIONS = 1500
-FEWEST_CONNECTIONS = 10
-# What a worker has open beside its connections: files, pipes, and for each thread the database.
-DESCRIPTORS_BESIDE, DESCRIPTORS_OF_A_THREAD = 32, 4
+# With few connections allowed, a hundred idle ones keep everybody else out.
+MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
+# A connection may bring an upload, which is a file too. Each thread has the database open, and the
+# worker pipes, locks and whatever else.
+FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
 # What waitress has its own mind about.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
 # Seconds that requests in flight have to finish, and that a connection without one is kept, so that
@@ -130,13 +130,14 @@ def allow_connections(threads: int) -> int:
     Without a descriptor to take a connection with, waitress would try again at once, for as long as
     the others stay, and log a traceback each time.
     """
-    beside = DESCRIPTORS_BESIDE + DESCRIPTORS_OF_A_THREAD * threads
+    beside = OTHER_FILES + FILES_OF_A_THREAD * threads
     limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + beside
+    wanted = MOST_CONNECTIONS * FILES_OF_A_CONNECTION + beside
     if limit != resource.RLIM_INFINITY and limit < wanted:
         limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, highest))
-        return max(FEWEST_CONNECTIONS, limit - beside)
+        possible = (limit - beside) // FILES_OF_A_CONNECTION
+        return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, possible))
     return MOST_CONNECTIONS
 
 

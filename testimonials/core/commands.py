@@ -63,12 +63,18 @@ def describe_trouble(error: DatabaseError) -> str:
     return f"The database can't do this: {reason}. `testimonials doctor` says more."
 
 
-def describe_lost_output(error: OSError) -> str | None:
-    """Say in a sentence that what was printed got nowhere; None where it is something else."""
+def describe_refusal(error: OSError) -> str | None:
+    """Say in a sentence what the system did not allow; None where that is a fault of the program.
+
+    Whoever reads the output may stop at any time, which the library ends quietly.
+    """
+    if error.errno in (None, errno.EPIPE):
+        return None
     # What fails at a file of its own names it.
     if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"The output can't be written: {error.strerror}. The command may have done its work."
-    return None
+    where = f" ({error.filename})" if error.filename else ""
+    return f"The system refused it: {error.strerror}{where}."
 
 
 def print_json(value: object) -> None:

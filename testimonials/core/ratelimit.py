@@ -2,9 +2,11 @@
 
 import functools
 import ipaddress
+import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from flask import Flask, current_app, request
@@ -17,7 +19,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.database import Base
-from testimonials.core.errors import RateLimited
+from testimonials.core.errors import BUSY_MESSAGE, RateLimited, ServiceError
+
+logger = logging.getLogger("testimonials.ratelimit")
+
+# Redis answers within milliseconds; one that doesn't must not hold up all threads. What the address
+# of the setting says of it, such as `?socket_timeout=5`, counts instead.
+REDIS_SECONDS = 2
 
 View = Callable[..., ResponseReturnValue]
 
@@ -139,13 +147,26 @@ class Limit:
     hours: int = 1
 
 
+class CountingFailed(ServiceError):
+    """Redis, where requests are counted, is away; nobody is let in uncounted."""
+
+    status = 503
+    code = "BUSY"
+    default_message = BUSY_MESSAGE
+
+
 class RateLimiter:
     """Counts requests against limits; one for each application."""
 
     def init_app(self, app: Flask) -> None:
         """Choose the storage that the settings of `app` name."""
-        url = app.config["RATELIMIT_STORAGE_URL"] or "testimonials://"
-        app.extensions["testimonials_ratelimit"] = FixedWindowRateLimiter(storage_from_string(url))
+        url: str = app.config["RATELIMIT_STORAGE_URL"]
+        if url.startswith("unix://"):
+            # Redis calls it so, the library that counts another way.
+            url = f"redis+{url}"
+        options = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
+        storage = storage_from_string(url, **options) if url else DatabaseStorage()
+        app.extensions["testimonials_ratelimit"] = FixedWindowRateLimiter(storage)
 
     @property
     def _strategy(self) -> FixedWindowRateLimiter:
@@ -164,7 +185,8 @@ class RateLimiter:
         item = RateLimitItemPerHour(limit.per_hour)
         # What the strategy's own `hit` does, which keeps the number to itself.
         storage = self._strategy.storage
-        count = int(storage.incr(item.key_for(limit.scope, key), item.get_expiry()))
+        with _told(storage):
+            count = int(storage.incr(item.key_for(limit.scope, key), item.get_expiry()))
         if count > item.amount:
             raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
         return count
@@ -173,7 +195,12 @@ class RateLimiter:
         """Count one event and tell whether it is within the limit; else as `count`."""
         current_app.extensions["sqlalchemy"].session.close()
         item = RateLimitItemPerHour(limit.per_hour, limit.hours)
-        return bool(self._strategy.hit(item, limit.scope, key))
+        with _told(self._strategy.storage):
+            return bool(self._strategy.hit(item, limit.scope, key))
+
+    def can_count(self) -> bool:
+        """Tell whether what counts answers."""
+        return bool(self._strategy.storage.check())
 
     def remove_expired(self) -> int:
         """Sweep counters of windows that have passed; Redis does that by itself."""
@@ -184,6 +211,18 @@ class RateLimiter:
         """Give how many counters `remove_expired` would sweep."""
         storage = self._strategy.storage
         return storage.count_expired() if isinstance(storage, DatabaseStorage) else 0
+
+
+@contextmanager
+def _told(storage: Storage) -> Iterator[None]:
+    """Raise `CountingFailed` where Redis can't be asked, with a line in the log."""
+    try:
+        yield
+    except storage.base_exceptions as error:
+        if isinstance(storage, DatabaseStorage):
+            raise
+        logger.error("requests can't be counted in Redis: %s", error)
+        raise CountingFailed(headers={"Retry-After": "1"}) from None
 
 
 def _has_passed() -> ColumnElement[bool]:

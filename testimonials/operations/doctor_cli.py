@@ -13,7 +13,12 @@ from testimonials.operations.doctor_data import (
     check_schema,
     check_work,
 )
-from testimonials.operations.doctor_network import check_mail, check_outbox_mail, check_urls
+from testimonials.operations.doctor_network import (
+    check_limits,
+    check_mail,
+    check_outbox_mail,
+    check_urls,
+)
 from testimonials.operations.doctor_settings import check_files, check_room, check_settings
 from testimonials.operations.findings import NO_SCHEMA, Check, Finding, run_check
 
@@ -23,6 +28,7 @@ CHECKS: dict[str, Check] = {
     "disk": check_room,
     "database": check_database,
     "schema": check_schema,
+    "rate limits": check_limits,
     "clock": check_clock,
     "addresses": check_urls,
     "mail server": check_mail,

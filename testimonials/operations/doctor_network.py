@@ -19,7 +19,7 @@ from testimonials.core.mail import DeliveryFailed, SmtpTransport
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.core.scrubbing import scrub
 from testimonials.core.smtp_advice import advise
-from testimonials.extensions import db
+from testimonials.extensions import db, limiter
 from testimonials.operations.doctor_data import CLOCK_DIFFERENCE
 from testimonials.operations.doctor_settings import PREFIX, is_loopback
 from testimonials.operations.findings import Finding
@@ -36,6 +36,16 @@ LATELY = timedelta(days=3)
 class _Answer:
     body: dict[str, Any]
     date: str
+
+
+def check_limits() -> Iterator[Finding]:
+    """Look whether requests can be counted."""
+    if not limiter.can_count():
+        yield Finding(
+            "Redis, which RATELIMIT_STORAGE_URL names, does not answer: signing up, signing in and "
+            "sending testimonials answer 503.",
+            "Start it, or leave RATELIMIT_STORAGE_URL out and restart: the database counts then.",
+        )
 
 
 def check_mail() -> Iterator[Finding]:

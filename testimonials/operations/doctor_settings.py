@@ -15,6 +15,7 @@ from sqlalchemy import make_url, select
 from testimonials.config import PREFIX as PREFIX
 from testimonials.config import Settings, unknown_variables
 from testimonials.core.leases import BackgroundJob, worker_name
+from testimonials.core.temporary import choose_temporary_folder
 from testimonials.extensions import db
 from testimonials.operations.findings import Finding
 from testimonials.operations.health import (
@@ -25,6 +26,8 @@ from testimonials.operations.health import (
     data_folders,
 )
 
+# The largest photo for each of some requests at once.
+UPLOADS = 50 * MEGABYTE
 MOUNTS = Path("/proc/self/mounts")
 # On these, locks and shared memory between processes don't hold what SQLite needs.
 NETWORK_KINDS = {
@@ -79,7 +82,8 @@ def check_files() -> Iterator[Finding]:
 
 
 def check_room() -> Iterator[Finding]:
-    """Look whether there is room on the disk, also for a copy of the database."""
+    """Look whether there is room on the disk, also for uploads and for a copy of the database."""
+    yield from _check_temporary_folder()
     found = check_disk()
     if found.detail == READ_ONLY:
         yield Finding(
@@ -105,6 +109,17 @@ def check_room() -> Iterator[Finding]:
         yield Finding(
             f"{free // MEGABYTE} MB are free for backups of {size // MEGABYTE} MB.",
             "Make room, or set BACKUP_PATH to a folder on another disk.",
+        )
+
+
+def _check_temporary_folder() -> Iterator[Finding]:
+    folder = choose_temporary_folder(read_settings().instance_path)
+    free = shutil.disk_usage(folder).free
+    if free < UPLOADS and folder not in data_folders():
+        yield Finding(
+            f"The folder for temporary files, {folder}, has {free // MEGABYTE} MB free: photos "
+            "can't be uploaded, nor large projects exported.",
+            "Make room there, or name another folder by TMPDIR and start again.",
         )
 
 

@@ -1,5 +1,6 @@
 """`testimonials mail`: what waits, what left, what failed, and whether mail works at all."""
 
+import math
 from typing import Any
 
 import click
@@ -99,6 +100,9 @@ def retry_command(mail_id: str | None, as_json: bool) -> None:
 @database_command
 def test_command(recipient: str, timeout: float, as_json: bool) -> None:
     """Send a test mail to RECIPIENT at once, show what the server said, and advise on a failure."""
+    if math.isnan(timeout):
+        # Neither below nor above any limit.
+        raise click.BadParameter("Write a number of seconds.", param_hint="--timeout")
     settings = current_app.config
     if not settings["SMTP_URL"]:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")

@@ -7,7 +7,7 @@ from testimonials.projects.services import get_project
 from testimonials.testimonials.schemas import TestimonialSchema
 from testimonials.testimonials.services import list_all_of_project
 
-STATES = ("pending", "approved", "rejected", "spam", "demo")
+STATES = ("pending", "approved", "rejected", "spam", "withdrawn", "demo")
 
 
 @click.group()

@@ -35,6 +35,8 @@ from testimonials.transfer.contents import (
 )
 
 JSON_NAME, IMAGE_FOLDER = "project.json", "images"
+# So many testimonials are in memory at a time.
+ROWS_AT_ONCE = 500
 # Kept in memory up to this size, and in a temporary file beyond.
 SPOOLED_BYTES = 8 * 1024 * 1024
 
@@ -48,16 +50,42 @@ def make_archive(project: Project) -> IO[bytes]:
 
 
 def write_archive(project: Project, out: IO[bytes]) -> None:
-    """Write the archive of a project; `reading_one_moment` makes it consistent."""
-    described = describe_project(project)
+    """Write the archive of a project; `reading_one_moment` makes it consistent.
+
+    Only a part of it is in memory at a time, however large the project is.
+    """
+    images: list[str] = []
+    entry = zipfile.ZipInfo(JSON_NAME, clock.now().timetuple()[:6])
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
     with zipfile.ZipFile(out, "w") as archive:
-        text = json.dumps(described, ensure_ascii=False, indent=1)
-        archive.writestr(JSON_NAME, text, zipfile.ZIP_DEFLATED)
-        for part in in_chunks_of(100, [each["id"] for each in described["images"]]):
+        with archive.open(entry, "w", force_zip64=True) as file:
+            write_json(_describe_project(project, images), file)
+        for part in in_chunks_of(100, images):
             for image in db.session.scalars(select(Image).where(Image.id.in_(part))):
                 # WebP is compressed already.
                 archive.writestr(image_file(image.id), image.content, zipfile.ZIP_STORED)
             db.session.expunge_all()
+
+
+def write_json(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
+    """Write an object member by member; the value of one may be an iterator, written as a list."""
+    mark = "{"
+    for name, value in members:
+        file.write(f"{mark}\n{json.dumps(name)}: ".encode())
+        if isinstance(value, Iterator):
+            _write_list(value, file)
+        else:
+            file.write(json.dumps(value, ensure_ascii=False, indent=1).encode())
+        mark = ","
+    file.write(b"\n}\n")
+
+
+def _write_list(values: Iterator[Any], file: IO[bytes]) -> None:
+    mark = "["
+    for value in values:
+        file.write(f"{mark}\n{json.dumps(value, ensure_ascii=False, indent=1)}".encode())
+        mark = ","
+    file.write(b"\n]" if mark == "," else b"[]")
 
 
 def image_file(image_id: str) -> str:
@@ -65,30 +93,32 @@ def image_file(image_id: str) -> str:
     return f"{IMAGE_FOLDER}/{image_id}.webp"
 
 
-def describe_project(project: Project) -> dict[str, Any]:
-    """Give all of a project but the pictures' bytes, as `project.json` holds it."""
-    testimonials = list(_describe_testimonials(project.id))
-    named = {project.logo_id}
-    for each in testimonials:
-        named.add(each["avatarId"])
-        named |= {change["before"].get("avatarId") for change in each["changes"]}
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "program": __version__,
-        "exportedAt": clock.iso(clock.now()),
-        "project": PROJECT.write(project),
-        "oldSlugs": [OLD_SLUG.write(row) for row in _list(OldSlug, project.id)],
-        "widgetSightings": [SIGHTING.write(row) for row in _list(WidgetSighting, project.id)],
-        "testimonials": testimonials,
-        "invitationBatches": [BATCH.write(row) for row in _list(InvitationBatch, project.id)],
-        "invitations": list(_describe_invitations(project)),
-        "team": [
+def _describe_project(project: Project, images: list[str]) -> Iterator[tuple[str, Any]]:
+    """Give all of a project but the pictures' bytes, as `project.json` holds it, in its order.
+
+    Each value is to be used up before the next; the ids of the pictures are added to `images`.
+    """
+    project_id, named = project.id, {project.logo_id}
+    yield "format", FORMAT
+    yield "version", VERSION
+    yield "program", __version__
+    yield "exportedAt", clock.iso(clock.now())
+    yield "project", PROJECT.write(project)
+    yield "oldSlugs", [OLD_SLUG.write(row) for row in _list(OldSlug, project_id)]
+    yield "widgetSightings", [SIGHTING.write(row) for row in _list(WidgetSighting, project_id)]
+    yield "testimonials", _describe_testimonials(project_id, named)
+    yield "invitationBatches", [BATCH.write(row) for row in _list(InvitationBatch, project_id)]
+    yield "invitations", _describe_invitations(project)
+    yield (
+        "team",
+        [
             {"email": member.email, "role": member.role.name.lower()}
             for member in list_members(project)
         ],
-        "images": list(_describe_images(sorted(filter(None, named)))),
-    }
+    )
+    described = list(_describe_images(sorted(filter(None, named))))
+    images += [each["id"] for each in described]
+    yield "images", described
 
 
 def in_chunks_of(size: int, values: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -114,25 +144,34 @@ def _list(model: Any, project_id: str) -> Iterable[Any]:
     return db.session.scalars(query).all()
 
 
-def _describe_testimonials(project_id: str) -> Iterator[dict[str, Any]]:
-    changes: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    query = (
-        select(TestimonialChange)
-        .join(Testimonial)
-        .where(Testimonial.project_id == project_id)
-        .order_by(TestimonialChange.created_at, TestimonialChange.id)
-    )
-    for change in db.session.scalars(query):
-        written = CHANGE.write(change) | {"before": write_before(change.before)}
-        changes[change.testimonial_id].append(written)
+def _describe_testimonials(project_id: str, named: set[str | None]) -> Iterator[dict[str, Any]]:
+    """Give each testimonial with tags and history; add the pictures that they name to `named`."""
     rows = db.session.scalars(
         select(Testimonial)
         .where(Testimonial.project_id == project_id)
         .order_by(Testimonial.created_at, Testimonial.id)
         .options(selectinload(Testimonial.tag_rows))
+        .execution_options(yield_per=ROWS_AT_ONCE)
     )
-    for row in rows:
-        yield TESTIMONIAL.write(row) | {"tags": row.tags, "changes": changes[row.id]}
+    for part in rows.partitions():
+        changes = _describe_changes([row.id for row in part])
+        for row in part:
+            found = changes[row.id]
+            named |= {row.avatar_id, *(change["before"].get("avatarId") for change in found)}
+            yield TESTIMONIAL.write(row) | {"tags": row.tags, "changes": found}
+
+
+def _describe_changes(ids: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    changes: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    query = (
+        select(TestimonialChange)
+        .where(TestimonialChange.testimonial_id.in_(ids))
+        .order_by(TestimonialChange.created_at, TestimonialChange.id)
+    )
+    for change in db.session.scalars(query):
+        written = CHANGE.write(change) | {"before": write_before(change.before)}
+        changes[change.testimonial_id].append(written)
+    return changes
 
 
 def _describe_invitations(project: Project) -> Iterator[dict[str, Any]]:

@@ -36,9 +36,8 @@ def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
 
     Raises `FileRefused`.
     """
-    if path.exists() and not is_forced:
-        raise FileRefused(f"{path} is there already; --force replaces it.")
     try:
+        _require_place(path, is_forced=is_forced)
         # mkstemp makes a file that nobody else can read.
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
@@ -54,3 +53,13 @@ def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
         raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _require_place(path: Path, *, is_forced: bool) -> None:
+    if not path.exists():
+        return
+    if not path.is_file():
+        # To replace a device such as /dev/stdout would break the machine for all others.
+        raise FileRefused(f"{path} is no file that could be replaced.")
+    if not is_forced:
+        raise FileRefused(f"{path} is there already; --force replaces it.")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,11 @@ ENCODINGS = {
     "latin-1": "latin-1",
     "utf-16": "utf-16",
 }
+# A cell that is too long is refused by itself; the module's own limit would refuse the whole file.
+csv.field_size_limit(1024**3)
+# Table programs say by it what divides the cells of the lines below.
+SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
+SAMPLE = 20_000
 # Where services put their lists in JSON.
 LISTS = ("testimonials", "reviews", "items", "data", "results")
 
@@ -78,9 +84,13 @@ def read_table(content: bytes, encoding: str = "utf-8") -> Table:
         raise TableUnreadable("The file has headings and nothing below them.")
     if len(table.lines) > MAX_LINES:
         raise TableUnreadable(f"The file has more than {MAX_LINES:,} lines. Divide it.")
-    if len(table.headings) > MAX_COLUMNS:
-        raise TableUnreadable(f"The file has more than {MAX_COLUMNS} columns.")
+    _require_few_columns(table.headings)
     return table
+
+
+def _require_few_columns(headings: Sequence[str]) -> None:
+    if len(headings) > MAX_COLUMNS:
+        raise TableUnreadable(f"The file has more than {MAX_COLUMNS} columns.")
 
 
 def _decode(content: bytes, encoding: str) -> str:
@@ -92,6 +102,12 @@ def _decode(content: bytes, encoding: str) -> str:
         if encoding == "utf-8":
             raise EncodingUnclear from None
         raise TableUnreadable(f"The file isn’t in {encoding}.") from None
+    # Text in another encoding passes for UTF-8 where it has an empty byte beside each letter.
+    if text[:SAMPLE].count("\0") > len(text[:SAMPLE]) // 4:
+        raise EncodingUnclear(
+            "The file seems to be in UTF-16. Save it as “CSV UTF-8” in your table program, or name "
+            "its encoding: utf-16."
+        )
     return text.removeprefix("\ufeff")
 
 
@@ -105,10 +121,13 @@ def _read_csv(text: str) -> Table:
 
 
 def _read_rows(text: str) -> Table:
-    stream = io.StringIO(text, newline="")
-    reader = csv.reader(stream, delimiter=_find_delimiter(text), strict=True)
-    rows = _number(reader)
+    said = SEPARATOR_LINE.match(text)
+    stream = io.StringIO(text[said.end() :] if said else text, newline="")
+    delimiter = said[1] if said else _find_delimiter(text)
+    rows = _number(csv.reader(stream, delimiter=delimiter, strict=True), 1 if said else 0)
     _begin, head = next(rows, (1, []))
+    # Names are compared with each other, which takes long where there are very many.
+    _require_few_columns(head)
     headings = _name_columns(head)
     lines = []
     is_own = headings == list(COLUMNS)
@@ -123,14 +142,14 @@ def _read_rows(text: str) -> Table:
     return Table(headings, lines)
 
 
-def _number(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Give each row that isn't empty with the line in which it begins."""
-    begin = 1
+def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
+    """Give each row that isn't empty with its first line, of a file with lines `before` these."""
+    begin = before + 1
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
                 yield begin, row
-            begin = reader.line_num + 1
+            begin = before + reader.line_num + 1
     except csv.Error as error:
         raise csv.Error(f"line {begin}, {error}") from None
 
@@ -139,7 +158,7 @@ def _find_delimiter(text: str) -> str:
     """Give what divides the headings; signs between quotes don't count."""
     head: list[str] = []
     is_quoted = False
-    for letter in text[:20_000]:
+    for letter in text[:SAMPLE]:
         if letter == '"':
             is_quoted = not is_quoted
         elif letter in "\r\n" and not is_quoted and any(each.strip() for each in head):
@@ -163,11 +182,7 @@ def _name_columns(head: Sequence[str]) -> list[str]:
 
 
 def _read_json(text: str) -> Table:
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        raise TableUnreadable("The file begins like JSON and can’t be read as that.") from None
-    items = _find_list(parsed)
+    items = _find_list(_parse_json(text))
     if items is None:
         raise TableUnreadable(
             "There is no list of testimonials in this JSON. Write it as [{…}, {…}]."
@@ -181,6 +196,18 @@ def _read_json(text: str) -> Table:
             lines.append(Line(number, {}, "It is no JSON object."))
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
     return Table(headings, lines)
+
+
+def _parse_json(text: str) -> Any:
+    """Give what a JSON text holds; of several objects, each in a line of its own, their list."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        raise TableUnreadable("The file begins like JSON and can’t be read as that.") from None
 
 
 def _find_list(parsed: Any) -> list[Any] | None:

@@ -4,6 +4,7 @@ An archive may have been written by anybody. Nothing is coerced or trimmed: what
 exactly as it was, and what is not is refused.
 """
 
+import json
 import re
 from datetime import datetime, timedelta
 from typing import Any
@@ -140,11 +141,13 @@ class Moment(Exact):
         return None if value is None else clock.iso(value)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
+        # Only what is written in UTC, with Z, is compared: others might lie before the first year.
         try:
             time = datetime.fromisoformat(value)
+            is_exact = time.tzinfo == clock.EPOCH.tzinfo and clock.iso(time) == value
         except (TypeError, ValueError):
-            raise ValidationError("It is no time such as 2026-03-12T10:00:00.000Z.") from None
-        if clock.iso(time.replace(tzinfo=time.tzinfo or clock.EPOCH.tzinfo)) != value:
+            is_exact = False
+        if not is_exact:
             raise ValidationError("It is no time such as 2026-03-12T10:00:00.000Z.")
         if not EARLIEST <= time <= clock.now() + self.ahead:
             raise ValidationError("It lies too far in the past or in the future.")
@@ -247,6 +250,10 @@ class Twitter(Exact):
 def _as_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValidationError("It is no object.")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValidationError("It holds half a character.") from None
     return value
 
 

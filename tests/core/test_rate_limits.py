@@ -1,9 +1,11 @@
 """Rate limits, in the database and in Redis (decisions, "Accounts": they survive a restart)."""
 
 import multiprocessing
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier as ProcessBarrier
+from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -23,7 +25,7 @@ from testimonials.core.ratelimit import (
 from testimonials.extensions import db, limiter
 from testimonials.operations.expiry import sweep
 from tests.conftest import MakeApp
-from tests.servers import PATIENCE
+from tests.servers import PATIENCE, free_port
 
 
 def is_let_in(app: Flask, limit: Limit, key: str = "key") -> bool:
@@ -148,6 +150,28 @@ def test_the_sweep_removes_hours_that_have_passed(app: Flask, limit: Limit) -> N
 def test_the_sweep_leaves_redis_to_itself(make_app: MakeApp, redis_url: str) -> None:
     with make_app(ratelimit_storage_url=redis_url).app_context():
         assert limiter.remove_expired() == 0
+
+
+@pytest.mark.parametrize("kind", ["silent", "away", "unix"])
+def test_redis_that_does_not_answer_is_503_and_holds_nobody_up(
+    make_app: MakeApp, kind: str, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if kind == "silent" else free_port()
+        url = f"redis://:s3cret@127.0.0.1:{port}/0?socket_timeout=0.05"
+        app = make_app(ratelimit_storage_url=f"unix://{tmp_path}/no" if kind == "unix" else url)
+        answer = app.test_client().post("/v1/auth/agent-init", json={"email": "me@example.com"})
+        assert (answer.status_code, answer.get_json()["code"]) == (503, "BUSY")
+        assert answer.headers["Retry-After"] == "1"
+        with app.app_context():
+            assert not limiter.can_count()
+
+
+def test_redis_has_two_seconds_to_answer(make_app: MakeApp) -> None:
+    app = make_app(ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}/0")
+    storage = app.extensions["testimonials_ratelimit"].storage
+    options = storage.storage.connection_pool.connection_kwargs
+    assert (options["socket_timeout"], options["socket_connect_timeout"]) == (2, 2)
 
 
 def test_the_storage_answers_for_itself(app: Flask, limit: Limit) -> None:

@@ -228,6 +228,28 @@ def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_pa
 
 
 @pytest.mark.process
+def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "service", {})
+    run_command(["accounts", "create", "new@example.com"], environment)
+    for arguments, said in (
+        (("accounts", "delete", "new@example.com"), "Aborted!"),
+        (("db", "move", "-"), "Error: TARGET must be a postgresql:// address."),
+        (("projects", "import", "-", "--account", "new@example.com"), "Error: This is no archive"),
+    ):
+        done = subprocess.run(
+            ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", *COMMAND, *arguments],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.process
 def test_flask_has_the_same_groups(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "service", {})
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import tempfile
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -253,6 +254,29 @@ def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
     assert f"{disk} is read-only. Look why (dmesg, mount)" in found["disk"]
     assert "The file may well be sound. Look at the disk (dmesg, mount, df)" in found["database"]
     assert "damaged" not in str(found)
+
+
+def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
+    url = f"redis://:s3cret@127.0.0.1:{free_port()}/0"
+    found = consult(make_healthy(ratelimit_storage_url=url))
+    assert "Redis, which RATELIMIT_STORAGE_URL names, does not answer" in found["rate limits"]
+    assert "s3cret" not in str(found)
+
+
+def test_a_full_folder_for_temporary_files(
+    healthy: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = tmp_path / "small"
+    disk.mkdir()
+    if not mount("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk):
+        pytest.skip("mounting is not allowed here")
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    try:
+        found = consult(healthy)
+    finally:
+        mount("umount", "-l", disk)
+    assert f"The folder for temporary files, {disk}, has 1 MB free" in found["disk"]
+    assert "TMPDIR" in found["disk"]
 
 
 def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:

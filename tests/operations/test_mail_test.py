@@ -47,6 +47,12 @@ def test_a_server_that_drips_is_given_up_soon(make_app: MakeApp) -> None:
     assert "The mail did not leave: 222" in errors
 
 
+def test_a_time_that_is_no_number_is_refused(make_app: MakeApp) -> None:
+    code, _, errors = run(make_app, "smtp://127.0.0.1:1", "--timeout", "nan")
+    assert code == 2
+    assert "Invalid value for --timeout: Write a number of seconds." in errors
+
+
 def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> None:
     with secure_server(None, has_login=True, may_login_in_the_clear=True) as (sink, port):
         code, output, _ = run(make_app, f"smtp://{URL_USER}@127.0.0.1:{port}")

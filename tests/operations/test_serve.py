@@ -264,29 +264,27 @@ def test_300_idle_connections_keep_nobody_out(start: StartService) -> None:
         assert service.sign_up()
 
 
-@pytest.mark.process
-def test_where_few_files_may_be_open_the_next_connections_wait(tmp_path: Path) -> None:
-    """Instead of being tried for again and again, with a traceback in the log each time."""
-    service = start_service(tmp_path, (), {}, command=("prlimit", "--nofile=64:64", *COMMAND))
-    try:
-        host, _, port = service.url.removeprefix("http://").partition(":")
-        with ExitStack() as idle:
-            for _ in range(80):
-                idle.enter_context(socket.create_connection((host, int(port))))
-            wait_for(
-                lambda: "reached the connection limit" in "".join(service.output),
-                what="a note about the limit",
-            )
-        assert service.call("GET", "/readyz").status == 200
-        assert "Traceback" not in "".join(service.output)
-    finally:
-        service.kill()
-
-
 def _init(service: Service, number: int, forwarded: str) -> int:
     headers = {"X-Forwarded-For": forwarded}
     body = {"email": f"owner{number}@example.com"}
     return service.call("POST", "/v1/auth/agent-init", body, headers).status
+
+
+@pytest.mark.parametrize("limit", [64, 256])
+def test_connections_are_fewer_where_few_files_may_be_open(tmp_path: Path, limit: int) -> None:
+    shell = ["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh"]
+    service = start_service(tmp_path / "service", [], {}, command=[*shell, *COMMAND])
+    try:
+        with ExitStack() as stack:
+            address = ("127.0.0.1", int(service.url.rpartition(":")[2]))
+            for _ in range(limit):
+                stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+            wait_for(lambda: "connection limit" in "".join(service.output), what="the limit")
+        assert service.call("GET", "/readyz").status == 200
+        assert service.stop() == 0
+        assert "Too many open files" not in "".join(service.output)
+    finally:
+        service.kill()
 
 
 def test_forwarded_addresses_are_not_believed_unless_proxies_are_trusted(

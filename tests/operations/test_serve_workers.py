@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import resource
 import signal
 import socket
 import sqlite3
@@ -133,6 +134,21 @@ def test_a_worker_that_is_killed_under_load_comes_back(service: Service) -> None
     # What it was answering is cut off: of each writer one request at the most.
     assert len(load.broken) <= 3
     assert load.lost() == set()
+
+
+def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service: Service) -> None:
+    parent, before = service.process.pid, service.workers
+    files = resource.prlimit(parent, resource.RLIMIT_NOFILE)
+    resource.prlimit(parent, resource.RLIMIT_NOFILE, (3, files[1]))
+    os.kill(before[0], signal.SIGKILL)
+    wait_for(
+        lambda: any("no worker can be started: Too many" in line for line in service.output),
+        what="the line in the log",
+    )
+    assert service.call("GET", "/healthz").status == 200
+    resource.prlimit(parent, resource.RLIMIT_NOFILE, files)
+    wait_for(lambda: len(answering(service)) == 2, what="the new worker")
+    assert service.stop() == 0
 
 
 def test_a_worker_that_keeps_dying_is_started_less_and_less_often(service: Service) -> None:

@@ -1,9 +1,11 @@
 """Archives of projects: all of it comes back, and nothing that is wrong comes in."""
 
 import json
+import os
 import re
 import shutil
 import stat
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -25,7 +27,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.dashboard_config import CTA, HAS_SHARED, KEYS, RATED, SHARE_MESSAGE
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
-from testimonials.transfer import values
+from testimonials.transfer import archives, values
 from testimonials.transfer.contents import OTHER_TABLES, PARTS, to_name
 from testimonials.transfer.headings import FIELDS
 from testimonials.transfer.table_export import COLUMNS
@@ -242,8 +244,57 @@ def test_the_file_is_private_and_replaced_only_when_asked(
     assert unknown.exit_code == 1
     missing = run(app, "projects", "export", "fern", str(tmp_path / "no" / "folder.zip"))
     assert "can’t be written: No such file or directory." in missing.stderr
+    long = run(app, "projects", "export", "fern", str(tmp_path / ("x" * 300)))
+    assert "can’t be written: File name too long." in long.stderr
     assert [path.name for path in tmp_path.glob("*.zip")] == ["fern.zip"]
     assert list(tmp_path.glob(".*")) == []
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Give what an archive says, but for its time."""
+    with zipfile.ZipFile(path) as opened:
+        described: dict[str, Any] = json.loads(opened.read("project.json"))
+    return described | {"exportedAt": ""}
+
+
+def test_an_archive_is_written_in_parts(
+    app: Flask, project: str, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = read_json(archive)
+    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 2)
+    again = tmp_path / "again.zip"
+    run_well(app, "projects", "export", "fern", str(again))
+    assert read_json(again) == whole
+    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 20)
+    table = tmp_path / "many.csv"
+    lines = [f"Ada,{number:04}{'x' * 1996}\n" for number in range(600)]
+    table.write_text("Name,Review\n" + "".join(lines))
+    run_well(app, "testimonials", "import", "fern", str(table))
+    tracemalloc.start()
+    try:
+        run_well(app, "projects", "export", "fern", str(again), "--force")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    described = read_json(again)
+    assert len(described["testimonials"]) == 611
+    # All at once would be ten times as much.
+    assert most < 3 * len(json.dumps(described))
+
+
+def test_what_is_no_file_is_never_replaced(app: Flask, archive: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    exports = (
+        ("projects", "export", "fern", str(pipe), "--force"),
+        ("projects", "export", "fern", str(pipe), "--csv"),
+        ("accounts", "export", "owner@example.com", str(pipe), "--force"),
+    )
+    for arguments in exports:
+        result = run(app, *arguments)
+        assert result.exit_code == 1
+        assert "is no file that could be replaced." in result.stderr
+    assert pipe.is_fifo()
 
 
 def test_the_archive_says_what_it_is(archive: Path) -> None:
@@ -349,6 +400,8 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (first("testimonials", createdAt="2999-01-01T00:00:00.000Z"), "createdAt: It lies too far"),
     (first("testimonials", createdAt="yesterday"), "createdAt: It is no time"),
     (first("testimonials", createdAt=10**400), "createdAt: It is no time"),
+    (first("testimonials", createdAt="0001-01-01T00:00:00.000+23:59"), "createdAt: It is no time"),
+    (first("testimonials", createdAt="9999-12-31T23:59:59.999-23:59"), "createdAt: It is no time"),
     (first("testimonials", tags=["a"] * 11), "tags: They are at most 10"),
     (first("testimonials", tags=["a", "a"]), "tags: One of them is there twice."),
     (first("testimonials", changes=[{}]), "Something is missing."),
@@ -371,6 +424,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: d["project"].update(widgetConfig={"theme": "x"}), "widgetConfig: theme: Must"),
     (lambda d: d["project"].update(widgetConfig={"evil": 1}), "widgetConfig: evil: Unknown"),
     (lambda d: d["project"]["pageConfig"].update(website="javascript:1"), "pageConfig: It is"),
+    (lambda d: d["project"]["pageConfig"].update(headline="\ud83d"), "pageConfig: It holds half a"),
     (lambda d: d["project"]["pageConfig"].update(buttonColor="url(x)"), "buttonColor: Must"),
     (lambda d: d["project"]["pageConfig"].update(collectFields=[]), "pageConfig: It is no obj"),
     (

@@ -116,6 +116,13 @@ def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None
     assert len(read_testimonials(app, project)) == 2
 
 
+def test_a_cell_of_any_length_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+    told = import_lines(app, file, "sep=,", "Name,Review", "A," + "x" * 200_000, "B,Fine")
+    assert (told["new"], told["refused"]) == (1, 1)
+    assert told["lines"][0]["line"] == 3
+    assert "this has 200000" in told["lines"][0]["reason"]
+
+
 def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> None:
     bad = {
         ",No name,,,,,,": "Name: There is nothing.",
@@ -182,6 +189,8 @@ def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
         ("Name,Review\nZoë,Fine".encode("utf-16"), "Zoë"),
         (b'[{"name": "Zo\\u00eb", "review": "Fine", "rating": 5.0, "x": {"y": [1]}}]', "Zoë"),
         ('{"data": {"items": [{"authorName": "Zoë", "text": "Fine"}]}}'.encode(), "Zoë"),
+        ('{"name": "Zoë", "review": "Fi\u2028ne"}\r\n\n'.encode() * 2, "Zoë"),
+        ("sep=;\r\nName;Review,\r\nZoë;\"Fine, really\"".encode(), "Zoë"),
         ("First name,Last name,Review\nZoë,Ng,Fine".encode(), "Zoë Ng"),
     ],
 )  # fmt: skip
@@ -212,7 +221,8 @@ def test_a_file_in_another_encoding_is_read_when_it_is_named(
         (b"Name,Review\n", "The file has headings and nothing below them."),
         (b'Name,Review\nA,"open', "The file can’t be read as CSV: line 2, unexpected end"),
         (b'Name,Review\nA,"x"y', "The file can’t be read as CSV: line 2"),
-        (b"Name,Review\nA," + b"x" * 200_000, "line 2, field larger than field limit"),
+        ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in UTF-16."),
+        (b"Name,Review" + b",a" * 100_000 + b"\nA,B", "The file has more than 200 columns."),
         (b"[1", "begins like JSON and can’t be read as that"),
         (b"[" * 50_000, "begins like JSON and can’t be read as that"),
         (b'{"a": 1}', "There is no list of testimonials in this JSON."),

@@ -1,0 +1,19 @@
+"""Where large uploads and downloads are kept while they come and go."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def choose_temporary_folder(instance_path: Path) -> str:
+    """Give the folder for temporary files of this process: the system's, or the instance's.
+
+    Containers may have nothing else to write to than the instance folder.
+    """
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        tempfile.tempdir = str(instance_path)
+        # SQLite looks for a folder by itself, when it is first used.
+        os.environ.setdefault("SQLITE_TMPDIR", tempfile.tempdir)
+        return tempfile.tempdir
