@@ -39,8 +39,8 @@ class _Answer:
 
 
 def check_limits() -> Iterator[Finding]:
-    """Look whether requests can be counted."""
-    if not limiter.can_count():
+    """Look whether requests can be counted where that is not the database."""
+    if current_app.config["RATELIMIT_STORAGE_URL"] and not limiter.can_count():
         yield Finding(
             "Redis, which RATELIMIT_STORAGE_URL names, does not answer: signing up, signing in and "
             "sending testimonials answer 503.",
