@@ -1,5 +1,6 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -34,6 +35,7 @@ class _Main(AdminGroup):
         except OSError as error:
             if (sentence := describe_refusal(error)) is None:
                 raise
+            _give_up_output()
             raise click.ClickException(sentence) from None
 
 
@@ -51,6 +53,16 @@ def main(context: click.Context) -> None:
     os.umask(0o077)
     # The groups are Flask's; this is how they find the application, once one of them needs it.
     context.obj = ScriptInfo(create_app=_make_app)
+
+
+def _give_up_output() -> None:
+    """Let nothing try again, when the process ends, to write what found no room.
+
+    That would fail again, with a traceback and an exit code of its own.
+    """
+    with contextlib.suppress(OSError):
+        output = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
 
 
 def _open_closed_streams() -> None:

@@ -13,6 +13,8 @@ from testimonials.core.fields import clean
 from testimonials.testimonials.schemas import LINE_LENGTH
 
 MAX_PEOPLE = 500
+# Much longer than all that is read; a quote that nobody closed takes in all that follows.
+LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
 SHOWN_LENGTH = 80
 
@@ -173,6 +175,8 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list
     begin = 1
     try:
         for row in reader:
+            if any(len(cell) > LONGEST_CELL for cell in row):
+                raise csv.Error("a quote may not be closed")
             if any(cell.strip() for cell in row):
                 yield begin, row
             begin = reader.line_num + 1

@@ -291,7 +291,8 @@ def test_output_that_finds_no_room_is_told_in_one_sentence(tmp_path: Path) -> No
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*COMMAND, "backup", str(target)],
-            env=clean_environment(instance, {}),
+            # What is kept for later would be tried once more at the end.
+            env=clean_environment(instance, {}) | {"PYTHONUNBUFFERED": ""},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
