@@ -325,7 +325,7 @@ def _complete(settings: Settings) -> Settings:
     sender = settings.mail_from or f"Testimonials <testimonials@{urlsplit(app).hostname}>"
     return dataclasses.replace(
         settings,
-        database_url=database.replace("postgresql+psycopg://", "postgresql://", 1),
+        database_url=database,
         workers=settings.workers or count_cores(),
         base_url=base,
         app_url=app,

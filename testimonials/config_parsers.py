@@ -82,6 +82,8 @@ def parse_origin(value: object) -> str:
         _ = parts.port
     except ValueError:
         raise ValueError(f"has a port that is no number from 0 to 65535: {text!r}") from None
+    if re.search(r"[\s<>\"'`\\^{|}]", parts.netloc) or not parts.netloc.isprintable():
+        raise ValueError(f"holds a sign that stands in no address: {text!r}")
     if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
         raise ValueError(f"must be scheme, host and port alone, without a path: not {text!r}")
     return f"{parts.scheme}://{parts.netloc.lower()}"
@@ -137,10 +139,11 @@ def parse_domains(value: object) -> tuple[str, ...]:
 def parse_database_url(value: object) -> str:
     """Take an sqlite:/// or postgresql:// address, or nothing for the instance's own file.
 
-    A relative path starts at the instance folder.
+    A relative path starts at the instance folder. Other ways to write postgresql:// that services
+    and libraries have become that.
     """
-    text = parse_text(value)
-    if text and not text.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+    text = re.sub(r"\Apostgres(ql\+psycopg)?://", "postgresql://", parse_text(value))
+    if text and not text.startswith(("sqlite:///", "postgresql://")):
         raise ValueError("must start with sqlite:/// or postgresql://")
     if text in ("sqlite:///", "sqlite:///:memory:"):
         raise ValueError("must name a file: a database in memory is gone with the process")
