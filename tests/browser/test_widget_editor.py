@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import FrameLocator, Page, Route, expect
+from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 
 from testimonials.projects.defaults import WIDGET_CONFIG
 from tests.browser.axe import find_rules, find_violations
@@ -56,13 +56,18 @@ def wide(site: Site, open_page: OpenPage, project: Project, **options: Any) -> P
     """Open the editor on a desk, with the preview ready."""
     options = {"viewport": {"width": 1280, "height": 860}} | options
     page = open_editor(site, open_page, project, **options)
-    expect(shown(page).locator(SHOWN)).to_have_attribute("data-testimonials-state", "ready")
+    expect(widget(page)).to_have_attribute("data-testimonials-state", "ready")
     return page
 
 
 def shown(page: Page) -> FrameLocator:
     """Give the preview."""
     return page.frame_locator("[data-preview]")
+
+
+def widget(page: Page) -> Locator:
+    """Give the widget in it that is shown, and not the next one, which is made out of sight."""
+    return shown(page).locator(SHOWN)
 
 
 def stored(site: Site, project: Project) -> dict[str, Any]:
@@ -101,11 +106,11 @@ def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
     page.route("**/*", lambda route: held.append(route))
     # Fewer than the six that there are, so that the next step shows.
     page.get_by_label("Shown first").fill("5")
-    expect(shown(page).locator(SHOWN)).to_have_attribute("data-testimonials-count", "5")
+    expect(widget(page)).to_have_attribute("data-testimonials-count", "5")
     for selector, check in steps.items():
         page.evaluate(CHANGE, [selector, check])
     page.get_by_label("Testimonials in the preview").select_option("one")
-    expect(shown(page).get_by_role("link", name="@mayakowalski")).to_be_visible()
+    expect(widget(page).get_by_role("link", name="@mayakowalski")).to_be_visible()
     page.evaluate(CHANGE, ["#showSource", "!root.querySelector('figcaption a')"])
     assert {route.request.method for route in held} == {"POST"}
     for route in held:
@@ -130,7 +135,7 @@ def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
     expect(page.get_by_role("radio", name="Vertical")).to_be_checked()
     expect(page.get_by_role("switch", name="Stars")).not_to_be_checked()
     expect(page.get_by_label("Shown first")).to_have_value("4")
-    expect(shown(page).locator(SHOWN)).to_have_attribute("data-testimonials-count", "4")
+    expect(widget(page)).to_have_attribute("data-testimonials-count", "4")
 
 
 def test_the_widget_in_the_preview_is_the_file_that_visitors_get(
@@ -151,14 +156,14 @@ def test_load_more_in_the_preview_reaches_the_last_testimonial(
         project.call("POST", "/testimonials", {"authorName": "A", "text": f"Number {number}."})
     page = wide(site, open_page, project)
     page.get_by_label("Shown first").fill("25")
-    host = shown(page).locator(SHOWN)
+    host = widget(page)
     for count in ("25", "50", "57"):
         expect(host).to_have_attribute("data-testimonials-count", count)
         if count != "57":
-            shown(page).get_by_role("button", name="Load more").click()
-    expect(shown(page).get_by_text("Number 0.", exact=True)).to_be_attached()
-    expect(shown(page).get_by_role("button", name="Load more")).to_have_count(0)
-    texts = shown(page).locator("blockquote").all_text_contents()
+            widget(page).get_by_role("button", name="Load more").click()
+    expect(widget(page).get_by_text("Number 0.", exact=True)).to_be_attached()
+    expect(widget(page).get_by_role("button", name="Load more")).to_have_count(0)
+    texts = widget(page).locator("blockquote").all_text_contents()
     assert texts == [f"Number {number}." for number in reversed(range(57))]
 
 
@@ -166,7 +171,7 @@ def test_other_testimonials_show_what_may_come(site: Site, open_page: OpenPage) 
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
     choose = page.get_by_label("Testimonials in the preview").select_option
-    host = shown(page).locator(SHOWN)
+    host = widget(page)
     choose("none")
     expect(host).to_have_attribute("data-testimonials-state", "empty")
     expect(page.get_by_text("the widget takes no room on your page")).to_be_visible()
@@ -175,7 +180,7 @@ def test_other_testimonials_show_what_may_come(site: Site, open_page: OpenPage) 
     expect(page.get_by_text("the widget takes no room")).to_be_hidden()
     choose("rtl")
     expect(shown(page).locator("html")).to_have_attribute("dir", "rtl")
-    expect(shown(page).locator(".tm.rtl")).to_be_visible()
+    expect(widget(page).locator(".tm.rtl")).to_be_visible()
     choose("long")
     # What stood there before stays until the next one is whole.
     expect(host.get_by_role("button", name=re.compile("Read more")).first).to_be_visible()
@@ -251,13 +256,13 @@ def test_the_page_colour_follows_the_theme_until_one_is_chosen(
     expect(ground).to_have_css("background-color", "rgb(51, 102, 153)")
     text.fill("")
     expect(ground).to_have_css("background-color", "rgb(11, 11, 13)")
-    expect(shown(page).locator(SHOWN)).to_have_attribute("data-testimonials-state", "ready")
+    expect(widget(page)).to_have_attribute("data-testimonials-state", "ready")
 
 
 def test_links_in_the_preview_lead_nowhere(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
-    link = shown(page).get_by_role("link", name="Share your experience")
+    link = widget(page).get_by_role("link", name="Share your experience")
     link.click()
     link.click(button="middle")
     link.press("Enter")
@@ -308,7 +313,7 @@ def test_one_request_at_a_time_with_what_changed_alone(site: Site, open_page: Op
     project.call("PATCH", "/widget-config", {"cardStyle": "outlined"})
     held.pop().continue_()
     expect(page.get_by_role("radio", name="Outlined")).to_be_checked()
-    expect(shown(page).locator(".tm.outlined")).to_be_visible()
+    expect(widget(page).locator(".tm.outlined")).to_be_visible()
     wait_for_more(page, held)
     assert sent == ["palette=rose", "palette=amber&layout=list"]
     held.pop().continue_()
@@ -330,7 +335,7 @@ def test_what_could_not_be_saved_is_said_and_tried_again(site: Site, open_page: 
     page.evaluate("() => { window.was = fetch; fetch = async () => { throw new TypeError(); }; }")
     page.get_by_role("radio", name="Rose").check()
     expect(page.get_by_text("Not saved: the server can’t be reached.")).to_be_visible()
-    expect(shown(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
+    expect(widget(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
     page.evaluate("() => { fetch = window.was; }")
     page.route(failing, lambda route: route.fulfill(status=500, body="<p>no</p>"))
     page.get_by_role("switch", name="Dates").uncheck()
@@ -367,7 +372,7 @@ def test_the_buttons_words_and_target_show_and_save_themselves(
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
     label, link = page.get_by_label("Button label"), page.get_by_label("Button link")
-    button = shown(page).locator(".cta")
+    button = widget(page).locator(".cta")
     expect(button).to_have_text("Share your experience")
     label.fill("Book a chair")
     expect(button).to_have_text("Book a chair")
@@ -494,8 +499,8 @@ def test_a_phone_shows_one_pane_at_a_time(site: Site, open_page: OpenPage) -> No
     preview.click()
     expect(preview).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("radio", name="Rose")).to_be_hidden()
-    expect(shown(page).locator(SHOWN)).to_be_visible()
-    expect(shown(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
+    expect(widget(page)).to_be_visible()
+    expect(widget(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
     page.get_by_role("button", name="Settings", exact=True).click()
     expect(page.get_by_role("radio", name="Rose")).to_be_in_viewport()
 
