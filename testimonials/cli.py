@@ -74,7 +74,9 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             # The lowest number that is free is this one.
             os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+            # It stays open as long as the process.
+            stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def _make_app() -> Flask:

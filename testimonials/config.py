@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from sqlalchemy import make_url
+
 from testimonials.config_checks import PREFIX as PREFIX
 from testimonials.config_checks import listening_url as listening_url
 from testimonials.config_checks import refuse, require_extra
@@ -221,6 +223,11 @@ class Settings:
     def is_sqlite(self) -> bool:
         """Whether the data is in an SQLite file."""
         return self.database_url.startswith("sqlite")
+
+    @property
+    def database_file(self) -> Path | None:
+        """The SQLite file; None where the data is in PostgreSQL."""
+        return Path(make_url(self.database_url).database or "") if self.is_sqlite else None
 
 
 def load_settings(

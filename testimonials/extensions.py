@@ -12,6 +12,7 @@ from testimonials.core.database import Base
 from testimonials.core.ratelimit import RateLimiter
 
 BUSY_TIMEOUT_MS = 5000
+PAUSE_SECONDS = 0.03
 
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
 limiter = RateLimiter()
@@ -44,6 +45,15 @@ def begin_write() -> None:
     db.session.expunge_all()
     db.session.rollback()
     db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+
+
+def let_others_write() -> None:
+    """Pause between two transactions of one long job.
+
+    SQLite lets in one writer at a time, and those who wait look only now and then: without a pause
+    they would find the database taken again each time.
+    """
+    time.sleep(PAUSE_SECONDS)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

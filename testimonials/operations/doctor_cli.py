@@ -46,7 +46,7 @@ NEED_SCHEMA = ("clock", "outbox", "background work", "backups")
 def doctor(as_json: bool) -> None:
     """Look at settings, files, database, clock, mail, addresses and backups; say what to do.
 
-    Changes nothing and sends no mail. Exits with 1 when it finds anything.
+    Changes no data and sends no mail. Exits with 1 when it finds anything.
     """
     found: dict[str, list[Finding]] = {}
     for name, check in CHECKS.items():

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from flask import current_app
-from sqlalchemy import func, make_url, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
 from testimonials.auth.models import Account
@@ -38,7 +38,7 @@ NOT_DAMAGED = (
 
 def check_database() -> Iterator[Finding]:
     """Look whether the database answers and is whole."""
-    path = _find_file()
+    path = read_settings().database_file
     if path is None:
         db.session.execute(text("SELECT 1"))
         return
@@ -65,11 +65,6 @@ def check_database() -> Iterator[Finding]:
         yield from _check_writing(path)
 
 
-def _find_file() -> Path | None:
-    settings = read_settings()
-    return Path(make_url(settings.database_url).database or "") if settings.is_sqlite else None
-
-
 def _check_writing(path: Path) -> Iterator[Finding]:
     """Look whether the file can be written to, without doing it."""
     try:
@@ -89,7 +84,7 @@ def _check_writing(path: Path) -> Iterator[Finding]:
 
 def check_schema() -> Iterator[Finding]:
     """Look whether the database is at the schema of this program."""
-    path = _find_file()
+    path = read_settings().database_file
     if path is not None and not path.exists():
         yield NO_SCHEMA
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from flask import current_app
-from sqlalchemy import make_url, select
+from sqlalchemy import select
 
 from testimonials.config import PREFIX as PREFIX
 from testimonials.config import Settings, unknown_variables
@@ -46,7 +46,8 @@ def check_settings() -> Iterator[Finding]:
         )
     for name in ("BASE_URL", "APP_URL"):
         yield from _check_origin(name, current_app.config[name], bool(settings.smtp_url))
-    kind = find_filesystem(database_folder(settings)) if settings.is_sqlite else ""
+    file = settings.database_file
+    kind = find_filesystem(file.parent) if file is not None else ""
     if kind in NETWORK_KINDS:
         yield Finding(
             f"The SQLite file is on a network share ({kind}), where it can be damaged.",
@@ -61,9 +62,8 @@ def check_files() -> Iterator[Finding]:
     settings = read_settings()
     folder = settings.instance_path
     paths = [folder, folder / "secret_key", folder / "testimonials.toml"]
-    if settings.is_sqlite:
-        database = make_url(settings.database_url).database or ""
-        paths += [Path(f"{database}{ending}") for ending in ("", "-wal", "-shm")]
+    if settings.database_file is not None:
+        paths += [Path(f"{settings.database_file}{ending}") for ending in ("", "-wal", "-shm")]
     if (backups := Path(settings.backup_path)).is_dir():
         paths += [backups, *backups.glob("*.tar.gz")]
     for path in filter(Path.exists, dict.fromkeys(paths)):
@@ -100,8 +100,8 @@ def check_room() -> Iterator[Finding]:
         )
         return
     settings = read_settings()
-    database = Path(make_url(settings.database_url).database or "")
-    if not settings.is_sqlite or not database.exists():
+    database = settings.database_file
+    if database is None or not database.exists():
         return
     size = database.stat().st_size
     free = shutil.disk_usage(nearest_folder(Path(settings.backup_path))).free
@@ -127,11 +127,6 @@ def read_settings() -> Settings:
     """Give the settings in force."""
     settings: Settings = current_app.config["SETTINGS"]
     return settings
-
-
-def database_folder(settings: Settings) -> Path:
-    """Give the folder of the SQLite file."""
-    return Path(make_url(settings.database_url).database or "").parent
 
 
 def nearest_folder(path: Path) -> Path:

@@ -1,7 +1,6 @@
 """What is swept when its time has passed."""
 
 import logging
-import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -13,7 +12,7 @@ from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.collection.asked_people import delete_old_invitations, is_told_from
 from testimonials.core import clock
 from testimonials.core.outbox import delete_old_mails
-from testimonials.extensions import begin_write, db, limiter
+from testimonials.extensions import begin_write, db, let_others_write, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team import delete_expired_invitations
 from testimonials.testimonials.moderation import empty_trash
@@ -22,10 +21,9 @@ from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
-# Thousands may have come into the trash on one day. SQLite lets in no other writer while they are
-# removed, and those who wait look only now and then, so there is a pause for them.
+# Thousands may have come into the trash on one day, and SQLite lets in no other writer while they
+# are removed.
 MOST_AT_ONCE = 1000
-PAUSE_SECONDS = 0.03
 
 Counts = dict[str, int]
 
@@ -36,7 +34,7 @@ def sweep() -> Counts:
     Gives how much of each kind was removed.
     """
     begin_write()
-    removed = _remove(_let_others_write)
+    removed = _remove(_begin_anew)
     db.session.commit()
     removed["rateLimits"] = limiter.remove_expired()
     if removed["accounts"]:
@@ -52,22 +50,22 @@ def preview() -> Counts:
     return removed | {"rateLimits": limiter.count_expired()}
 
 
-def _remove(pause: Callable[[], None]) -> Counts:
-    """Remove what there is of each kind, with a pause wherever there may be more."""
+def _remove(go_on: Callable[[], None]) -> Counts:
+    """Remove what there is of each kind; `go_on` is called wherever there may be more."""
     removed = {}
     for kind, remove in KINDS.items():
         removed[kind] = count = remove()
         while count >= MOST_AT_ONCE:
-            pause()
+            go_on()
             count = remove()
             removed[kind] += count
     return removed
 
 
-def _let_others_write() -> None:
+def _begin_anew() -> None:
     """End the transaction of what was removed until now, and begin another a little later."""
     db.session.commit()
-    time.sleep(PAUSE_SECONDS)
+    let_others_write()
     begin_write()
 
 

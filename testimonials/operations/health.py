@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from flask import current_app
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.outbox import measure_delay
@@ -82,8 +82,8 @@ def data_folders() -> list[str]:
     """Give the folders that are written to: the instance's and the database file's."""
     settings = current_app.config["SETTINGS"]
     folders = [str(settings.instance_path)]
-    if settings.is_sqlite:
-        folders.append(os.path.dirname(make_url(settings.database_url).database or "") or ".")
+    if settings.database_file is not None:
+        folders.append(str(settings.database_file.parent))
     return folders
 
 

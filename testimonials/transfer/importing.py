@@ -4,7 +4,6 @@ What is there already, in whatever state, is not added again, so a file can be i
 one likes, and an import that was interrupted can be repeated.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from testimonials.core import clock
-from testimonials.core.database import count_for_planner
+from testimonials.core.database import Base, count_for_planner
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.printable import make_printable
-from testimonials.extensions import db
+from testimonials.extensions import db, let_others_write
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.changes import in_chunks
@@ -34,10 +33,8 @@ from testimonials.transfer.rows import (
 )
 from testimonials.transfer.table_files import Line, Table
 
-# So many rows are written at once; SQLite lets in no other writer meanwhile. Those who wait look
-# only now and then, so there is a pause in which they find the database free.
+# So many rows are written at once; SQLite lets in no other writer meanwhile.
 BATCH_ROWS = 250
-PAUSE_SECONDS = 0.03
 ROWS_AT_ONCE = 1000
 # So many new rows make the database's own idea of how many there are worth renewing.
 MANY_ROWS = 1000
@@ -48,7 +45,6 @@ IS_HERE = "It is here already."
 IN_TRASH = "It is in the trash here, so it isn’t added again. Restore it there."
 
 _TESTIMONIALS: Any = Testimonial.__table__
-_TABLES: Any = [model.__table__ for model in (Testimonial, TestimonialChange, TestimonialTag)]
 
 
 @dataclass(frozen=True)
@@ -127,7 +123,7 @@ def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTe
     """Give what is to be added in parts for one transaction each, and how many come after each."""
     for start in range(0, len(found), BATCH_ROWS):
         if start:
-            time.sleep(PAUSE_SECONDS)
+            let_others_write()
         part = found[start : start + BATCH_ROWS]
         yield part, len(found) - start - len(part)
 
@@ -173,7 +169,7 @@ def write_batch(
 def finish_import(count: int) -> None:
     """Prepare the database for work with the `count` testimonials that were added."""
     if count >= MANY_ROWS:
-        count_for_planner(db.session.connection(), _TABLES)
+        count_for_planner(db.session.connection(), Base.metadata.sorted_tables)
 
 
 def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> Outcome:

@@ -9,7 +9,6 @@ from sqlalchemy import insert, select
 from testimonials.auth.models import Account
 from testimonials.collection.addresses import hash_email
 from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
-from testimonials.core.database import Base, count_for_planner
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.images import Image
 from testimonials.extensions import db
@@ -24,7 +23,7 @@ from testimonials.projects.services import (
 from testimonials.projects.slugs import is_reserved
 from testimonials.testimonials.changes import in_chunks
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
-from testimonials.transfer.importing import MANY_ROWS
+from testimonials.transfer.importing import finish_import
 from testimonials.transfer.opening import Archive
 
 # Pictures are larger than other rows; so many are held in memory at a time.
@@ -96,8 +95,7 @@ def restore_project(
     account.has_created_project = True
     mark_changed(project)
     db.session.flush()
-    if restored.testimonials >= MANY_ROWS:
-        count_for_planner(db.session.connection(), Base.metadata.sorted_tables)
+    finish_import(restored.testimonials)
     return restored
 
 

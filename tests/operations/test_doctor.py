@@ -30,7 +30,7 @@ from testimonials.operations.doctor_settings import NETWORK_KINDS, find_filesyst
 from testimonials.operations.jobs import run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.mail_servers import OddServer
-from tests.operations.test_health import mount
+from tests.operations.disks import mount, small_disk
 from tests.servers import PATIENCE, MailSink, free_port
 
 Found = dict[str, str]
@@ -233,13 +233,8 @@ def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
 ) -> None:
     if backend == "postgresql":
         pytest.skip("PostgreSQL has its own disk")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
-        pytest.skip("mounting is not allowed here")
-    path = disk / "shop.db"
-    app = make_app(database_url=f"sqlite:///{path}")
-    try:
+    with small_disk(tmp_path / "disk") as disk:
+        app = make_app(database_url=f"sqlite:///{disk / 'shop.db'}")
         with app.app_context():
             upgrade(db.engine)
             db.session.remove()
@@ -248,9 +243,6 @@ def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
         found = consult(app)
         with app.app_context():
             db.engine.dispose()
-    finally:
-        while mount("umount", "-l", disk):
-            pass
     assert f"{disk} is read-only. Look why (dmesg, mount)" in found["disk"]
     assert "The file may well be sound. Look at the disk (dmesg, mount, df)" in found["database"]
     assert "damaged" not in str(found)
@@ -266,15 +258,9 @@ def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
 def test_a_full_folder_for_temporary_files(
     healthy: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = tmp_path / "small"
-    disk.mkdir()
-    if not mount("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk):
-        pytest.skip("mounting is not allowed here")
-    monkeypatch.setattr(tempfile, "tempdir", str(disk))
-    try:
+    with small_disk(tmp_path / "small", "1m") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
         found = consult(healthy)
-    finally:
-        mount("umount", "-l", disk)
     assert f"The folder for temporary files, {disk}, has 1 MB free" in found["disk"]
     assert "TMPDIR" in found["disk"]
 
@@ -483,10 +469,9 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
     assert not file.exists()
 
 
-def test_tables_that_are_not_there_yet_are_not_asked(make_app: MakeApp, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'new.db'}"
-    sqlite3.connect(tmp_path / "new.db").close()
-    found = consult(make_app(database_url=url))
+def test_tables_that_are_not_there_yet_are_not_asked(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "testimonials.db").close()
+    found = consult(create_app(load_settings({}, {"instance_path": str(tmp_path)})))
     assert "The database is empty" in found["schema"]
     assert "database" not in found
     for name in ("clock", "outbox", "background work", "backups"):

@@ -1,11 +1,9 @@
 """`/healthz` says that the process lives, `/readyz` whether it can do its work."""
 
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import text
@@ -14,6 +12,7 @@ from testimonials.core import clock
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from tests.conftest import MakeApp, MovableClock
+from tests.operations.disks import mount, small_disk
 from tests.servers import free_port
 
 
@@ -95,23 +94,11 @@ def test_mail_that_is_tried_again_later_is_no_fault(app: Flask, client: FlaskCli
     assert look(client)[0] == 200
 
 
-def mount(*arguments: object) -> bool:
-    """Run mount or umount; tell whether it was allowed."""
-    return subprocess.run(map(str, arguments), capture_output=True, check=False).returncode == 0
-
-
 def test_a_full_and_a_read_only_disk_are_seen(make_app: MakeApp, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
-        pytest.skip("mounting is not allowed here")
-    try:
+    with small_disk(tmp_path / "disk") as disk:
         client = make_app(instance_path=str(disk)).test_client()
         found = look(client)[1]["checks"]["disk"]
         assert (found["ok"], found["detail"]) in ((False, "19 MB free"), (False, "20 MB free"))
         # Another disk in its place.
         assert mount("mount", "-t", "tmpfs", "-o", "ro,size=500m", "tmpfs", disk)
         assert look(client)[1]["checks"]["disk"] == {"ok": False, "detail": "read-only"}
-    finally:
-        while mount("umount", "-l", disk):
-            pass

@@ -18,6 +18,7 @@ from testimonials.config import load_settings
 from testimonials.core.instance_folder import SwitchCutOff, own_folder
 from tests.conftest import StartService
 from tests.killing import run_until_event
+from tests.operations.disks import mount, small_disk
 from tests.operations.instances import (
     answer,
     command,
@@ -28,7 +29,6 @@ from tests.operations.instances import (
     restore_here,
     restore_refused,
 )
-from tests.operations.test_health import mount
 from tests.process import clean_environment
 
 OLD, NEW = {"old@example.com"}, {"new@example.com"}
@@ -410,11 +410,7 @@ def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> No
 def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if not mount("mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", disk):
-        pytest.skip("mounting is not allowed here")
-    try:
+    with small_disk(tmp_path / "disk") as disk:
         monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
         sentence = restore_refused(tmp_path / "target", archive)
         assert f"The database needs 34 MB in {disk}, and 21 MB are free" in sentence
@@ -428,8 +424,6 @@ def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
         (tmp_path / "target" / "restore-journal.json.draft").rmdir()
         assert restore_here(tmp_path / "target", archive).exit_code == 0
         assert [path.name for path in disk.iterdir()] == ["data.db"]
-    finally:
-        mount("umount", "-l", disk)
 
 
 def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:
