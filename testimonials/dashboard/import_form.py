@@ -49,7 +49,8 @@ class ImportForm:
     table: Table | None = None
     mapping: ColumnMapping | None = None
     errors: Errors = field(default_factory=dict)
-    asks_for_encoding: bool = False
+    # Where it must be said: what is chosen there at first.
+    likely_encoding: str = ""
 
     @property
     def packed(self) -> str:
@@ -111,9 +112,10 @@ def name_places(places: Mapping[str, str], headings: Sequence[str]) -> str:
 def _read_content(found: ImportForm, form: Mapping[str, str]) -> None:
     try:
         found.table = read_table(found.content, found.encoding)
-    except EncodingUnclear:
-        found.asks_for_encoding = True
-        found.errors["encoding"] = ["The file isn’t in UTF-8. Say in which encoding it is."]
+    except EncodingUnclear as error:
+        found.likely_encoding = error.likely
+        seems = "seems to be in UTF-16" if error.likely == "utf-16" else "isn’t in UTF-8"
+        found.errors["encoding"] = [f"The file {seems}. Say in which encoding it is."]
         return
     except ServiceError as error:
         found.errors["file"] = [error.message]

@@ -38,12 +38,23 @@ class TableUnreadable(ServiceError):
 
 
 class EncodingUnclear(TableUnreadable):
-    """The file is not in UTF-8, and nothing says in what it is."""
+    """The file is not in UTF-8, and nothing says in what it is; `likely` is a guess."""
 
     default_message = (
         "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program, or name its "
         "encoding, such as windows-1252."
     )
+    likely = "windows-1252"
+
+
+class SeemsUtf16(EncodingUnclear):
+    """The file has an empty byte beside each letter."""
+
+    default_message = (
+        "The file seems to be in UTF-16. Save it as “CSV UTF-8” in your table program, or name its "
+        "encoding: utf-16."
+    )
+    likely = "utf-16"
 
 
 @dataclass(frozen=True)
@@ -104,10 +115,7 @@ def _decode(content: bytes, encoding: str) -> str:
         raise TableUnreadable(f"The file isn’t in {encoding}.") from None
     # Text in another encoding passes for UTF-8 where it has an empty byte beside each letter.
     if text[:SAMPLE].count("\0") > len(text[:SAMPLE]) // 4:
-        raise EncodingUnclear(
-            "The file seems to be in UTF-16. Save it as “CSV UTF-8” in your table program, or name "
-            "its encoding: utf-16."
-        )
+        raise SeemsUtf16
     return text.removeprefix("\ufeff")
 
 

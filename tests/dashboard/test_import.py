@@ -203,6 +203,18 @@ def test_the_encoding_is_asked_for_where_it_matters(app: Flask, inbox: Inbox) ->
     assert any(row.author_name == "Zoë" for row in read_testimonials(app, inbox.project))
 
 
+def test_utf_16_without_its_mark_is_named(app: Flask, inbox: Inbox) -> None:
+    content = "Name,Review\nZoë,Très bien\n".encode("utf-16-le")
+    asked = preview(inbox, content)
+    assert asked.status_code == 422
+    assert "The file seems to be in UTF-16. Say in which encoding it is." in asked.text
+    assert re.search('<option value="utf-16" selected', asked.text)
+    shown = preview(inbox, content, encoding="utf-16")
+    assert "Très bien" in shown.text
+    assert inbox.client.post(f"{inbox.base}/import", data=read_form(shown.text)).status_code == 303
+    assert any(row.author_name == "Zoë" for row in read_testimonials(app, inbox.project))
+
+
 def test_what_stands_in_a_file_is_text(inbox: Inbox) -> None:
     table = 'Name,"Review<b>",<script>\n<i>A</i>,"<img src=x onerror=alert(1)>",<b>\n'
     page = preview(inbox, table, status="pending").text
