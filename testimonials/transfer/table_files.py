@@ -107,15 +107,15 @@ def _require_few_columns(headings: Sequence[str]) -> None:
 def _decode(content: bytes, encoding: str) -> str:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
+    # Letters without accents pass for UTF-8 there, and the others for no UTF-8 at all.
+    elif encoding != "utf-16" and content[:SAMPLE].count(0) > len(content[:SAMPLE]) // 4:
+        raise SeemsUtf16
     try:
         text = content.decode(ENCODINGS[encoding])
     except UnicodeDecodeError:
         if encoding == "utf-8":
             raise EncodingUnclear from None
         raise TableUnreadable(f"The file isn’t in {encoding}.") from None
-    # Text in another encoding passes for UTF-8 where it has an empty byte beside each letter.
-    if text[:SAMPLE].count("\0") > len(text[:SAMPLE]) // 4:
-        raise SeemsUtf16
     return text.removeprefix("\ufeff")
 
 
