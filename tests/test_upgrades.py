@@ -73,7 +73,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     before = read(db.engine)
     runner = app.test_cli_runner()
     result = runner.invoke(args=["db", "upgrade", "--dry-run"])
-    assert "would run 0002, 0003, 0004; it was tried without a fault" in result.output
+    assert "would run 0002, 0003, 0004, 0005; it was tried without a fault" in result.output
     assert (current(db.engine), read(db.engine), backups(database)) == ("0001", before, [])
     # One that fails is told as such.
     with db.engine.begin() as connection:
@@ -165,12 +165,12 @@ def test_starts_at_once_upgrade_once_after_one_backup(
             pool.map(lambda _: start(instance=instance, backup_hours="0", **settings), range(3))
         )
     logs = ["".join(service.output) for service in services]
-    assert sum("database upgraded from 0003 to 0004" in log for log in logs) == 1
+    assert sum("database upgraded from 0003 to 0005" in log for log in logs) == 1
     if backend == "postgresql":
         assert sum("without a backup: PostgreSQL is backed up with pg_dump" in log for log in logs)
         return
     (kept,) = backups(database)
-    assert kept.name.startswith("before-0004-")
+    assert kept.name.startswith("before-0005-")
     assert sum(f"is kept in {kept}" in log for log in logs) == 1
     for service in services:
         service.kill()
@@ -183,7 +183,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(
         assert read(db.engine) == before
         db.engine.dispose()
     start(instance=old)
-    assert query(old, "SELECT version_num FROM alembic_version") == [("0004",)]
+    assert query(old, "SELECT version_num FROM alembic_version") == [("0005",)]
 
 
 @pytest.mark.process
@@ -201,7 +201,7 @@ def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> N
         assert "Traceback" not in done.stderr
     assert query(tmp_path / "instance", "SELECT version_num FROM alembic_version") == [("0003",)]
     done = run_command(["db", "upgrade", "--no-backup"], environment_of(settings))
-    assert "from 0003 to 0004" in done.stdout
+    assert "from 0003 to 0005" in done.stdout
 
 
 @pytest.mark.process

@@ -337,4 +337,4 @@ CREATE TABLE widget_script (
 	CONSTRAINT pk_widget_script PRIMARY KEY (digest)
 );
 
-INSERT INTO alembic_version (version_num) VALUES ('0004')
+INSERT INTO alembic_version (version_num) VALUES ('0005')
