@@ -1,14 +1,29 @@
-"""The cookie of a signed-in browser."""
+"""The cookie of a signed-in browser, and how a request becomes signed in."""
 
 from flask import current_app, request
 from werkzeug import Response
 
-from testimonials.auth.sessions import LIFETIME
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import LIFETIME, describe_browser, start_session
 
 
 def read_session_cookie() -> str:
     """Give the token that the browser sent, or an empty string."""
     return request.cookies.get(_name(), "")
+
+
+def sign_browser_in(account: Account, means: str) -> str:
+    """Start a session for this request's browser and record by which means; return its token."""
+    browser = request.user_agent.string
+    token = start_session(account, browser, replaces=read_session_cookie())
+    act_as(ActorKind.PERSON, account.id)
+    record_event(
+        EventType.SESSION_STARTED, account.id, browser=describe_browser(browser), means=means
+    )
+    return token
 
 
 def set_session_cookie(response: Response, token: str) -> None:

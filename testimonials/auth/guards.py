@@ -5,6 +5,7 @@ import functools
 from flask import request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.actors import ActorKind, act_as
 from testimonials.auth.services import check_credentials
 from testimonials.core.endpoint import View
 
@@ -24,6 +25,7 @@ def require_credentials(view: View) -> View:
         account = check_credentials(
             request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")
         )
+        act_as(ActorKind.AGENT, request.headers[KEY_HEADER][-4:])
         return view(account=account, **arguments)
 
     return wrapper

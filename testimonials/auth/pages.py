@@ -7,7 +7,7 @@ from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.addresses import normalize_email
-from testimonials.auth.cookies import read_session_cookie, set_session_cookie
+from testimonials.auth.cookies import set_session_cookie, sign_browser_in
 from testimonials.auth.emails import ProjectSummary, send_claim_mail
 from testimonials.auth.limits import CLAIM_PER_ADDRESS, LINK_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link, make_claim_link
@@ -19,7 +19,6 @@ from testimonials.auth.services import (
     renew_claim_nonce,
     replace_key,
 )
-from testimonials.auth.sessions import start_session
 from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import find_password_problem, hash_password
@@ -54,7 +53,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     claim_account(account, password_hash)
     new_key = replace_key(account) if key_choice == "replace" else None
     projects = summarize_projects(account.id)
-    cookie = start_session(account, request.user_agent.string, replaces=read_session_cookie())
+    cookie = sign_browser_in(account, "claim link")
     db.session.commit()
     response = answer_privately(_claimed_page(account, projects, new_key))
     set_session_cookie(response, cookie)

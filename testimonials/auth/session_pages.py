@@ -3,6 +3,9 @@
 from flask import Blueprint, Response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import (
     normalize_email,
     parse_email,
@@ -13,6 +16,7 @@ from testimonials.auth.cookies import (
     clear_session_cookie,
     read_session_cookie,
     set_session_cookie,
+    sign_browser_in,
 )
 from testimonials.auth.drafts import Draft, read_draft
 from testimonials.auth.emails import (
@@ -30,7 +34,7 @@ from testimonials.auth.limits import (
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.login_page import render_login
 from testimonials.auth.services import start_signup
-from testimonials.auth.sessions import end_session, find_session, start_session
+from testimonials.auth.sessions import end_session, find_session
 from testimonials.auth.sign_in import (
     EmailLinkInvalid,
     ResetLinkInvalid,
@@ -75,10 +79,11 @@ def sign_in() -> ResponseReturnValue:
     try:
         account = check_password(email, request.form.get("password", ""))
     except SignInRefused as error:
+        _record_refusal(email)
         page = render_login({"form": [error.message]}, text, target, draft=draft_token)
         return answer_privately(page, 422)
     begin_write()
-    token = start_session(account, request.user_agent.string, replaces=read_session_cookie())
+    token = sign_browser_in(account, "password")
     db.session.commit()
     draft = read_draft(draft_token)
     go_on = redirect(target or HOME, 303)
@@ -94,6 +99,8 @@ def sign_out() -> ResponseReturnValue:
     if signed_in is not None:
         begin_write()
         end_session(signed_in.account_id, signed_in.session_id)
+        act_as(ActorKind.PERSON, signed_in.account_id)
+        record_event(EventType.SESSION_ENDED, signed_in.account_id)
         db.session.commit()
     target = safe_target(request.form.get("next", ""))
     response = redirect(target or "/login?notice=signed-out", 303)
@@ -173,7 +180,7 @@ def reset_password(token: str) -> ResponseReturnValue:
     account = find_account_to_reset(token)
     change_password(account, password_hash)
     send_security_mail(email, "The password of your account was changed.")
-    cookie = start_session(account, request.user_agent.string, replaces=read_session_cookie())
+    cookie = sign_browser_in(account, "reset link")
     db.session.commit()
     response = redirect(HOME, 303)
     set_session_cookie(response, cookie)
@@ -210,6 +217,14 @@ def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
     """Say that a link doesn't work any more, and offer a new one."""
     page = render_template("auth/reset_problem.html", forgot_url="/forgot")
     return answer_privately(page, error.status)
+
+
+def _record_refusal(email: str) -> None:
+    """Record a wrong password, for an unknown address too, which must not take less time."""
+    begin_write()
+    account = find_claimed_account(email)
+    record_event(EventType.SESSION_REFUSED, account.id if account else None)
+    db.session.commit()
 
 
 def _resume_page(draft: Draft) -> Response:

@@ -6,6 +6,9 @@ import secrets
 import string
 import time
 import zlib
+from datetime import datetime
+
+from testimonials.core import clock
 
 KEY_PREFIX = "tst_live_"
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -23,6 +26,11 @@ def new_identifier() -> str:
     millisecond the id alone tells which came first (RFC 9562, 6.2, method 3).
     """
     return f"{time.time_ns() * 4096 // 1_000_000:015x}{secrets.randbits(36):09x}"
+
+
+def first_identifier(time: datetime) -> str:
+    """Return what sorts before every id made at `time` or later."""
+    return f"{clock.to_milliseconds(time) * 4096:015x}"
 
 
 def is_identifier(text: str) -> bool:

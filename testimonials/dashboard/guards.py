@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from flask import jsonify, make_response, redirect, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.actors import ActorKind, act_as
 from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.drafts import keep_draft
 from testimonials.auth.login_page import render_login
@@ -30,6 +31,7 @@ def require_session(view: View) -> View:
         owner = find_session(read_session_cookie())
         if owner is None:
             return _ask_to_sign_in()
+        act_as(ActorKind.PERSON, owner.account_id)
         response = make_response(view(owner=owner, **arguments))
         if owner.is_renewed:
             renew_session_cookie(response)

@@ -4,6 +4,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 # Imported for their tables.
+import testimonials.activity.models
 import testimonials.collection.models
 import testimonials.core.images
 import testimonials.core.leases

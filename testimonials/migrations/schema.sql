@@ -337,4 +337,25 @@ CREATE TABLE widget_script (
 	CONSTRAINT pk_widget_script PRIMARY KEY (digest)
 );
 
+CREATE TABLE event (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR, 
+	project_id VARCHAR, 
+	type VARCHAR(60) NOT NULL, 
+	actor_kind VARCHAR(20) NOT NULL, 
+	actor_name VARCHAR, 
+	network VARCHAR, 
+	times INTEGER NOT NULL, 
+	details JSON NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_event PRIMARY KEY (id), 
+	CONSTRAINT fk_event_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_event_account_id_id ON event (account_id, id);
+
+CREATE INDEX ix_event_project_id_id ON event (project_id, id);
+
+CREATE INDEX ix_event_with_network ON event (id) WHERE network IS NOT NULL;
+
 INSERT INTO alembic_version (version_num) VALUES ('0005')

@@ -8,7 +8,11 @@ password: the invitation is the permission, whatever the sign-up setting says.
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.cookies import read_session_cookie, set_session_cookie
+from testimonials.auth.cookies import (
+    read_session_cookie,
+    set_session_cookie,
+    sign_browser_in,
+)
 from testimonials.auth.models import Account
 from testimonials.auth.services import (
     claim_account,
@@ -17,7 +21,7 @@ from testimonials.auth.services import (
     get_account,
     start_signup,
 )
-from testimonials.auth.sessions import SignedIn, find_session, start_session
+from testimonials.auth.sessions import SignedIn, find_session
 from testimonials.auth.sign_in import find_claimed_account
 from testimonials.core.passwords import find_password_problem, hash_password
 from testimonials.core.ratelimit import limit_by_address
@@ -131,7 +135,7 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
         drop_key(account)
     claim_account(account, password_hash)
     accept_invitation(found, account)
-    cookie = start_session(account, request.user_agent.string, replaces=read_session_cookie())
+    cookie = sign_browser_in(account, "invitation")
     db.session.commit()
     response = redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
     set_session_cookie(response, cookie)

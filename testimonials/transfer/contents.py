@@ -230,6 +230,7 @@ OTHER_TABLES = {
     "share_picture": "It is drawn anew.",
     "widget_script": "Versions of the widget's script belong to the instance that served them.",
     "account": "An account is exported by itself.",
+    "event": "The record of what happened belongs to the account.",
     "session": "A signed-in browser belongs to one instance.",
     "billing_subscription": "It belongs to the account.",
     "outbox_mail": "The outbox stays where it is.",

@@ -16,6 +16,7 @@ ROOT = Path(testimonials.__file__).parent
 PACKAGE = "testimonials"
 FEATURES = (
     "core",
+    "activity",
     "auth",
     "projects",
     "testimonials",

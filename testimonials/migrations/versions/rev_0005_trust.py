@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import sqlalchemy as sa
+from alembic import op
+
 revision: str = "0005"
 down_revision: str | None = "0004"
 branch_labels: str | Sequence[str] | None = None
@@ -10,3 +13,38 @@ depends_on: str | Sequence[str] | None = None
 
 def upgrade() -> None:
     """Change the schema."""
+    _create_event()
+
+
+# The record of what happened.
+def _create_event() -> None:
+    op.create_table(
+        "event",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=True),
+        sa.Column("project_id", sa.String(), nullable=True),
+        sa.Column("type", sa.String(length=60), nullable=False),
+        sa.Column("actor_kind", sa.String(length=20), nullable=False),
+        sa.Column("actor_name", sa.String(), nullable=True),
+        sa.Column("network", sa.String(), nullable=True),
+        sa.Column("times", sa.Integer(), nullable=False),
+        sa.Column("details", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"],
+            ["account.id"],
+            name=op.f("fk_event_account_id_account"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_event")),
+    )
+    op.create_index("ix_event_account_id_id", "event", ["account_id", "id"])
+    op.create_index("ix_event_project_id_id", "event", ["project_id", "id"])
+    has_network = sa.text("network IS NOT NULL")
+    op.create_index(
+        "ix_event_with_network",
+        "event",
+        ["id"],
+        sqlite_where=has_network,
+        postgresql_where=has_network,
+    )

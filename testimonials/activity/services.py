@@ -1,0 +1,87 @@
+"""The rules of the record: adding to it, reading it, and forgetting what is old."""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import func, select
+
+from testimonials.activity.actors import Actor
+from testimonials.activity.event_types import COUNTED, EventType
+from testimonials.activity.models import Event
+from testimonials.core import clock
+from testimonials.core.identifiers import first_identifier, new_identifier
+from testimonials.extensions import db
+
+COUNTED_WITHIN = timedelta(hours=1)
+# From more networks than this within the hour, the same events are counted as one from anywhere.
+MOST_NETWORKS = 20
+# Any number, the same in every process.
+LOCK = 7_264_552
+
+
+def add_event(
+    type: EventType,
+    account_id: str | None,
+    project_id: str | None,
+    actor: Actor,
+    network: str | None,
+    details: dict[str, Any],
+) -> None:
+    """Add an event to the account's record, or to the operator's; the caller commits, and soon.
+
+    What the session holds is flushed before: nothing else may be locked once the record is.
+    """
+    db.session.flush()
+    _lock_record(account_id)
+    event = Event(
+        id=_next_id(account_id),
+        account_id=account_id,
+        project_id=project_id,
+        type=type,
+        actor_kind=actor.kind,
+        actor_name=actor.name,
+        network=network,
+        details=details,
+    )
+    if type in COUNTED and (earlier := _find_same(event)) is not None:
+        earlier.times += 1
+    else:
+        db.session.add(event)
+    db.session.flush()
+
+
+def _lock_record(account_id: str | None) -> None:
+    """Let in one writer of a record at a time, so that its ids rise in the order of commits.
+
+    SQLite has one writer anyway.
+    """
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(
+            select(func.pg_advisory_xact_lock(LOCK, func.hashtext(account_id or "")))
+        )
+
+
+def _next_id(account_id: str | None) -> str:
+    """Return an id after all of the record, also where a clock was put back."""
+    last = db.session.scalar(select(func.max(Event.id)).where(Event.account_id == account_id))
+    return max(new_identifier(), f"{int(last or '0', 16) + 1:024x}")
+
+
+def _find_same(event: Event) -> Event | None:
+    """Return the event of this hour that `event` is one more of."""
+    recent = db.session.scalars(
+        select(Event)
+        .where(
+            Event.account_id == event.account_id,
+            Event.id > first_identifier(clock.now() - COUNTED_WITHIN),
+            Event.project_id == event.project_id,
+            Event.type == event.type,
+            Event.actor_kind == event.actor_kind,
+            Event.actor_name == event.actor_name,
+        )
+        .order_by(Event.id.desc())
+        .limit(MOST_NETWORKS + 1)
+    ).all()
+    if len(recent) >= MOST_NETWORKS and event.network not in {each.network for each in recent}:
+        event.network = None
+    return next((each for each in recent if each.network == event.network), None)
