@@ -68,7 +68,7 @@ def invite(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         _count_mail(owner, email)
         begin_write()
         project, actor = _find_locked(owner, project_id)
-        new = invite_member(project, actor, owner.email, email, role)
+        new = invite_member(project, actor, owner, email, role)
     except ServiceError as error:
         if error.errors is None and not isinstance(error, RateLimited):
             raise
@@ -91,7 +91,7 @@ def resend(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     _count_mail(owner, email)
     begin_write()
     project, actor = _find_locked(owner, project_id)
-    new = resend_invitation(project, actor, owner.email, email)
+    new = resend_invitation(project, actor, owner, email)
     send_invitation_mail(project, new.invitation, make_invitation_link(new))
     db.session.commit()
     return _go_back(project, "sent-again")

@@ -180,20 +180,6 @@ CREATE TABLE project_member (
 
 CREATE INDEX ix_project_member_account_id ON project_member (account_id);
 
-CREATE TABLE member_invitation (
-	project_id VARCHAR NOT NULL, 
-	email VARCHAR(254) NOT NULL, 
-	role VARCHAR NOT NULL, 
-	nonce_hash VARCHAR NOT NULL, 
-	invited_by VARCHAR(254) NOT NULL, 
-	expires_at BIGINT NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	CONSTRAINT pk_member_invitation PRIMARY KEY (project_id, email), 
-	CONSTRAINT fk_member_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_member_invitation_expires_at ON member_invitation (expires_at);
-
 CREATE TABLE notification_choice (
 	project_id VARCHAR NOT NULL, 
 	account_id VARCHAR NOT NULL, 
@@ -357,5 +343,23 @@ CREATE INDEX ix_event_account_id_id ON event (account_id, id);
 CREATE INDEX ix_event_project_id_id ON event (project_id, id);
 
 CREATE INDEX ix_event_with_network ON event (id) WHERE network IS NOT NULL;
+
+CREATE TABLE "member_invitation" (
+	project_id VARCHAR NOT NULL, 
+	email VARCHAR(254) NOT NULL, 
+	role VARCHAR NOT NULL, 
+	nonce_hash VARCHAR NOT NULL, 
+	invited_by VARCHAR(254) NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	invited_by_id VARCHAR, 
+	CONSTRAINT pk_member_invitation PRIMARY KEY (project_id, email), 
+	CONSTRAINT fk_member_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_member_invitation_invited_by_id_account FOREIGN KEY(invited_by_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_member_invitation_expires_at ON member_invitation (expires_at);
+
+CREATE INDEX ix_member_invitation_invited_by_id ON member_invitation (invited_by_id);
 
 INSERT INTO alembic_version (version_num) VALUES ('0005')

@@ -104,6 +104,11 @@ class MemberInvitation(Base):
     # The one link that works: a hash of the random part in it.
     nonce_hash: Mapped[str]
     invited_by: Mapped[str] = mapped_column(String(254))
+    # Whose invitation it is, whatever their address becomes. None where one from before this
+    # column was sent from an address that no account has any more.
+    invited_by_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), index=True
+    )
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, func, select
 
 from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.identifiers import hash_secret
@@ -142,7 +143,7 @@ def count_team(project_id: str) -> int:
 
 
 def invite_member(
-    project: Project, actor: Role, actor_email: str, email: str, role: str
+    project: Project, actor: Role, inviter: SignedIn, email: str, role: str
 ) -> NewInvitation:
     """Invite an address (normalized) to the locked project.
 
@@ -158,21 +159,19 @@ def invite_member(
         )
     if count_team(project.id) >= MAX_TEAM:
         raise TeamFull(errors={"email": [TeamFull.default_message]})
-    invitation = MemberInvitation(
-        project_id=project.id, email=email, role=role, invited_by=actor_email
-    )
+    invitation = MemberInvitation(project_id=project.id, email=email, role=role)
     db.session.add(invitation)
-    return _renew(invitation)
+    return _renew(invitation, inviter)
 
 
-def resend_invitation(project: Project, actor: Role, actor_email: str, email: str) -> NewInvitation:
+def resend_invitation(
+    project: Project, actor: Role, inviter: SignedIn, email: str
+) -> NewInvitation:
     """Make a new link for an invitation to the locked project; the earlier one stops working.
 
     Raises `NotFound` and `RoleTooLow`.
     """
-    invitation = _find_invitation(project, actor, email)
-    invitation.invited_by = actor_email
-    return _renew(invitation)
+    return _renew(_find_invitation(project, actor, email), inviter)
 
 
 def revoke_invitation(project: Project, actor: Role, email: str) -> None:
@@ -198,7 +197,7 @@ def change_role(project: Project, actor: Role, account_id: str, role: str) -> No
     row = db.session.get_one(ProjectMember, (project.id, account_id))
     row.role = role
     if ROLES[role] < Role.ADMIN:
-        _withdraw_invitations_by(project, member.email)
+        _withdraw_invitations_by(project, account_id)
     db.session.flush()
 
 
@@ -247,7 +246,8 @@ def _find_invitation(project: Project, actor: Role, email: str) -> MemberInvitat
     return invitation
 
 
-def _renew(invitation: MemberInvitation) -> NewInvitation:
+def _renew(invitation: MemberInvitation, inviter: SignedIn) -> NewInvitation:
+    invitation.invited_by, invitation.invited_by_id = inviter.email, inviter.account_id
     nonce = secrets.token_urlsafe(18)
     invitation.nonce_hash = hash_secret(nonce)
     invitation.expires_at = clock.now() + INVITATION_LIFETIME
@@ -262,13 +262,14 @@ def _end_membership(project: Project, member: TeamMember) -> None:
                 model.project_id == project.id, model.account_id == member.account_id
             )
         )
-    _withdraw_invitations_by(project, member.email)
+    _withdraw_invitations_by(project, member.account_id)
 
 
-def _withdraw_invitations_by(project: Project, email: str) -> None:
+def _withdraw_invitations_by(project: Project, account_id: str) -> None:
     """Take back what somebody sent who may invite nobody any more: it would be a way back in."""
     db.session.execute(
         delete(MemberInvitation).where(
-            MemberInvitation.project_id == project.id, MemberInvitation.invited_by == email
+            MemberInvitation.project_id == project.id,
+            MemberInvitation.invited_by_id == account_id,
         )
     )

@@ -307,6 +307,33 @@ def test_removing_somebody_ends_their_access_at_once(
     assert team.post(removal).status_code == 404
 
 
+@pytest.mark.parametrize("end", ["removed", "made a moderator", "left", "account deleted"])
+def test_invitations_end_with_the_right_to_invite_under_whatever_address(
+    team: Team, admin: Caller, end: str
+) -> None:
+    here = team.seen_by(admin)
+    here.invite("back-door@example.com")
+    link = mailed_path(team.app, "invitation")
+    here.browser.post(
+        "/dashboard/account/email", data={"email": "admin-2@example.com", "password": PASSWORD}
+    )
+    here.browser.post(mailed_path(team.app, "email-change"))
+    assert "admin-2@example.com" in team.page()
+    team.invite("still@example.com")
+    member = f"members/{admin.account_id}"
+    if end == "removed":
+        answer = team.post(f"{member}/remove")
+    elif end == "made a moderator":
+        answer = team.post(f"{member}/role", role="moderator")
+    elif end == "left":
+        answer = here.browser.post(f"/dashboard/projects/{team.project}/leave")
+    else:
+        answer = here.browser.post("/dashboard/account/delete", data={"password": PASSWORD})
+    assert answer.status_code == 303
+    assert invited(team.app) == {"still@example.com": "moderator"}
+    assert team.app.test_client().get(link).status_code == 410
+
+
 def test_a_colleague_leaves(team: Team, moderator: Caller) -> None:
     here = team.seen_by(moderator)
     leave = f"/dashboard/projects/{team.project}/leave"

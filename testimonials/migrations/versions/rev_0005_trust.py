@@ -14,6 +14,7 @@ depends_on: str | Sequence[str] | None = None
 def upgrade() -> None:
     """Change the schema."""
     _create_event()
+    _add_life_of_accounts()
 
 
 # The record of what happened.
@@ -48,3 +49,21 @@ def _create_event() -> None:
         sqlite_where=has_network,
         postgresql_where=has_network,
     )
+
+
+# Links, proofs, addresses and invitations of accounts.
+def _add_life_of_accounts() -> None:
+    with op.batch_alter_table("member_invitation") as batch:
+        batch.add_column(sa.Column("invited_by_id", sa.String(), nullable=True))
+        batch.create_foreign_key(
+            op.f("fk_member_invitation_invited_by_id_account"),
+            "account",
+            ["invited_by_id"],
+            ["id"],
+            ondelete="CASCADE",
+        )
+    op.execute(
+        "UPDATE member_invitation SET invited_by_id ="
+        " (SELECT id FROM account WHERE account.email = member_invitation.invited_by)"
+    )
+    op.create_index("ix_member_invitation_invited_by_id", "member_invitation", ["invited_by_id"])
