@@ -1,13 +1,20 @@
-"""The cookie of a signed-in browser, and how a request becomes signed in."""
+"""The cookies of a browser, and how a request becomes signed in and known."""
 
 from flask import current_app, request
 from werkzeug import Response
 
-from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.actors import ActorKind, act_as, current_network
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
+from testimonials.auth.attempts import (
+    KNOWN_SECONDS,
+    Visitor,
+    find_known_browser,
+    make_known_token,
+)
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import LIFETIME, describe_browser, start_session
+from testimonials.core.ratelimit import client_key
 
 
 def read_session_cookie() -> str:
@@ -26,16 +33,22 @@ def sign_browser_in(account: Account, means: str) -> str:
     return token
 
 
-def set_session_cookie(response: Response, token: str) -> None:
-    """Keep the token in the browser: out of reach of scripts and of other sites' forms."""
-    response.set_cookie(
-        _name(),
-        token,
-        max_age=int(LIFETIME.total_seconds()),
-        httponly=True,
-        samesite="Lax",
-        secure=_is_https(),
-    )
+def set_session_cookie(response: Response, account: Account, token: str) -> None:
+    """Keep the session's token in the browser, and know the browser from now on."""
+    _set(response, _name(), token, int(LIFETIME.total_seconds()))
+    know_browser(response, account)
+
+
+def know_browser(response: Response, account: Account) -> None:
+    """Let the browser sign in to the account whatever others try at it, until all are ended."""
+    # A name for each account: a person may have several.
+    _set(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
+
+
+def describe_visitor(email: str) -> Visitor:
+    """Return who sent the request, about the account of `email`."""
+    tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
+    return Visitor(client_key(), str(current_network()), find_known_browser(tokens, email))
 
 
 def renew_session_cookie(response: Response) -> None:
@@ -45,18 +58,30 @@ def renew_session_cookie(response: Response) -> None:
     """
     cookies = response.headers.getlist("Set-Cookie")
     if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
-        set_session_cookie(response, read_session_cookie())
+        _set(response, _name(), read_session_cookie(), int(LIFETIME.total_seconds()))
 
 
 def clear_session_cookie(response: Response) -> None:
     """Take the token out of the browser."""
-    response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=_is_https())
+    response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=is_https())
 
 
-def _is_https() -> bool:
+def is_https() -> bool:
+    """Tell whether people reach the service over https, so that its cookies may insist on it."""
     return str(current_app.config["APP_URL"]).startswith("https://")
+
+
+def _set(response: Response, name: str, value: str, seconds: int) -> None:
+    """Set a cookie out of reach of scripts and of other sites' forms."""
+    response.set_cookie(
+        name, value, max_age=seconds, httponly=True, samesite="Lax", secure=is_https()
+    )
 
 
 def _name() -> str:
     # Browsers take a __Host- cookie only over https and for this host alone.
-    return "__Host-testimonials" if _is_https() else "testimonials"
+    return "__Host-testimonials" if is_https() else "testimonials"
+
+
+def _known() -> str:
+    return f"{_name()}-known-"

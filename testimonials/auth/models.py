@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Boolean, ForeignKey, String, Text, false
+from sqlalchemy import Boolean, ForeignKey, Integer, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
@@ -39,6 +39,8 @@ class Account(Base):
     has_created_project: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false()
     )
+    # Raised when every browser is signed out: those that were known until then are known no more.
+    browser_generation: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
 

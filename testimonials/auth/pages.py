@@ -56,7 +56,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     cookie = sign_browser_in(account, "claim link")
     db.session.commit()
     response = answer_privately(_claimed_page(account, projects, new_key))
-    set_session_cookie(response, cookie)
+    set_session_cookie(response, account, cookie)
     return response
 
 

@@ -12,8 +12,10 @@ from testimonials.auth.addresses import (
     read_email,
     require_open_signup,
 )
+from testimonials.auth.attempts import try_password
 from testimonials.auth.cookies import (
     clear_session_cookie,
+    describe_visitor,
     read_session_cookie,
     set_session_cookie,
     sign_browser_in,
@@ -25,12 +27,7 @@ from testimonials.auth.emails import (
     send_security_mail,
     send_signup_mail,
 )
-from testimonials.auth.limits import (
-    LINK_PER_ADDRESS,
-    LINK_PER_EMAIL,
-    SIGN_IN_PER_ADDRESS,
-    SIGN_IN_PER_EMAIL,
-)
+from testimonials.auth.limits import LINK_PER_ADDRESS, LINK_PER_EMAIL, SIGN_IN_PER_ADDRESS
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.login_page import render_login
 from testimonials.auth.services import start_signup
@@ -40,13 +37,13 @@ from testimonials.auth.sign_in import (
     ResetLinkInvalid,
     SignInRefused,
     change_password,
-    check_password,
     confirm_email,
     find_account_to_reset,
     find_claimed_account,
+    lock_checked,
     make_reset_link,
 )
-from testimonials.core.errors import ServiceError
+from testimonials.core.errors import RateLimited, ServiceError
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import find_password_problem, hash_password
 from testimonials.core.ratelimit import limit_by_address
@@ -68,27 +65,29 @@ def show_login() -> ResponseReturnValue:
 
 
 @session.post("/login")
-@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
 def sign_in() -> ResponseReturnValue:
     """Sign a browser in; the answer is the same for an unknown address and a wrong password."""
     text = request.form.get("email", "").strip()
     email = read_email(text)
     target = safe_target(request.form.get("next", ""))
     draft_token = request.form.get("draft", "")
-    limiter.count(SIGN_IN_PER_EMAIL, hash_secret(email))
     try:
-        account = check_password(email, request.form.get("password", ""))
-    except SignInRefused as error:
-        _record_refusal(email)
-        page = render_login({"form": [error.message]}, text, target, draft=draft_token)
-        return answer_privately(page, 422)
-    begin_write()
+        checked = try_password(email, request.form.get("password", ""), describe_visitor(email))
+        begin_write()
+        account = lock_checked(checked)
+    except (SignInRefused, RateLimited) as error:
+        if isinstance(error, SignInRefused):
+            _record_refusal(email)
+        page = render_login({"form": [_explain(error)]}, text, target, draft=draft_token)
+        refused = answer_privately(page, error.status)
+        refused.headers.update(error.headers)
+        return refused
     token = sign_browser_in(account, "password")
     db.session.commit()
     draft = read_draft(draft_token)
     go_on = redirect(target or HOME, 303)
     response = _resume_page(draft) if draft else go_on
-    set_session_cookie(response, token)
+    set_session_cookie(response, account, token)
     return response
 
 
@@ -183,7 +182,7 @@ def reset_password(token: str) -> ResponseReturnValue:
     cookie = sign_browser_in(account, "reset link")
     db.session.commit()
     response = redirect(HOME, 303)
-    set_session_cookie(response, cookie)
+    set_session_cookie(response, account, cookie)
     return response
 
 
@@ -225,6 +224,17 @@ def _record_refusal(email: str) -> None:
     account = find_claimed_account(email)
     record_event(EventType.SESSION_REFUSED, account.id if account else None)
     db.session.commit()
+
+
+def _explain(error: ServiceError) -> str:
+    """Return why nobody was signed in, and what else the owner can do."""
+    if not isinstance(error, RateLimited):
+        return error.message
+    minutes = -(-int(error.headers["Retry-After"]) // 60)
+    return (
+        f"There were too many attempts. Try again in {minutes} minute{'s' if minutes > 1 else ''}, "
+        "or choose “Forgot it?” to get a link by mail."
+    )
 
 
 def _resume_page(draft: Draft) -> Response:

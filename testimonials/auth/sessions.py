@@ -3,13 +3,15 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from flask import current_app
+from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account, Session
-from testimonials.auth.services import is_live
+from testimonials.auth.services import get_account, is_live
 from testimonials.core import clock
+from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret, is_identifier
 from testimonials.extensions import begin_write, db
 
@@ -33,6 +35,14 @@ class SignedIn:
     is_renewed: bool = False
 
 
+class SessionEnded(ServiceError):
+    """The browser was signed out while its request was under way."""
+
+    status = 401
+    code = "SIGNED_OUT"
+    default_message = "You were signed out meanwhile. Nothing was changed."
+
+
 def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
     """Sign a browser in; give the token for its cookie, of which only a hash is kept.
 
@@ -46,7 +56,7 @@ def start_session(account: Account, user_agent: str, *, replaces: str = "") -> s
             account_id=account.id,
             token_hash=hash_secret(token),
             label=describe_browser(user_agent),
-            expires_at=clock.now() + LIFETIME,
+            expires_at=_end_of(clock.now()),
         )
     )
     return token
@@ -73,6 +83,18 @@ def find_session(token: str) -> SignedIn | None:
     return SignedIn(row.id, row.account_id, row.email, is_renewed)
 
 
+def lock_owner(owner: SignedIn) -> Account:
+    """Return the account, locked, of who is still signed in; raise `SessionEnded`.
+
+    A new password ends the sessions of those who knew the old one, also while a request of theirs
+    is under way.
+    """
+    account = get_account(owner.account_id)
+    if db.session.scalar(select(Session.id).where(Session.id == owner.session_id)) is None:
+        raise SessionEnded
+    return account
+
+
 def list_sessions(account_id: str) -> Sequence[Session]:
     """Give the browsers that are signed in, the last seen first."""
     return db.session.scalars(
@@ -92,11 +114,16 @@ def end_session(account_id: str, session_id: str) -> None:
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:
-    """Sign every browser of the account out, or every one `but` this."""
+    """Sign every browser of the account out, or every one `but` this, and know none of them."""
     statement = delete(Session).where(Session.account_id == account_id)
     if but is not None:
         statement = statement.where(Session.id != but)
     db.session.execute(statement)
+    db.session.execute(
+        update(Account)
+        .where(Account.id == account_id)
+        .values(browser_generation=Account.browser_generation + 1)
+    )
 
 
 def delete_expired_sessions() -> int:
@@ -120,5 +147,11 @@ def _note_seen(session_id: str) -> None:
     session = db.session.get(Session, session_id)
     if session is not None:
         session.last_seen_at = clock.now()
-        session.expires_at = clock.now() + LIFETIME
+        session.expires_at = _end_of(session.created_at)
     db.session.commit()
+
+
+def _end_of(started_at: datetime) -> datetime:
+    """Return when a session that is used now ends, unless it is used again."""
+    longest = timedelta(days=current_app.config["SESSION_DAYS"])
+    return min(clock.now() + LIFETIME, started_at + longest)

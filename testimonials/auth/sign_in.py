@@ -66,6 +66,18 @@ def check_password(email: str, password: str) -> Account:
     return account
 
 
+def lock_checked(account: Account) -> Account:
+    """Return the account, locked, if its password is still the one that was checked.
+
+    Checking takes a moment, in which the owner may have changed the password because somebody else
+    knows the old one. Raises `SignInRefused`.
+    """
+    locked = _lock(account.id)
+    if locked is None or locked.password_hash != account.password_hash:
+        raise SignInRefused
+    return locked
+
+
 def find_claimed_account(email: str) -> Account | None:
     """Give the claimed account with this address."""
     return db.session.scalars(

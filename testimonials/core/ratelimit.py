@@ -138,13 +138,18 @@ class DatabaseStorage(Storage):
 class Limit:
     """So many requests an hour for each key of one scope; `subject` is named in the refusal.
 
-    Of a limit that only `allows` asks for, the hour may be `hours` long.
+    The hour may be `hours` long.
     """
 
     scope: str
     per_hour: int
     subject: str
     hours: int = 1
+
+    @property
+    def item(self) -> RateLimitItemPerHour:
+        """The limit as the library knows it."""
+        return RateLimitItemPerHour(self.per_hour, self.hours)
 
 
 class CountingFailed(ServiceError):
@@ -174,7 +179,7 @@ class RateLimiter:
         return strategy
 
     def count(self, limit: Limit, key: str) -> int:
-        """Count one request and give how many there were within the limit's hour.
+        """Count one request and give how many there were within the limit's hours.
 
         Raises `RateLimited` (429 with Retry-After) past the limit.
 
@@ -182,7 +187,7 @@ class RateLimiter:
         that holds one connection while it waits for another can bring all of them to a halt.
         """
         current_app.extensions["sqlalchemy"].session.close()
-        item = RateLimitItemPerHour(limit.per_hour)
+        item = limit.item
         # What the strategy's own `hit` does, which keeps the number to itself.
         storage = self._strategy.storage
         with _told(storage):
@@ -194,9 +199,19 @@ class RateLimiter:
     def allows(self, limit: Limit, key: str) -> bool:
         """Count one event and tell whether it is within the limit; else as `count`."""
         current_app.extensions["sqlalchemy"].session.close()
-        item = RateLimitItemPerHour(limit.per_hour, limit.hours)
         with _told(self._strategy.storage):
-            return bool(self._strategy.hit(item, limit.scope, key))
+            return bool(self._strategy.hit(limit.item, limit.scope, key))
+
+    def has_room(self, limit: Limit, key: str) -> bool:
+        """Tell whether one more would be within the limit, and count nothing."""
+        with _told(self._strategy.storage):
+            return bool(self._strategy.test(limit.item, limit.scope, key))
+
+    def forget(self, limit: Limit, key: str) -> None:
+        """Begin the limit's hours anew for `key`, with nothing counted."""
+        current_app.extensions["sqlalchemy"].session.close()
+        with _told(self._strategy.storage):
+            self._strategy.clear(limit.item, limit.scope, key)
 
     def can_count(self) -> bool:
         """Tell whether what counts answers."""
@@ -230,13 +245,15 @@ def _has_passed() -> ColumnElement[bool]:
     return or_(expires_at <= now, expires_at > now + MOST_SECONDS)
 
 
-def limit_by_address(limiter: RateLimiter, limit: Limit) -> Callable[[View], View]:
+def limit_by_address(
+    limiter: RateLimiter, limit: Limit, *, ipv6_bits: int = 64
+) -> Callable[[View], View]:
     """Make a decorator that counts every request from the client's address before anything else."""
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(**arguments: object) -> ResponseReturnValue:
-            limiter.count(limit, client_key())
+            limiter.count(limit, client_key(ipv6_bits=ipv6_bits))
             return view(**arguments)
 
         return wrapper
@@ -248,8 +265,9 @@ def _refusal(limit: Limit, window: WindowStats) -> RateLimited:
     # Rounded up: whoever comes back after exactly so many seconds must be let in.
     wait = max(1, math.ceil(window.reset_time - time.time()))
     minutes = -(-wait // 60)
+    hours = "an hour" if limit.hours == 1 else f"in {limit.hours} hours"
     return RateLimited(
-        f"Rate limit exceeded: at most {limit.per_hour} requests an hour {limit.subject}. "
+        f"Rate limit exceeded: at most {limit.per_hour} requests {hours} {limit.subject}. "
         f"Try again in {minutes} minute{'s' if minutes > 1 else ''}.",
         headers={
             "Retry-After": str(wait),
@@ -260,8 +278,11 @@ def _refusal(limit: Limit, window: WindowStats) -> RateLimited:
     )
 
 
-def client_key() -> str:
-    """Give the client's address as a rate-limit key; an IPv6 customer holds a whole /64."""
+def client_key(*, ipv6_bits: int = 64) -> str:
+    """Return the client's address as a rate-limit key; of IPv6 the network of so many bits.
+
+    Somebody with IPv6 holds at least a whole /64, and many hold a /48.
+    """
     address = request.remote_addr or "unknown"
     try:
         parsed = ipaddress.ip_address(address)
@@ -270,5 +291,5 @@ def client_key() -> str:
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped:
             return str(parsed.ipv4_mapped)
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
+        return str(ipaddress.ip_network((parsed, ipv6_bits), strict=False))
     return str(parsed)

@@ -6,17 +6,19 @@ from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
-from testimonials.auth.cookies import clear_session_cookie
+from testimonials.auth.attempts import confirm_password
+from testimonials.auth.cookies import clear_session_cookie, know_browser
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
-from testimonials.auth.limits import LINK_PER_EMAIL, SIGN_IN_PER_EMAIL
+from testimonials.auth.limits import LINK_PER_EMAIL
 from testimonials.auth.services import delete_account, get_account, replace_key
-from testimonials.auth.sessions import SignedIn, end_session, end_sessions, list_sessions
-from testimonials.auth.sign_in import (
-    SignInRefused,
-    change_password,
-    check_password,
-    make_email_link,
+from testimonials.auth.sessions import (
+    SignedIn,
+    end_session,
+    end_sessions,
+    list_sessions,
+    lock_owner,
 )
+from testimonials.auth.sign_in import SignInRefused, change_password, make_email_link
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
@@ -64,9 +66,7 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
         return answer_privately(_page(owner, email_errors=errors), 422)
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
-    send_email_change_mail(
-        email, owner.email, make_email_link(get_account(owner.account_id), email)
-    )
+    send_email_change_mail(email, owner.email, make_email_link(lock_owner(owner), email))
     db.session.commit()
     notice = f"Open the link in the mail to {email} to use it."
     return answer_privately(_page(owner, notice=notice))
@@ -86,10 +86,13 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
         return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()
-    change_password(get_account(owner.account_id), password_hash, but=owner.session_id)
+    changed = lock_owner(owner)
+    change_password(changed, password_hash, but=owner.session_id)
     send_security_mail(owner.email, "The password of your account was changed.")
     db.session.commit()
-    return answer_privately(_page(owner, notice="Your password is changed."))
+    response = answer_privately(_page(owner, notice="Your password is changed."))
+    know_browser(response, changed)
+    return response
 
 
 @account.post("/dashboard/account/key")
@@ -97,7 +100,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
 def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
     """Replace the API key and show the new one, this once."""
     begin_write()
-    api_key = replace_key(get_account(owner.account_id))
+    api_key = replace_key(lock_owner(owner))
     send_security_mail(owner.email, "The API key of your account was replaced.")
     db.session.commit()
     return answer_privately(_page(owner, new_key=api_key))
@@ -135,7 +138,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
         page = _page(owner, delete_errors={"password": [error.message]})
         return answer_privately(page, 422)
     begin_write()
-    delete_account(get_account(owner.account_id))
+    delete_account(lock_owner(owner))
     db.session.commit()
     response = redirect("/claim/declined", 303)
     clear_session_cookie(response)
@@ -143,10 +146,9 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
 
 
 def _check(owner: SignedIn, password: str) -> None:
-    """Check the password of who is signed in; guesses count as they do when signing in."""
-    limiter.count(SIGN_IN_PER_EMAIL, hash_secret(owner.email))
+    """Check the password of who is signed in."""
     try:
-        check_password(owner.email, password)
+        confirm_password(owner, password)
     except SignInRefused:
         raise PasswordWrong from None
 

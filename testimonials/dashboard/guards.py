@@ -11,7 +11,7 @@ from testimonials.activity.actors import ActorKind, act_as
 from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.drafts import keep_draft
 from testimonials.auth.login_page import render_login
-from testimonials.auth.sessions import SignedIn, find_session
+from testimonials.auth.sessions import SessionEnded, SignedIn, find_session
 from testimonials.core.endpoint import View
 from testimonials.core.images import image_url
 from testimonials.core.web import answer_privately
@@ -32,7 +32,10 @@ def require_session(view: View) -> View:
         if owner is None:
             return _ask_to_sign_in()
         act_as(ActorKind.PERSON, owner.account_id)
-        response = make_response(view(owner=owner, **arguments))
+        try:
+            response = make_response(view(owner=owner, **arguments))
+        except SessionEnded:
+            return _ask_to_sign_in()
         if owner.is_renewed:
             renew_session_cookie(response)
         # What an owner sees must not come back with the Back button after signing out.

@@ -138,7 +138,7 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     cookie = sign_browser_in(account, "invitation")
     db.session.commit()
     response = redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
-    set_session_cookie(response, cookie)
+    set_session_cookie(response, account, cookie)
     return response
 
 

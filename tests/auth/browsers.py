@@ -46,6 +46,13 @@ def open_browser(app: Flask, caller: Caller) -> FlaskClient:
     return browser
 
 
+def open_known_browser(app: Flask, caller: Caller) -> FlaskClient:
+    """Give a browser that has signed in with the form."""
+    browser = app.test_client()
+    assert sign_in(browser, caller.email).status_code == 303
+    return browser
+
+
 def is_signed_in(browser: FlaskClient) -> bool:
     """Tell whether the browser sees the account's page."""
     return browser.get("/dashboard/account").status_code == 200

@@ -7,9 +7,17 @@ from sqlalchemy import select
 
 from testimonials.auth.models import Session
 from testimonials.core.identifiers import hash_secret
+from testimonials.core.passwords import is_password
 from testimonials.extensions import begin_write, db
 from testimonials.operations.expiry import sweep
-from tests.auth.browsers import COOKIE, is_signed_in, open_browser, session_ids, sign_in
+from tests.auth.browsers import (
+    COOKIE,
+    is_signed_in,
+    open_browser,
+    open_known_browser,
+    session_ids,
+    sign_in,
+)
 from tests.auth.links import init
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
 
@@ -94,19 +102,123 @@ def test_typed_text_is_no_markup(client: FlaskClient) -> None:
     assert "<script>alert" not in answer.text
 
 
-def test_guessing_at_one_address_is_limited_wherever_it_comes_from(
-    client: FlaskClient, owner: Caller, quick_passwords: None
-) -> None:
-    statuses = [
-        sign_in(client, spelling, "wrong", ip=f"10.1.{number}.1").status_code
-        for number in range(11)
-        for spelling in (owner.email, f" {owner.email.upper()}")
+def guess(client: FlaskClient, email: str, ip: str, times: int) -> list[int]:
+    """Try wrong passwords in a fresh browser; give the answers' statuses."""
+    return [
+        sign_in(client.application.test_client(), email, "wrong", ip=ip).status_code
+        for _ in range(times)
     ]
+
+
+@pytest.mark.parametrize("format", ["10.1.0.{}", "2001:db8:0:{}::1"])
+def test_guessing_from_one_network_keeps_no_one_else_out(
+    client: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    format: str,
+) -> None:
+    known = client.application.test_client()
+    sign_in(known, owner.email, ip="10.7.0.1")
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.is_password", lambda _stored, _given: False)
+        spellings = [owner.email, f" {owner.email.upper()}"] * 11
+        statuses = [
+            guess(client, email, format.format(number), 1)[0]
+            for number, email in enumerate(spellings)
+        ]
     assert statuses == [422] * 20 + [429] * 2
-    # Also with the right password: a limit that tells right from wrong is none.
-    answer = sign_in(client, owner.email, ip="10.9.9.9")
-    assert answer.status_code == 429
-    assert int(answer.headers["Retry-After"]) > 0
+    # A limit that tells right from wrong is none, but it says how an owner gets in still.
+    refused = sign_in(client, owner.email, ip=format.format(1))
+    assert (refused.status_code, "Forgot it?" in refused.text) == (429, True)
+    assert int(refused.headers["Retry-After"]) > 0
+    assert sign_in(client, outsider.email, ip=format.format(1)).status_code == 303
+    assert sign_in(client, owner.email, ip="10.2.0.1").status_code == 303
+    assert sign_in(known, owner.email, ip=format.format(1)).status_code == 303
+
+
+def test_guessing_from_many_networks_is_slowed_and_keeps_no_one_out(
+    client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.is_password", lambda _stored, _given: False)
+        for number in range(6):
+            assert guess(client, owner.email, f"10.1.{number}.1", 17) == [422] * 17
+        slowed = [guess(client, owner.email, f"10.2.{number}.1", 5) for number in range(3)]
+    assert slowed == [[422] * 3 + [429] * 2] * 3
+    assert sign_in(client, owner.email, ip="10.3.0.1").status_code == 303
+
+
+def test_right_passwords_do_not_count(client: FlaskClient, owner: Caller) -> None:
+    browsers = (client.application.test_client() for _ in range(25))
+    assert {sign_in(browser, owner.email).status_code for browser in browsers} == {303}
+
+
+def test_a_known_browser_has_a_limit_of_its_own(
+    app: Flask,
+    client: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    browser = open_known_browser(app, owner)
+    monkeypatch.setattr("testimonials.auth.sign_in.is_password", lambda _stored, _given: False)
+    statuses = [sign_in(browser, owner.email, "wrong").status_code for _ in range(21)]
+    assert statuses == [422] * 20 + [429]
+    # It is known to one account alone.
+    assert [sign_in(browser, outsider.email, "wrong").status_code for _ in range(21)][-1] == 429
+    assert guess(client, outsider.email, "10.0.0.1", 1) == [429]
+
+
+@pytest.mark.parametrize("ending", ["password", "everywhere", "command"])
+def test_ending_every_session_forgets_known_browsers(
+    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    known, other = open_known_browser(app, owner), open_known_browser(app, owner)
+    if ending == "command":
+        result = app.test_cli_runner().invoke(args=["accounts", "sign-out", owner.email])
+        assert result.exit_code == 0, result.output
+    elif ending == "everywhere":
+        known.post("/dashboard/account/sessions/end")
+    else:
+        form = {"current": PASSWORD, "password": "seven green lanterns"}
+        assert known.post("/dashboard/account/password", data=form).status_code == 200
+    assert not is_signed_in(other)
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.is_password", lambda _stored, _given: False)
+        assert guess(known, owner.email, "10.0.0.1", 20) == [422] * 20
+        assert sign_in(other, owner.email, "wrong").status_code == 429
+        # The browser in which the password was changed is known on.
+        expected = 422 if ending == "password" else 429
+        assert sign_in(known, owner.email, "wrong").status_code == expected
+
+
+@pytest.mark.parametrize("door", ["/login", "/dashboard/account/password"])
+def test_who_is_overtaken_by_a_new_password_gets_nowhere(
+    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    thief, owners = open_browser(app, owner), open_browser(app, owner)
+    new = "seven green lanterns"
+
+    def change_meanwhile(stored: str, given: str) -> bool:
+        """Check as ever; before the answer is used, the owner changes the password."""
+        is_right = is_password(stored, given)
+        with monkeypatch.context() as patch:
+            patch.setattr("testimonials.auth.sign_in.is_password", is_password)
+            form = {"current": given, "password": new}
+            assert owners.post("/dashboard/account/password", data=form).status_code == 200
+        return is_right
+
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.is_password", change_meanwhile)
+        form = {"email": owner.email, "password": PASSWORD}
+        if door != "/login":
+            form = {"current": PASSWORD, "password": "nine purple kettles"}
+        thief.post(door, data=form)
+    assert not is_signed_in(thief)
+    assert is_signed_in(owners)
+    assert len(session_ids(app)) == 1
+    assert sign_in(app.test_client(), owner.email, new).status_code == 303
 
 
 def test_guessing_from_one_place_is_limited_whoever_it_is_about(
@@ -232,6 +344,19 @@ def test_a_session_ends_after_thirty_days_without_a_visit(
     with app.app_context():
         sweep()
     assert session_ids(app) == []
+
+
+def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
+    app: Flask, make_app: MakeApp, owner: Caller, moved_clock: MovableClock
+) -> None:
+    browser, short = open_browser(app, owner), make_app(session_days=2).test_client()
+    assert sign_in(short, owner.email).status_code == 303
+    for _ in range(4):
+        moved_clock.move(days=22, hours=11)
+        assert is_signed_in(browser)
+    assert not is_signed_in(short)
+    moved_clock.move(hours=5)
+    assert not is_signed_in(browser)
 
 
 def test_the_sweep_leaves_who_is_signed_in(

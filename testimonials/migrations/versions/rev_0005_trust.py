@@ -14,6 +14,7 @@ depends_on: str | Sequence[str] | None = None
 def upgrade() -> None:
     """Change the schema."""
     _create_event()
+    _add_known_browsers()
     _add_life_of_accounts()
 
 
@@ -67,3 +68,11 @@ def _add_life_of_accounts() -> None:
         " (SELECT id FROM account WHERE account.email = member_invitation.invited_by)"
     )
     op.create_index("ix_member_invitation_invited_by_id", "member_invitation", ["invited_by_id"])
+
+
+# Browsers that are known, and links that were asked for by mail.
+def _add_known_browsers() -> None:
+    op.add_column(
+        "account",
+        sa.Column("browser_generation", sa.Integer(), server_default="0", nullable=False),
+    )
