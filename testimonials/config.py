@@ -146,6 +146,12 @@ class Settings:
     claim_days: float = setting(
         7.0, parse_days, "Days in which an account must be claimed; fractions are allowed."
     )
+    session_days: float = setting(
+        90.0,
+        parse_days,
+        "Days after which a browser must sign in again, however often it is used. One that is not "
+        "used for 30 days must do so sooner.",
+    )
     invitations_per_day: int = setting(
         200,
         whole(0, 100_000),

@@ -16,6 +16,7 @@ from testimonials.auth.services import (
     replace_key,
     start_account,
 )
+from testimonials.auth.sessions import end_sessions, list_sessions
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
     database_command,
@@ -128,6 +129,26 @@ def rotate_key_command(account: str, as_json: bool) -> None:
     db.session.commit()
     record = {"accountId": found.id, "email": found.email, "apiKey": api_key}
     print_record(record, as_json=as_json)
+
+
+@accounts.command("sign-out")
+@ACCOUNT
+@json_option
+@database_command
+def sign_out_command(account: str, as_json: bool) -> None:
+    """Sign every browser of an account out; the password and the API key stay.
+
+    No browser is known any more, so each counts as a stranger's where wrong passwords are counted.
+    """
+    begin_write()
+    found = get_account(account)
+    count = len(list_sessions(found.id))
+    end_sessions(found.id)
+    db.session.commit()
+    if as_json:
+        print_json({"accountId": found.id, "email": found.email, "signedOut": count})
+    else:
+        click.echo(f"Signed {count} browser(s) of {found.email} out.")
 
 
 @accounts.command("delete")
