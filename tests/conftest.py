@@ -117,7 +117,8 @@ def pytest_unconfigure() -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" in metafunc.fixturenames:
-        has_postgres = not metafunc.config.getoption("--sqlite-only")
+        is_one = metafunc.definition.get_closest_marker("sqlite") is not None
+        has_postgres = not (is_one or metafunc.config.getoption("--sqlite-only"))
         metafunc.parametrize("backend", ["sqlite", *(["postgresql"] if has_postgres else [])])
 
 

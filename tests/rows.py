@@ -10,7 +10,9 @@ from testimonials import create_app
 from testimonials.auth.models import Account
 from testimonials.config import load_settings
 from testimonials.core import clock, database
+from testimonials.core.database import Base
 from testimonials.core.outbox import OutboxMail
+from testimonials.core.ratelimit import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
@@ -67,7 +69,7 @@ def change_project(app: Flask, project_id: str, **values: Any) -> None:
 def count_for_planner(app: Flask) -> None:
     """Let PostgreSQL see that a test has put in many rows, as it does by itself after a minute."""
     with app.app_context():
-        tables = database.Base.metadata.sorted_tables
+        tables = Base.metadata.sorted_tables
         database.count_for_planner(db.session.connection(), tables)
         db.session.commit()
 
@@ -121,6 +123,16 @@ def read_account(app: Flask, account_id: str) -> Account:
     """Give an account's row."""
     with app.app_context():
         return db.session.get_one(Account, account_id)
+
+
+def everything(app: Flask) -> dict[str, set[str]]:
+    """Return every row of the database, except the counters of limits."""
+    with app.app_context():
+        return {
+            table.name: {repr(tuple(row)) for row in db.session.execute(select(table))}
+            for table in Base.metadata.sorted_tables
+            if table.name != RateLimitCounter.__tablename__
+        }
 
 
 def fill_outbox(instance: Path, count: int) -> None:

@@ -25,20 +25,24 @@ def refuse_cross_site_requests() -> None:
     if site is not None:
         if site not in ("same-origin", "none"):
             raise CrossSiteRefused
-    elif origin is not None and _host_of(origin) not in _own_hosts():
+    elif origin is not None and not _is_own(origin):
         raise CrossSiteRefused
 
 
-def _host_of(origin: str) -> str | None:
+def _is_own(origin: str) -> bool:
+    """Return whether this is where our pages are.
+
+    At the settings' own address the scheme counts: a page without TLS may be anybody's.
+    At another name that the request came by, only the proxy knows the scheme.
+    """
     try:
-        return urlsplit(origin).netloc
+        sent = urlsplit(origin)
     except ValueError:
-        return None
-
-
-def _own_hosts() -> set[str]:
-    settings = current_app.config
-    return {request.host, urlsplit(settings["APP_URL"]).netloc}
+        return False
+    ours = urlsplit(str(current_app.config["APP_URL"]))
+    if sent.netloc == ours.netloc:
+        return sent.scheme == ours.scheme
+    return sent.netloc == request.host
 
 
 def register_csrf(app: Flask) -> None:

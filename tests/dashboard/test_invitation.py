@@ -15,9 +15,8 @@ from testimonials.projects.models import MemberInvitation, ProjectMember
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init, mailed_links
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
-from tests.dashboard.test_access import everything
 from tests.dashboard.test_team import NOOR, Team, invited, members
-from tests.rows import count_rows, expire_account
+from tests.rows import count_rows, everything, expire_account
 
 
 @pytest.fixture

@@ -1,0 +1,451 @@
+"""Every door of the service, read from the URL map, against everybody whom it is not for."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.core.signing import TokenPurpose
+from tests.attacks.conftest import restore
+from tests.attacks.world import NAME, SECRET, SLUG, UNKNOWN, Door, World, find_doors
+from tests.rows import everything
+
+pytestmark = pytest.mark.sqlite
+
+# What anybody may open, and why. Every other door is kept by a session (/dashboard), a key (/v1) or
+# the link that leads to it (<token>).
+PUBLIC = {
+    "It is about the service, not about anybody in it.": {
+        "/",
+        "/docs",
+        "/favicon.ico",
+        "/healthz",
+        "/llms.txt",
+        "/metrics",
+        "/readyz",
+        "/robots.txt",
+        "/static/<path:filename>",
+        "/v1/openapi.json",
+    },
+    "It is how an account is come by, or gone into.": {
+        "/claim",
+        "/forgot",
+        "/login",
+        "/logout",
+        "/signup",
+        "/v1/auth/agent-init",
+    },
+    "It says the same to everybody, after a link was used.": {
+        "/claim/declined",
+        "/invite/declined",
+        "/yours/done/<any(deleted, 'not-mine'):reason>",
+    },
+    "It is the page on which a business asks the public.": {
+        "/<slug>",
+        "/<slug>/opened",
+        "/<slug>/share.png",
+        "/<slug>/thanks",
+        "/<slug>/theme.css",
+    },
+    "It is what a business shows to the public.": {
+        "/<slug>/wall",
+        "/media/<image_id>.webp",
+        "/widget/<project_id>",
+        "/widget/<project_id>/feed",
+        "/widget/<project_id>/fragment",
+        "/widget/v1-<digest>.js",
+        "/widget/v1.js",
+    },
+    "It is kept by the provider’s signature.": {"/webhooks/stripe"},
+}
+PUBLIC_RULES = set().union(*PUBLIC.values())
+
+# What a moderator may do in a project; every other door about it is closed to them, new ones too.
+MODERATOR_MAY = {
+    "/dashboard/projects/<project_id>/inbox",
+    "/dashboard/projects/<project_id>/bulk",
+    "/dashboard/projects/<project_id>/undo",
+    "/dashboard/projects/<project_id>/testimonials/new",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action",
+    "/dashboard/projects/<project_id>/leave",
+    "/dashboard/projects/<project_id>/notifications",
+    "/dashboard/projects/<project_id>/samples",
+    "/dashboard/projects/<project_id>/tags",
+}
+# What an admin may not.
+OWNER_ONLY = {
+    "/dashboard/projects/<project_id>/delete",
+    "/dashboard/projects/<project_id>/team/members/<account_id>/role",
+}
+# A deleted project is gone for everybody but its owner.
+OF_DELETED = {"/dashboard/projects/<project_id>/take-back"}
+
+# A link whose page is one button, the same for any token; pressing it reads the token.
+READ_LATE = {"/email/<token>"}
+
+VARIABLE_HEADERS = {"X-Request-Id", "Date", "Content-Length"}
+FORGED = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site", "Origin": "https://testimonials.example.com"},
+    {"Origin": "https://elsewhere.example"},
+    {"Origin": "https://testimonials.example.com.elsewhere.example"},
+    {"Origin": "http://testimonials.example.com"},
+    {"Origin": "https://testimonials.example.com:8443"},
+    {"Origin": "null"},
+]
+
+
+# So that no limit answers in the place of a keeper.
+addresses = (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in itertools.count(1))
+
+
+def keeper(door: Door) -> str:
+    """Tell what keeps a door: nothing (public), a session, a key or a link."""
+    if door.rule.rule in PUBLIC_RULES:
+        return "public"
+    if "token" in door.rule.arguments:
+        return "link"
+    return {"dashboard": "session", "v1": "key"}.get(door.first, "nothing")
+
+
+@pytest.fixture
+def doors(app: Flask) -> list[Door]:
+    """Every door."""
+    return find_doors(app)
+
+
+def of(doors: list[Door], kept_by: str, *, placeholder: str = "") -> list[Door]:
+    """Choose doors by their keeper, and by a placeholder."""
+    chosen = [
+        door
+        for door in doors
+        if keeper(door) == kept_by and (not placeholder or placeholder in door.names)
+    ]
+    assert len(chosen) > 5
+    return chosen
+
+
+def knock(
+    browser: FlaskClient,
+    world: World,
+    door: Door,
+    ids: Mapping[str, str] | None = None,
+    *,
+    token: str = "",
+    path: str = "",
+    **headers: str,
+) -> Iterator[TestResponse]:
+    """Open a door, with each body that a page of the owner's would send it."""
+    path, sent = path or world.path(door, ids, token), dict[str, Any](method=door.method)
+    sent["headers"] = headers
+    if door.first == "v1":
+        operation = getattr(browser.application.view_functions[door.rule.endpoint], "operation", 0)
+        yield browser.open(path, json=getattr(operation, "example", None) or {}, **sent)
+        return
+    for body in [None] if door.is_safe else world.bodies(world.path(door)):
+        sent["environ_base"] = {"REMOTE_ADDR": next(addresses)}
+        with browser.open(path, data=body, buffered=True, **sent) as answer:
+            yield answer
+
+
+def read(answer: TestResponse) -> str:
+    """Return what an answer holds, a file's bytes among it."""
+    return answer.data.decode(errors="replace")
+
+
+def assert_tells_nothing(answer: TestResponse, door: Door) -> None:
+    """Check that none of the owner's secrets is in an answer."""
+    for secret in (SECRET, NAME, SLUG, "owner@example.com"):
+        assert secret not in read(answer), (door, secret)
+    assert "Set-Cookie" not in answer.headers, door
+
+
+def shape(
+    answer: TestResponse, door: Door, ids: Mapping[str, str]
+) -> tuple[int, dict[str, str], str]:
+    """Return what somebody can tell two answers apart by, but for the ids that they sent."""
+    headers = {name: value for name, value in answer.headers if name not in VARIABLE_HEADERS}
+    text = read(answer).replace(answer.headers["X-Request-Id"], "")
+    for name in door.rule.arguments & ids.keys():
+        text = text.replace(ids[name], f"<{name}>")
+        headers = {key: value.replace(ids[name], "") for key, value in headers.items()}
+    return answer.status_code, headers, text
+
+
+def test_every_door_has_a_keeper_or_a_reason_for_none(doors: list[Door], world: World) -> None:
+    for door in doors:
+        assert world.path(door)
+        assert keeper(door) != "nothing", (
+            f"{door} is neither under /dashboard nor under /v1 and takes no <token>. If anybody "
+            "may open it, name it in PUBLIC with the reason."
+        )
+    rules = {door.rule.rule for door in doors}
+    assert rules >= PUBLIC_RULES | MODERATOR_MAY | OWNER_ONLY | OF_DELETED
+    # What browsers send there is what the pages say, as far as there are pages.
+    assert len(world.forms) > 50
+
+
+@pytest.mark.parametrize("visitor", ["nobody", "gone", "key", "other key"])
+def test_the_dashboard_is_for_who_is_signed_in(
+    app: Flask, world: World, doors: list[Door], visitor: str
+) -> None:
+    headers = {"key": world.keys["owner"], "other key": world.keys["outsider"]}.get(visitor, {})
+    browser, before = world.open(app, visitor), everything(app)
+    for door in of(doors, "session"):
+        for answer in knock(browser, world, door, **headers):
+            is_draft = answer.status_code == 401 and not door.is_safe
+            is_sent = answer.status_code == 303 and answer.headers["Location"].startswith("/login?")
+            assert is_draft or is_sent, (door, answer.status)
+            assert SECRET not in answer.text or is_draft
+            assert "Set-Cookie" not in answer.headers
+    assert everything(app) == before
+
+
+def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: list[Door]) -> None:
+    own, other = world.keys["owner"], world.keys["outsider"]
+    mixed = own | {"x-api-key": other["x-api-key"]}
+    wrong = own | {"x-api-key": own["x-api-key"][:-1] + "_"}
+    before = everything(app)
+    for door in of(doors, "key"):
+        for visitor, headers in (
+            ("nobody", {}),
+            ("owner", {}),
+            ("nobody", mixed),
+            ("nobody", wrong),
+            ("nobody", world.keys["gone"]),
+            ("nobody", {"Authorization": f"Bearer {own['x-api-key']}"}),
+        ):
+            for answer in knock(world.open(app, visitor), world, door, **headers):
+                assert answer.status_code == 401, (door, headers)
+                assert_tells_nothing(answer, door)
+    assert everything(app) == before
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize("visitor", ["outsider", "removed"])
+def test_a_foreign_project_is_an_unknown_one(
+    app: Flask, world: World, doors: list[Door], visitor: str, accept: str
+) -> None:
+    browser, before, nothing = world.open(app, visitor), everything(app), UNKNOWN
+    for door in of(doors, "session", placeholder="project_id"):
+        answers = knock(browser, world, door, Accept=accept)
+        others = knock(browser, world, door, nothing, Accept=accept)
+        for answer, other in zip(answers, others, strict=True):
+            assert answer.status_code == 404, door
+            assert_tells_nothing(answer, door)
+            assert shape(answer, door, world.ids) == shape(other, door, nothing), door
+    for door in of(doors, "session"):
+        if door.is_safe and "project_id" not in door.names:
+            for answer in knock(browser, world, door):
+                assert_tells_nothing(answer, door)
+    assert everything(app) == before
+
+
+@pytest.mark.parametrize("visitor", ["outsider", "removed", "moderator", "admin"])
+def test_a_key_reaches_the_projects_of_its_own_account_alone(
+    app: Flask, world: World, doors: list[Door], visitor: str
+) -> None:
+    before, nothing, headers = everything(app), UNKNOWN, world.keys[visitor]
+    for door in of(doors, "key", placeholder="project_id"):
+        browser = world.open(app, visitor)
+        answers = knock(browser, world, door, **headers)
+        others = knock(browser, world, door, nothing, **headers)
+        for answer, other in zip(answers, others, strict=True):
+            assert answer.status_code == 404, door
+            assert_tells_nothing(answer, door)
+            assert shape(answer, door, world.ids) == shape(other, door, nothing), door
+    assert everything(app) == before
+
+
+def test_foreign_things_are_unknown_in_ones_own_project_too(
+    app: Flask, world: World, doors: list[Door]
+) -> None:
+    browser, before = world.open(app, "outsider"), everything(app)
+    reached = [door for door in of(doors, "session") if door.names - {"project_id"}]
+    assert len(reached) >= 5
+    for door in reached:
+        foreign = world.ids | {"project_id": world.own["project_id"]}
+        nothing = UNKNOWN | {"project_id": world.own["project_id"]}
+        answers = knock(browser, world, door, foreign)
+        others = knock(browser, world, door, nothing)
+        for answer, other in zip(answers, others, strict=True):
+            assert answer.status_code == 404 or "session_id" in door.names, door
+            assert_tells_nothing(answer, door)
+            assert shape(answer, door, foreign) == shape(other, door, nothing), door
+    assert everything(app) == before
+
+
+def test_what_the_owners_forms_carry_is_worth_nothing_elsewhere(
+    app: Flask, instance: Path, world: World, doors: list[Door]
+) -> None:
+    """Ids and signed values in bodies, sent by another owner to their own project."""
+    browser = world.open(app, "outsider")
+    about = re.compile("|".join(value for name, value in world.ids.items() if name.endswith("_id")))
+    before = {row for rows in everything(app).values() for row in rows if about.search(row)}
+    assert len(before) > 15
+    for door in of(doors, "session", placeholder="project_id"):
+        if door.names == {"project_id"} and not door.is_safe:
+            for answer in knock(browser, world, door, world.own):
+                # The outsider may well send the words that are in the form to their own project.
+                assert answer.status_code < 500, door
+                assert "owner@example.com" not in read(answer), door
+            after = {row for rows in everything(app).values() for row in rows}
+            assert before <= after, door
+            restore(app, instance)
+
+
+def may(role: str, door: Door) -> bool:
+    """Tell whether the table above lets a role in."""
+    rule = door.rule.rule
+    if rule in OF_DELETED:
+        return False
+    return rule in MODERATOR_MAY or (role == "admin" and rule not in OWNER_ONLY)
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize("role", ["moderator", "admin"])
+def test_what_a_role_may_not_is_refused(
+    app: Flask, world: World, doors: list[Door], role: str, accept: str
+) -> None:
+    browser, before = world.open(app, role), everything(app)
+    closed = [d for d in of(doors, "session", placeholder="project_id") if not may(role, d)]
+    assert len(closed) >= len(OWNER_ONLY | OF_DELETED)
+    for door in closed:
+        for answer in knock(browser, world, door, Accept=accept):
+            assert answer.status_code == (404 if door.rule.rule in OF_DELETED else 403), door
+            assert_tells_nothing(answer, door)
+            assert door.method == "HEAD" or answer.mimetype == accept, door
+    assert everything(app) == before
+
+
+@pytest.mark.parametrize("role", ["moderator", "admin"])
+def test_what_a_role_may_is_done(
+    app: Flask, instance: Path, world: World, doors: list[Door], role: str
+) -> None:
+    browser = world.open(app, role)
+    opened = [d for d in of(doors, "session", placeholder="project_id") if may(role, d)]
+    assert len(opened) >= len(MODERATOR_MAY)
+    for door in opened:
+        for answer in knock(browser, world, door):
+            assert answer.status_code not in (401, 403, 404), door
+            # Neither what only the owner sees nor, on a page, a link that would be refused.
+            assert world.keys["owner"]["x-api-key"][-4:] not in read(answer), door
+            for word in ("settings", "team", "widget", "share") if role == "moderator" else ():
+                assert f'{world.ids["project_id"]}/{word}"' not in read(answer), door
+        if not door.is_safe:
+            restore(app, instance)
+
+
+def test_the_owner_finds_each_door_open(
+    app: Flask, instance: Path, world: World, doors: list[Door]
+) -> None:
+    """So that what is refused to others is not refused for a body that nobody would send."""
+    browser = world.open(app, "owner")
+    for door in of(doors, "session"):
+        forms = [form for form in world.forms if form.path == world.path(door)]
+        if door.is_safe or forms:
+            for answer in knock(browser, world, door):
+                assert answer.status_code in (200, 303), (door, answer.text)
+        if not door.is_safe:
+            restore(app, instance)
+
+
+def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: list[Door]) -> None:
+    browser, key, before = world.open(app, "owner"), world.keys["owner"], everything(app)
+    nothing = UNKNOWN
+    for door in doors:
+        if not door.names & {"project_id", "slug"} or door.rule.rule in OF_DELETED:
+            continue
+        answers = knock(browser, world, door, world.deleted, **key)
+        others = knock(browser, world, door, nothing, **key)
+        for answer, other in zip(answers, others, strict=True):
+            assert answer.status_code == 404, door
+            assert shape(answer, door, world.deleted) == shape(other, door, nothing), door
+    assert everything(app) == before
+
+
+def test_a_link_opens_what_it_was_mailed_for_alone(
+    app: Flask, world: World, doors: list[Door]
+) -> None:
+    browser, before = world.open(app, "nobody"), everything(app)
+    with app.app_context():
+        forged = TokenPurpose("nothing").sign([world.ids["project_id"], "x"])
+    for door in of(doors, "link"):
+        if door.rule.rule in READ_LATE and door.is_safe:
+            continue
+        right = world.links[door.first]
+        wrong = [forged, right[:-2], right[:8] + "A" * 8 + right[16:], "..", "é", "0" * 2000]
+        wrong += [token for first, token in world.links.items() if first != door.first]
+        known = None
+        for token in wrong:
+            for answer in knock(browser, world, door, token=token):
+                assert answer.status_code in (400, 404, 410), (door, token)
+                assert_tells_nothing(answer, door)
+                # Which kind of link it is, nobody needs to know.
+                known = known or shape(answer, door, {"token": token})
+                assert shape(answer, door, {"token": token}) == known, (door, token)
+    assert everything(app) == before
+
+
+@pytest.mark.parametrize("headers", FORGED, ids=lambda headers: " ".join(headers.values()))
+def test_no_form_is_taken_from_another_site(
+    app: Flask, world: World, doors: list[Door], headers: dict[str, str]
+) -> None:
+    browser, before = world.open(app, "owner"), everything(app)
+    for door in doors:
+        if door.is_safe or keeper(door) == "key" or door.first == "v1":
+            continue
+        for answer in knock(browser, world, door, **headers):
+            assert answer.status_code == 403, door
+            assert "Set-Cookie" not in answer.headers
+    assert everything(app) == before
+
+
+def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
+    app: Flask, world: World, doors: list[Door]
+) -> None:
+    browser, before = world.open(app, "owner"), everything(app)
+    for door in doors:
+        if not door.is_safe or keeper(door) not in ("session", "link"):
+            continue
+        for answer in knock(browser, world, door):
+            assert answer.status_code in (200, 303) or door.rule.rule in OF_DELETED, door
+            assert answer.headers.get("Cache-Control") == "no-store" or answer.status_code == 303
+            if answer.mimetype == "text/html" and answer.status_code == 200:
+                ancestors = "'self'" if door.rule.rule.endswith("/preview") else "'none'"
+                policy = answer.headers["Content-Security-Policy"]
+                assert f"frame-ancestors {ancestors}" in policy, door
+    assert everything(app) == before
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+def test_other_methods_do_nothing(app: Flask, world: World, doors: list[Door], method: str) -> None:
+    browser, before = world.open(app, "owner"), everything(app)
+    known = {(world.path(door), door.method) for door in doors}
+    for path in {path for path, _ in known if (path, method) not in known}:
+        answer = browser.open(path, method=method, headers=world.keys["owner"])
+        assert answer.status_code in (200, 204, 405), path
+        assert SECRET not in answer.text
+    assert everything(app) == before
+
+
+@pytest.mark.parametrize("made_up", ["x", "%00", "%25", "..%2f", "é", "9" * 2000, "{{7*7}}"])
+def test_made_up_ids_are_found_nowhere(
+    app: Flask, world: World, doors: list[Door], made_up: str
+) -> None:
+    browser, key, before = world.open(app, "owner"), world.keys["owner"], everything(app)
+    for door in doors:
+        for name in door.names - {"token"}:
+            path = world.path(door, {name: "PLACE"}).replace("PLACE", made_up)
+            for answer in knock(browser, world, door, path=path, **key):
+                is_gone = answer.status_code in (404, 405)
+                # A session that isn't there is ended as well as one that is.
+                assert is_gone or (name == "session_id" and answer.status_code == 303), path
+    assert everything(app) == before

@@ -1,0 +1,230 @@
+"""A service that holds one of everything, everybody who comes to it, and every door it has.
+
+Doors are read from the URL map, so a new one is attacked without being named here. What it can't
+know by itself is where a new placeholder leads: `build_world` makes the thing, and `World.ids` or
+`World.links` names it.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.routing import Rule
+from werkzeug.routing.converters import AnyConverter
+
+from testimonials.widget.client import script_digest
+from tests.attacks.forms import Field, Form, crawl
+from tests.auth.browsers import COOKIE, open_browser, session_ids
+from tests.auth.links import ORIGIN, init, mails
+from tests.collection.asking import ask
+from tests.collection.authors import Visitor
+from tests.conftest import PASSWORD, Caller, MakeCaller
+from tests.pictures import photo, to_bytes
+from tests.rows import add_member, change_project
+
+# What only members of the team may see.
+SECRET = "Words that only the team may see"
+NAME = "Secret business"
+SLUG = "secret-slug"
+# A well-formed name of nothing, for each placeholder.
+UNKNOWN = {
+    "project_id": "0" * 24,
+    "testimonial_id": "1" * 24,
+    "account_id": "2" * 24,
+    "session_id": "3" * 24,
+    "image_id": "4" * 24,
+    "slug": "no-such-place",
+    "digest": "55555555",
+    "filename": "none.css",
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    """One method of one rule, with the values its placeholders take."""
+
+    rule: Rule
+    method: str
+    # One value for each placeholder of fixed words, such as <any(decline,unsubscribe):answer>.
+    words: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.rule.rule}"
+
+    @property
+    def names(self) -> set[str]:
+        """The placeholders that stand for something stored."""
+        return set(self.rule.arguments) - set(self.words)
+
+    @property
+    def first(self) -> str:
+        """The first part of the path, which says of a link what it is for."""
+        return self.rule.rule.split("/")[1]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it is only for reading."""
+        return self.method in ("GET", "HEAD")
+
+
+def find_doors(app: Flask) -> list[Door]:
+    """Read every door from the URL map."""
+    return [
+        Door(rule, method, words)
+        for rule in app.url_map.iter_rules()
+        for method in sorted((rule.methods or set()) - {"OPTIONS"})
+        for words in _find_words(rule)
+    ]
+
+
+def _find_words(rule: Rule) -> Iterator[dict[str, str]]:
+    fixed = {
+        name: each for name, each in rule._converters.items() if isinstance(each, AnyConverter)
+    }
+    if not fixed:
+        yield {}
+    for name, converter in fixed.items():
+        for word in sorted(converter.items):
+            yield {name: word}
+
+
+@dataclass
+class World:
+    """What `build_world` made: plain values, which outlast the application they were made with."""
+
+    # The owner's things by placeholder, and the outsider's own.
+    ids: dict[str, str]
+    own: dict[str, str]
+    deleted: dict[str, str]
+    # The tokens of links in mails, by the first part of their path.
+    links: dict[str, str]
+    cookies: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, dict[str, str]] = field(default_factory=dict)
+    forms: list[Form] = field(default_factory=list)
+
+    def open(self, app: Flask, visitor: str) -> FlaskClient:
+        """Give the browser of somebody; of one without a session where there is none."""
+        browser = app.test_client()
+        if visitor in self.cookies:
+            browser.set_cookie(COOKIE, self.cookies[visitor], path="/")
+        return browser
+
+    def path(self, door: Door, ids: Mapping[str, str] | None = None, token: str = "") -> str:
+        """Give the address of a door; of the owner's things unless told."""
+        values = {"token": token or self.links.get(door.first, "")} | self.ids | dict(ids or {})
+        missing = {name for name in door.names if not values.get(name)}
+        assert not missing, (
+            f"{door} has the placeholder {missing}, which these tests know nothing for. Make "
+            "one in build_world (tests/attacks/world.py) and name it in `ids`, or mail its link."
+        )
+        adapter = door.rule.map
+        assert adapter is not None
+        return adapter.bind("localhost").build(
+            door.rule.endpoint, {name: values[name] for name in door.names} | dict(door.words)
+        )
+
+    def bodies(self, path: str) -> list[dict[str, Any]]:
+        """Give what the forms of the owner's pages send to a path, and at least one body."""
+        found = [form.fill(_type) for form in self.forms if form.path == path]
+        return found or [{"email": "next@example.com", "password": PASSWORD}]
+
+
+def build_world(app: Flask, make_caller: MakeCaller) -> World:
+    """Let everybody come and make one of everything, through the doors."""
+    people = {
+        name: make_caller(f"{name}@example.com", is_claimed=True)
+        for name in ("owner", "outsider", "admin", "moderator", "removed", "gone")
+    }
+    browsers = {name: open_browser(app, caller) for name, caller in people.items()}
+    owner, browser = people["owner"], browsers["owner"]
+    project = owner.create_project(slug=SLUG, businessName=NAME)["_id"]
+    deleted = owner.create_project(slug="deleted-slug", businessName=NAME)["_id"]
+    for name in ("admin", "moderator", "removed"):
+        role = "moderator" if name == "removed" else name
+        add_member(app, project, people[name], role)
+    base = f"/dashboard/projects/{project}"
+    testimonial = owner.create_testimonial(project, text=SECRET)["_id"]
+    image = _fill(app, browser, owner, project)
+    expect(browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "deleted-slug"}))
+    expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
+    expect(browsers["gone"].post("/dashboard/account/delete", data={"password": PASSWORD}))
+    other = people["outsider"].create_project(slug="theirs")["_id"]
+    world = World(
+        ids={
+            "project_id": project,
+            "slug": SLUG,
+            "testimonial_id": testimonial,
+            "account_id": people["moderator"].account_id,
+            "session_id": session_ids(app, owner.account_id)[0],
+            "image_id": image,
+            "digest": script_digest(),
+            "filename": "img/mark.svg",
+        },
+        own={
+            "project_id": other,
+            "slug": "theirs",
+            "testimonial_id": people["outsider"].create_testimonial(other)["_id"],
+        },
+        deleted={"project_id": deleted, "slug": "deleted-slug"},
+        links=_find_links(app),
+        keys={name: caller.headers for name, caller in people.items()},
+    )
+    for name, each in browsers.items():
+        cookie = each.get_cookie(COOKIE)
+        world.cookies[name] = cookie.value if cookie else "ended"
+    starts = [f"/{first}/{token}" for first, token in world.links.items() if first != "requests"]
+    starts.append(f"/requests/{world.links['requests']}/decline")
+    starts += ["/login", "/claim", f"/{SLUG}"]
+    world.forms = crawl(browser, ["/dashboard/projects"]) + crawl(app.test_client(), starts)
+    return world
+
+
+def _type(each: Field) -> str:
+    """Return what somebody types who means it."""
+    return {"confirm": SLUG, "author_name": "Maya", "text": "Changed"}.get(each.name, "")
+
+
+def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
+    """Bring visitors, people asked and invited, and let every kind of link be mailed."""
+    client, base = app.test_client(), f"/dashboard/projects/{project}"
+    names = ("role", "company", "avatar", "rating", "email")
+    change_project(app, project, page_config={"collectFields": dict.fromkeys(names, True)})
+    logo = (io.BytesIO(to_bytes(photo(80, 60), "PNG")), "logo.png")
+    expect(browser.post(f"{base}/page/logo", data={"logo": logo}))
+    Visitor(client, project, SLUG).write(text=SECRET)
+    ask(browser, project, "Asked <asked@example.com>")
+    form = {"email": "next@example.com", "role": "moderator"}
+    expect(browser.post(f"{base}/team/invitations", data=form))
+    expect(
+        browser.post(
+            f"{base}/testimonials/new",
+            data={
+                "author_name": "Third",
+                "text": SECRET,
+                "submitted_on": "2024-01-01",
+                "tags": "secret-tag",
+            },
+        )
+    )
+    form = {"email": "new@example.com", "password": PASSWORD}
+    assert browser.post("/dashboard/account/email", data=form).status_code == 200
+    assert client.post("/forgot", data={"email": owner.email}).status_code == 200
+    assert init(client, "unclaimed@example.com").status_code == 200
+    page = browser.get(f"{base}/page").text
+    found = re.search(r"/media/(\w+)\.webp", page)
+    assert found
+    return found[1]
+
+
+def expect(answer: Any, status: int = 303) -> None:
+    """Check a step on the way to the world."""
+    assert answer.status_code == status, answer.text
+
+
+def _find_links(app: Flask) -> dict[str, str]:
+    texts = [f"{mail.text} {mail.list_unsubscribe or ''}" for mail in mails(app)]
+    return dict(re.findall(rf"{ORIGIN}/([\w-]+)/([\w.-]{{40,}})", " ".join(texts)))
