@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flask import current_app
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.messages import ENCODED
 
 if TYPE_CHECKING:
     from email_validator import ValidatedEmail
@@ -84,6 +85,9 @@ def _validate(text: str) -> "ValidatedEmail":
     from email_validator import EmailNotValidError, validate_email
 
     try:
+        if ENCODED in text:
+            # Mail readers would show, and might write to, another one.
+            raise EmailNotValidError("It must not contain =?, which stands for an encoded word.")
         return validate_email(text, check_deliverability=False)
     except EmailNotValidError as error:
         message = f"email: This is not a valid e-mail address. {error}"

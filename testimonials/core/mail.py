@@ -7,13 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from email.message import EmailMessage
 from email.utils import parseaddr
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from testimonials.core.handover import Stage
-from testimonials.core.messages import POLICY_UTF8, build_message
+from testimonials.core.messages import write_message
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.core.smtp import Connection, Dialogue, Step, TlsConnection
 
@@ -103,13 +102,13 @@ class SmtpTransport:
     def send(self, mail: OutboxMail, note: Callable[[Stage], object] = _note_nothing) -> MailState:
         """Send one mail; a connection lives for one mail."""
         try:
-            message = build_message(mail, self.sender)
+            content = write_message(mail, self.sender)
         except ValueError as error:
             raise DeliveryFailed(
                 f"The message can't be built: {error}", is_permanent=True
             ) from None
         with self._conversation(note) as server:
-            self._submit(server, message)
+            self._submit(server, mail.recipient, content)
         return MailState.SENT
 
     def check(self) -> None:
@@ -157,19 +156,16 @@ class SmtpTransport:
             self.dialogue.step = Step.LOGIN
             server.login(self.user, self.password)
 
-    def _submit(self, server: Connection, message: EmailMessage) -> None:
-        address = str(message["To"])
-        sender = parseaddr(self.sender)[1]
-        if address.isascii():
-            server.send_message(message)
-            return
-        if not server.has_extn("smtputf8"):
-            raise DeliveryFailed(
-                "The mail server can't deliver to addresses with letters outside ASCII.",
-                is_permanent=True,
-            )
-        content = message.as_bytes(policy=POLICY_UTF8)
-        server.sendmail(sender, [address], content, mail_options=["SMTPUTF8", "BODY=8BITMIME"])
+    def _submit(self, server: Connection, recipient: str, content: bytes) -> None:
+        options = []
+        if not recipient.isascii():
+            if not server.has_extn("smtputf8"):
+                raise DeliveryFailed(
+                    "The mail server can't deliver to addresses with letters outside ASCII.",
+                    is_permanent=True,
+                )
+            options = ["SMTPUTF8", "BODY=8BITMIME"]
+        server.sendmail(parseaddr(self.sender)[1], [recipient], content, mail_options=options)
 
     def _describe(self, error: Exception) -> DeliveryFailed:
         """Say what an error of the conversation means for this mail and for the next ones."""

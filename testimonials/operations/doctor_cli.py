@@ -19,10 +19,16 @@ from testimonials.operations.doctor_network import (
     check_outbox_mail,
     check_urls,
 )
-from testimonials.operations.doctor_settings import check_files, check_room, check_settings
+from testimonials.operations.doctor_settings import (
+    check_files,
+    check_python,
+    check_room,
+    check_settings,
+)
 from testimonials.operations.findings import NO_SCHEMA, Check, Finding, run_check
 
 CHECKS: dict[str, Check] = {
+    "python": check_python,
     "settings": check_settings,
     "files": check_files,
     "disk": check_room,

@@ -2,10 +2,13 @@
 
 import ipaddress
 import os
+import platform
 import shlex
 import shutil
 import stat
 from collections.abc import Iterator
+from email.errors import MessageError
+from email.message import EmailMessage
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -34,6 +37,37 @@ NETWORK_KINDS = {
     "9p", "afs", "ceph", "cifs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs",
     "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs",
 }  # fmt: skip
+
+# Distributions mend older releases too, so what the library does counts, and not its number.
+SAFE_PYTHONS = "3.11.10, 3.12.5 or 3.13.0"
+
+
+class _TwoLines(str):
+    name = "Subject"
+
+    def fold(self, **_: object) -> str:
+        return "Subject: one\nBcc: another\n"
+
+
+def writes_extra_headers() -> bool:
+    """Tell whether this Python's mail library lets one header become two (CVE-2024-6923)."""
+    message = EmailMessage()
+    message["Subject"] = _TwoLines()
+    try:
+        return "Bcc" in message.as_string()
+    except MessageError:
+        return False
+
+
+def check_python() -> Iterator[Finding]:
+    """Look whether this Python has a weakness that touches the service."""
+    if writes_extra_headers():
+        yield Finding(
+            f"Python {platform.python_version()} has a mail library that lets one header become "
+            "two (CVE-2024-6923). The service writes and checks its headers itself; nothing else "
+            "stands behind that.",
+            f"Install a newer release: {SAFE_PYTHONS}, or later.",
+        )
 
 
 def check_settings() -> Iterator[Finding]:

@@ -113,7 +113,7 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
         # Somebody waits for it, and an answer that drips in is never late by itself.
         longest=min(LONGEST_SECONDS, timeout * MOST_TIMEOUTS),
     )
-    test = _make_test(parse_email(recipient))
+    test = make_test_mail(parse_email(recipient))
     problem = advice = None
     try:
         transport.send(test)
@@ -139,7 +139,8 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
         click.get_current_context().exit(1)
 
 
-def _make_test(recipient: str) -> OutboxMail:
+def make_test_mail(recipient: str) -> OutboxMail:
+    """Return the mail of `mail test`, which never gets into the outbox."""
     values = {"app_url": current_app.config["APP_URL"]}
     return OutboxMail(
         purpose="test",

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from testimonials.core import clock
 from testimonials.core.delivery import deliver_due_mail
 from testimonials.core.mail import make_transport
-from testimonials.core.messages import build_message
+from testimonials.core.messages import check_head, write_message
 from testimonials.core.outbox import OutboxMail
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
@@ -103,16 +103,41 @@ def make_mail(**values: str) -> OutboxMail:
 
 
 @pytest.mark.parametrize(
-    "recipient", ["a@example.com\nBcc: b@example.com", "a@x.com, b@x.com", "@", ""]
+    "recipient",
+    [
+        "a@example.com\nBcc: b@example.com",
+        "a@x.com, b@x.com",
+        "=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com",
+        "@",
+        "",
+    ],
 )
 def test_an_address_can_not_bring_headers_or_further_receivers(recipient: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        build_message(make_mail(recipient=recipient), SENDER)
+    with pytest.raises(ValueError, match=r"is no e-mail address"):
+        write_message(make_mail(recipient=recipient), SENDER)
 
 
-def test_a_subject_can_not_bring_headers() -> None:
-    with pytest.raises(ValueError, match="linefeed or carriage return"):
-        build_message(make_mail(subject="S\nBcc: b@example.com"), SENDER)
+@pytest.mark.parametrize("field", ["subject", "list_unsubscribe"])
+@pytest.mark.parametrize("character", ["\r", "\n", "\r\n", "\0", "\x0b", "\x7f"])
+def test_control_characters_are_refused(field: str, character: str) -> None:
+    with pytest.raises(ValueError, match=r"linefeed or carriage return|a control character"):
+        write_message(make_mail(**{field: f"S{character}Bcc: b@example.com"}), SENDER)
+
+
+@pytest.mark.parametrize("line", [b"Bcc: b@x.com\r\n", b"\r\n", b" folded\r\nBcc: b\r\n"])
+def test_a_message_with_more_headers_than_were_written_is_refused(line: bytes) -> None:
+    content = write_message(make_mail(), SENDER)
+    names = [
+        found.decode() for found in re.findall(rb"(?m)^([\w-]+):", content.split(b"\r\n\r\n")[0])
+    ]
+    check_head(content, names)
+    with pytest.raises(ValueError, match="other headers"):
+        check_head(content.replace(b"Date:", line + b"Date:"), names)
+
+
+def test_a_reply_goes_nowhere_else_for_an_address_that_no_header_can_hold() -> None:
+    mail = make_mail(reply_to="=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com")
+    assert b"Reply-To" not in write_message(mail, SENDER)
 
 
 @pytest.mark.parametrize(

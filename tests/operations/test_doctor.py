@@ -1,8 +1,10 @@
 """`testimonials doctor`: nothing to say of what is well, and the right words for what is broken."""
 
 import contextlib
+import email.policy
 import json
 import os
+import platform
 import sqlite3
 import tempfile
 import threading
@@ -25,8 +27,13 @@ from testimonials.core.leases import BackgroundJob
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
+from testimonials.operations import doctor_settings
 from testimonials.operations.doctor_cli import CHECKS
-from testimonials.operations.doctor_settings import NETWORK_KINDS, find_filesystem
+from testimonials.operations.doctor_settings import (
+    NETWORK_KINDS,
+    find_filesystem,
+    writes_extra_headers,
+)
 from testimonials.operations.jobs import run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.mail_servers import OddServer
@@ -82,9 +89,15 @@ MakeHealthy = Callable[..., Flask]
 
 @pytest.fixture
 def make_healthy(
-    make_app: MakeApp, serve: Callable[[Flask, int], None], make_caller: MakeCaller, instance: Path
+    make_app: MakeApp,
+    serve: Callable[[Flask, int], None],
+    make_caller: MakeCaller,
+    instance: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> MakeHealthy:
     """Make an instance that answers, has done its work once, and keeps its files to itself."""
+    # The tests run on any Python that is supported.
+    monkeypatch.setattr(doctor_settings, "writes_extra_headers", lambda: False)
 
     def make(**settings: object) -> Flask:
         port = free_port()
@@ -113,6 +126,14 @@ def test_what_is_well_has_no_finding(healthy: Flask) -> None:
     done = healthy.test_cli_runner().invoke(args=["doctor"])
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [f"ok  {name}" for name in CHECKS]
+
+
+def test_an_unsafe_python(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_settings, "writes_extra_headers", writes_extra_headers)
+    is_fixed = hasattr(email.policy.Policy, "verify_generated_headers")
+    found = consult(healthy).get("python", "")
+    assert (found == "") is is_fixed
+    assert is_fixed or f"Python {platform.python_version()} has a mail library" in found
 
 
 def test_misspelt_settings(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,157 @@
+"""What people type never becomes a header of a mail: every kind of mail, as a real server got it.
+
+The standard library decodes encoded words in what it is given as a header, and some of its releases
+write the line breaks in them as they are. So this runs on each Python that is supported.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete, select
+
+from testimonials import create_app
+from testimonials.auth import emails
+from testimonials.auth.models import Account
+from testimonials.auth.services import claim_account, start_account
+from testimonials.collection.emails import send_author_mail
+from testimonials.collection.invitation_mail import write_due_mails
+from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.config import load_settings
+from testimonials.core import clock
+from testimonials.core.delivery import deliver_due_mail
+from testimonials.core.mail import make_transport
+from testimonials.core.outbox import OutboxMail
+from testimonials.extensions import db
+from testimonials.migrations.runner import upgrade
+from testimonials.operations import operator_mail
+from testimonials.operations.mail_cli import make_test_mail
+from testimonials.projects.emails import send_invitation_mail
+from testimonials.projects.models import MemberInvitation, Project
+from testimonials.projects.notifications import Reader
+from testimonials.projects.services import create_project
+from testimonials.testimonials import models
+from testimonials.testimonials.emails import send_submissions_mail
+from tests.contracts.test_mail_kinds import ANSWERS, ENDABLE
+from tests.servers import MailSink
+
+HOSTILE = (
+    "=?utf-8?q?=0D=0AContent-Type:text/html=0D=0A=0D=0A<b>x</b>?=",
+    "X=?utf-8?q?=0D=0ABcc:_evil@example.com?=",
+    "=?utf-8?b?DQpCY2M6IGV2aWxAZXhhbXBsZS5jb20=?=",
+    "=?utf-8?q?a?= =?utf-8?q?b?= ?= =?",
+    "caf=?utf-8?q?=C3=A9?=",
+    'Ünï \u2028\u0085\u202e"<evil@example.com>, b',
+    "日本語の名前" * 10,
+    'a"@example.com, <evil@example.com>;:\\',
+)
+HEADERS = ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"]
+HEADERS += ["MIME-Version", "Content-Type"]
+OPTIONAL = ["Reply-To", "List-Unsubscribe", "List-Unsubscribe-Post"]
+LINK = "https://testimonials.example.com/claim/abc"
+SENDER = "Testimonials <mail@example.com>"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """An application with one account; nothing here depends on the kind of database."""
+    folder = tmp_path_factory.mktemp("mail")
+    overrides = {"base_url": "https://testimonials.example.com", "instance_path": str(folder)}
+    overrides |= {"operator_email": "operator@example.com", "invitations_per_minute": "1000"}
+    app = create_app(load_settings({}, overrides))
+    with app.test_request_context():
+        upgrade(db.engine)
+        access = start_account("owner@example.com")
+        assert access is not None
+        claim_account(access.account, "no hash")
+        db.session.commit()
+        yield app
+        db.session.remove()
+        db.engine.dispose()
+
+
+@pytest.fixture(params=HOSTILE)
+def text(request: pytest.FixtureRequest) -> str:
+    """What somebody typed wherever they may type something."""
+    return str(request.param)
+
+
+def write_every_kind(account: Account, text: str) -> None:
+    """Put one mail of each kind into the outbox, `text` being everything that people choose."""
+    project, _ = create_project(account.id, {"businessName": text})
+    now = clock.now()
+    row = models.Testimonial(
+        project_id=project.id, status="pending", source="public_page", author_name=text, text=text,
+        author_role=text, author_company=text, author_email="author@example.com",
+        consent_language="en", submitted_at=now, created_at=now, updated_at=now,
+    )  # fmt: skip
+    db.session.add(row)
+    db.session.flush()
+    reader = Reader(account.id, account.email, None, "at_once", None, None)
+    summary = emails.ProjectSummary(text, project.slug, LINK, LINK, 1, 1)
+    joining = MemberInvitation(
+        email="new@example.com", role="admin", invited_by=text, expires_at=now + timedelta(days=1)
+    )
+    emails.send_claim_mail(account, LINK, [summary], is_resend=False)
+    emails.send_signup_mail(account, LINK)
+    emails.send_account_exists_mail(account.email)
+    emails.send_reset_mail(account.email, LINK)
+    emails.send_email_change_mail("new@example.com", text, LINK)
+    emails.send_security_mail(account.email, text)
+    send_invitation_mail(project, joining, LINK)
+    send_submissions_mail(reader, project, [row], 1)
+    send_submissions_mail(reader, project, [row], 2)
+    send_author_mail(project, row)
+    operator_mail.tell_of_failed_backup(text)
+    db.session.flush()
+    operator_mail.tell_that_backups_work()
+    db.session.add(make_test_mail("operator@example.com"))
+    write_requests(project, text)
+
+
+def write_requests(project: Project, text: str) -> None:
+    """Ask somebody for a testimonial, and remind them."""
+    batch = InvitationBatch(
+        project_id=project.id, actor=text, subject=text, message=text, language="en", size=1,
+        remind_after_days=0,
+    )  # fmt: skip
+    db.session.add(batch)
+    db.session.flush()
+    db.session.add(
+        Invitation(
+            project_id=project.id, batch_id=batch.id, email="asked@example.com", email_hash="-",
+            name=text, next_mail_at=clock.now(),
+        )
+    )  # fmt: skip
+    db.session.flush()
+    assert write_due_mails() == 1
+    assert write_due_mails() == 1
+
+
+def test_what_people_type_is_shown_as_typed_and_is_no_header(
+    app: Flask, text: str, smtp: MailSink
+) -> None:
+    with app.test_request_context():
+        db.session.execute(delete(OutboxMail))
+        write_every_kind(db.session.scalars(select(Account)).one(), text)
+        db.session.commit()
+        deliver_due_mail(make_transport(smtp.url, SENDER))
+        sent = {mail.id: mail for mail in db.session.scalars(select(OutboxMail))}
+    assert {mail.purpose for mail in sent.values()} == ANSWERS.keys() | ENDABLE
+    assert [mail.last_error for mail in sent.values() if mail.state != "sent"] == []
+    for received in smtp.received:
+        message = received.message
+        mail = sent[str(message["Message-ID"])[1:].partition("@")[0]]
+        assert [name for name in message if name not in OPTIONAL] == HEADERS
+        assert message["Subject"] == mail.subject
+        assert (message["From"], message["To"]) == (SENDER, mail.recipient)
+        assert received.recipients == [mail.recipient]
+        assert message["Reply-To"] == mail.reply_to
+        assert (message["List-Unsubscribe"] or "<None>") == f"<{mail.list_unsubscribe}>"
+        assert message.get_content_type() == "multipart/alternative"
+        parts = [part.get_content_type() for part in message.iter_parts()]
+        assert parts == ["text/plain", "text/html"]
+    assert len(smtp.received) == len(sent)
+    # It really went through the subjects, where they hold what somebody typed.
+    assert any(text[:50] in str(received.message["Subject"]) for received in smtp.received)
