@@ -1,5 +1,6 @@
 """Signed, time-limited tokens: one serializer for each purpose, with its own salt."""
 
+import hashlib
 from datetime import datetime
 from typing import Any
 
@@ -36,7 +37,12 @@ class TokenPurpose:
 
     def _serializer(self) -> URLSafeTimedSerializer:
         return URLSafeTimedSerializer(
-            current_app.config["SECRET_KEY"], salt=f"testimonials:{self.name}", signer=_ClockSigner
+            current_app.config["SECRET_KEY"],
+            salt=f"testimonials:{self.name}",
+            signer=_ClockSigner,
+            signer_kwargs={"digest_method": hashlib.sha256},
+            # How links were signed that are in people's mail already.
+            fallback_signers=[{"digest_method": hashlib.sha1}],
         )
 
     def sign(self, payload: Any) -> str:

@@ -6,6 +6,7 @@ from threading import Barrier
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 from werkzeug.test import TestResponse
 
 from testimonials.core.signing import TokenPurpose
@@ -126,6 +127,20 @@ def test_a_link_works_for_one_hour(
     assert_refused(client.get(link))
     assert_refused(reset(client, link))
     assert sign_in(client, owner.email).status_code == 303
+
+
+def test_a_link_that_was_signed_with_sha_1_works_until_it_expires(
+    app: Flask, client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
+) -> None:
+    old = URLSafeTimedSerializer(app.config["SECRET_KEY"], salt="testimonials:reset")
+    token = link.removeprefix("/reset/")
+    with pytest.raises(BadSignature):
+        old.loads(token)
+    with app.app_context():
+        path = f"/reset/{old.dumps(TokenPurpose('reset').read(token)[0])}"
+    assert client.get(path).status_code == 200
+    moved_clock.move(minutes=61)
+    assert_refused(client.get(path))
 
 
 def test_every_session_ends(
