@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flask import current_app
 
 from testimonials.core.errors import ServiceError
+from testimonials.core.identifiers import hash_secret
 from testimonials.core.messages import ENCODED
 
 if TYPE_CHECKING:
@@ -65,6 +66,18 @@ def read_email(text: str) -> str:
     except EmailMalformed:
         # A database may refuse even to look for this one character.
         return "" if "\0" in text else text.lower()
+
+
+def hash_mailbox(email: str) -> str:
+    """Return the key under which requests for mail to this mailbox are counted.
+
+    Providers deliver what stands behind a plus to the mailbox before it, and Gmail ignores dots.
+    """
+    name, _, domain = email.rpartition("@")
+    name = name.partition("+")[0] or name
+    if domain in ("gmail.com", "googlemail.com"):
+        name, domain = name.replace(".", ""), "gmail.com"
+    return hash_secret(f"{name}@{domain}")
 
 
 def require_open_signup(email: str) -> None:

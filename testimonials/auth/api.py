@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app
 
-from testimonials.auth.addresses import normalize_email, require_open_signup
+from testimonials.auth.addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
@@ -13,7 +13,6 @@ from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, Agen
 from testimonials.auth.services import Identity, is_known_email, start_account
 from testimonials.core.endpoint import endpoint
 from testimonials.core.envelope import answer
-from testimonials.core.identifiers import hash_secret
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.testimonials.summaries import summarize_projects
@@ -31,7 +30,7 @@ ACCOUNT_EXISTS = {
 
 
 @auth.post("/v1/auth/agent-init")
-@limit_by_address(limiter, AGENT_INIT_PER_ADDRESS)
+@limit_by_address(limiter, AGENT_INIT_PER_ADDRESS, ipv6_bits=48)
 @endpoint(
     data=AgentInitAnswerSchema,
     body=AgentInitSchema,
@@ -53,7 +52,7 @@ def agent_init(body: dict[str, Any]) -> Response:
     email = normalize_email(body["email"])
     if not is_known_email(email):
         require_open_signup(email)
-    limiter.count(AGENT_INIT_PER_EMAIL, hash_secret(email))
+    limiter.count(AGENT_INIT_PER_EMAIL, hash_mailbox(email))
     begin_write()
     access = start_account(email)
     if access is None:

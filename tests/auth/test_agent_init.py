@@ -232,6 +232,19 @@ def test_the_fourth_request_for_an_address_in_an_hour_is_429(client: FlaskClient
     data_of(init(client, "other@example.com", "10.0.0.9"))
 
 
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ["me@example.com", "me+a@example.com", "me+b+c@example.com", "ME+d@example.com"],
+        ["joe.doe@gmail.com", "joedoe@gmail.com", "j.oedoe+x@googlemail.com", "joedoe+@gmail.com"],
+    ],
+)
+def test_spellings_of_one_mailbox_count_together(client: FlaskClient, spellings: list[str]) -> None:
+    statuses = [init(client, email, f"10.0.{n}.0").status_code for n, email in enumerate(spellings)]
+    assert statuses == [200, 200, 200, 429]
+    data_of(init(client, spellings[0].replace("e@", "u@").replace("joe.", "jo."), "10.0.9.0"))
+
+
 def test_a_refused_request_changes_neither_key_nor_link(app: Flask, client: FlaskClient) -> None:
     answers = [init(client, ip=f"10.0.0.{number}") for number in range(4)]
     assert answers[3].status_code == 429
@@ -286,9 +299,9 @@ def test_trusted_proxies_name_the_client(make_app: MakeApp) -> None:
 
 def test_addresses_of_one_ipv6_network_count_together(client: FlaskClient) -> None:
     for number in range(5):
-        data_of(init(client, f"a{number}@example.com", f"2001:db8::{number}"))
-    assert init(client, "b@example.com", "2001:db8::ffff:1").status_code == 429
-    assert init(client, "b@example.com", "2001:db8:0:1::1").status_code == 200
+        data_of(init(client, f"a{number}@example.com", f"2001:db8:0:{number}::1"))
+    assert init(client, "b@example.com", "2001:db8:0:ffff::1").status_code == 429
+    assert init(client, "b@example.com", "2001:db8:1::1").status_code == 200
     assert init(client, "c@example.com", "::ffff:10.0.0.1").status_code == 200
 
 
