@@ -28,6 +28,7 @@ from testimonials.config_parsers import (
     parse_days,
     parse_domains,
     parse_email,
+    parse_hsts,
     parse_mail_from,
     parse_more_url,
     parse_origin,
@@ -117,6 +118,12 @@ class Settings:
         whole(0, 10),
         "How many reverse proxies stand in front and set X-Forwarded-For, -Proto and -Host. 0 "
         "takes addresses from the socket alone.",
+    )
+    hsts: str = setting(
+        "max-age=31536000",
+        parse_hsts,
+        "The `Strict-Transport-Security` header of answers over https, such as "
+        "`max-age=63072000; includeSubDomains; preload`. Empty: none is sent.",
     )
     project_limit: int = setting(
         10,

@@ -59,8 +59,8 @@ def _add_headers(response: Response) -> Response:
     headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
     if wants_json(request.path) and response.status_code >= 400:
         headers.setdefault("Cache-Control", "no-store")
-    if request.is_secure:
-        headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    if request.is_secure and (policy := current_app.config["HSTS"]):
+        headers.setdefault("Strict-Transport-Security", policy)
     return response
 
 

@@ -4,6 +4,7 @@ from flask import Blueprint, current_app, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
+from testimonials.auth.cookies import is_https
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
@@ -82,7 +83,9 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
     theme = request.form.get("theme", "system")
     response = redirect("/dashboard/account", 303)
     if theme in THEMES:
-        response.set_cookie(THEME_COOKIE, theme, max_age=365 * 86400, samesite="Lax")
+        response.set_cookie(
+            THEME_COOKIE, theme, max_age=365 * 86400, samesite="Lax", secure=is_https()
+        )
     return response
 
 

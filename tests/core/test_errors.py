@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 from testimonials.extensions import db
-from tests.conftest import Caller
+from tests.conftest import Caller, MakeApp
 from tests.shapes import error_of
 
 UNKNOWN = "0" * 24
@@ -138,9 +138,12 @@ def test_every_answer_says_how_browsers_must_treat_it(client: FlaskClient, path:
     assert "Strict-Transport-Security" not in headers
 
 
-def test_browsers_are_kept_on_https_where_the_request_came_by_it(client: FlaskClient) -> None:
-    answer = client.get("/claim", base_url="https://testimonials.example.com")
-    assert "max-age=" in answer.headers["Strict-Transport-Security"]
+@pytest.mark.parametrize("policy", ["max-age=31536000; includeSubDomains; preload", ""])
+def test_browsers_are_kept_on_https_as_the_setting_says(make_app: MakeApp, policy: str) -> None:
+    secure = "https://testimonials.example.com"
+    for app, expected in ((make_app(), "max-age=31536000"), (make_app(hsts=policy), policy)):
+        answer = app.test_client().get("/claim", base_url=secure)
+        assert answer.headers.get("Strict-Transport-Security", "") == expected
 
 
 def test_v1_takes_no_cookies_and_no_cors(owner: Caller) -> None:

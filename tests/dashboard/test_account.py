@@ -251,7 +251,7 @@ def test_a_theme_is_kept(browser: FlaskClient, theme: str) -> None:
     assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
     cookie = browser.get_cookie("testimonials-theme")
     assert cookie is not None
-    assert cookie.value == theme
+    assert (cookie.value, cookie.secure) == (theme, True)
 
 
 @pytest.mark.parametrize("theme", ['"><script>', "", "x" * 10_000])
