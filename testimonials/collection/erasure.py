@@ -96,7 +96,10 @@ def _delete_pictures(ids: list[str]) -> None:
 
 
 def _remove_author_mails(row: Testimonial) -> None:
-    """Remove the mails with its link from the outbox, but for one that is being sent just now."""
+    """Remove the mails with its link from the outbox, but for one that is being sent just now.
+
+    One that has left no longer tells which testimonial it was about; it goes too.
+    """
     mails = db.session.scalars(
         select(OutboxMail).where(
             OutboxMail.purpose == AUTHOR_MAIL,
@@ -105,7 +108,7 @@ def _remove_author_mails(row: Testimonial) -> None:
         )
     )
     for mail in mails:
-        if _find_testimonial_id(mail) == row.id:
+        if not mail.text or _find_testimonial_id(mail) == row.id:
             db.session.delete(mail)
 
 

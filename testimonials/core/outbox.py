@@ -7,8 +7,21 @@ workers never send the same one; a lease that runs out (its worker died) frees t
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import ColumnElement, Index, Text, and_, delete, func, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Index,
+    Text,
+    and_,
+    case,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
@@ -71,6 +84,16 @@ class OutboxMail(Base):
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
+# What is taken out of a mail that has left: links in it may work for years. The subject goes with
+# it where somebody else's act caused the mail, whom it may name.
+FORGOTTEN: dict[str, Any] = {
+    "text": "",
+    "html": "",
+    "list_unsubscribe": None,
+    "subject": case((OutboxMail.list_unsubscribe.is_not(None), ""), else_=OutboxMail.subject),
+}
+
+
 def list_mails(session: Session, limit: int, state: str | None) -> Sequence[OutboxMail]:
     """Give the newest `limit` mails, of all or of one state."""
     query = select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
@@ -129,8 +152,11 @@ def lease_mail(session: Session) -> OutboxMail | None:
 
 
 def settle_sent(mail: OutboxMail, state: MailState) -> None:
-    """Note that the mail has left (or was printed)."""
+    """Note that the mail has left, and keep nothing that was in it, or that it was printed."""
     mail.state, mail.sent_at, mail.last_error = state, clock.now(), None
+    if state is MailState.SENT:
+        for name, value in FORGOTTEN.items():
+            setattr(mail, name, value)
 
 
 def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> None:
@@ -158,6 +184,8 @@ def settle_remains(session: Session, found: Remains) -> MailState | None:
         values |= {"sent_at": now, "last_error": None}
     if state is MailState.UNCONFIRMED:
         values |= {"last_error": "The service ended before the mail server's answer."}
+    if state is MailState.SENT:
+        values |= FORGOTTEN
     settled = session.scalar(
         update(OutboxMail)
         .where(

@@ -24,6 +24,7 @@ from testimonials.core.smtp_advice import advise
 from testimonials.extensions import begin_write, db
 
 NO_MAIL = "The outbox is empty."
+TEXT_FORGOTTEN = "The text of a mail that has left is not kept."
 # A conversation of about as many answers is over by then.
 MOST_TIMEOUTS = 8
 READABLE = "But the password travelled readable for everybody in between: add ?starttls=1."
@@ -54,7 +55,7 @@ def list_command(limit: int, state: str | None, as_json: bool) -> None:
 @json_option
 @database_command
 def show_command(mail_id: str, as_json: bool) -> None:
-    """Show one mail with its text; it may hold a link that works."""
+    """Show one mail; until it has left also its text, which may hold a link that works."""
     found = db.session.get(OutboxMail, mail_id)
     if found is None:
         raise click.ClickException(f"There is no mail with the id {mail_id}.")
@@ -62,7 +63,7 @@ def show_command(mail_id: str, as_json: bool) -> None:
         print_json(_describe(found) | {"text": found.text, "html": found.html})
     else:
         print_record(_describe(found), as_json=False)
-        click.echo(f"\n{found.text}")
+        click.echo(f"\n{found.text or TEXT_FORGOTTEN}")
 
 
 @mail.command("retry")

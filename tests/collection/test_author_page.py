@@ -8,7 +8,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.core import clock
+from testimonials.core.delivery import deliver_due_mail
 from testimonials.core.images import Image
+from testimonials.core.mail import make_transport
 from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models
 from tests.auth.links import mails
@@ -16,6 +18,7 @@ from tests.collection.authors import WORDS, Visitor
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox import Inbox, open_inbox
 from tests.rows import change_project, change_testimonial, count_rows
+from tests.servers import MailSink
 
 CORRECTED = {"text": "They listened, thrice.", "name": "Noor H.", "role": "", "rating": "5"}
 
@@ -266,8 +269,14 @@ def test_withdrawing_and_consenting_is_no_way_around_a_decision(
     assert visitor.row().status == status
 
 
-def test_deleting_leaves_nothing(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+@pytest.mark.parametrize("have_mails_left", [False, True])
+def test_deleting_leaves_nothing(
+    visitor: Visitor, inbox: Inbox, app: Flask, smtp: MailSink, have_mails_left: bool
+) -> None:
     path = visitor.write(text="A very own sentence")
+    if have_mails_left:
+        with app.app_context():
+            assert deliver_due_mail(make_transport(smtp.url, "mail@example.com")) == 2
     row_id = visitor.row().id
     with app.app_context():
         begin_write()
@@ -289,7 +298,7 @@ def test_deleting_leaves_nothing(visitor: Visitor, inbox: Inbox, app: Flask) -> 
         assert count_rows(app, model) == 0
     with app.app_context():
         assert list(db.session.scalars(select(Image.id))) == [shared]
-    kept = "".join(f"{mail.subject} {mail.text} {mail.html}" for mail in mails(app))
+    kept = "".join(f"{mail.recipient} {mail.subject} {mail.text}{mail.html}" for mail in mails(app))
     for trace in ("own sentence", "Noor", "noor@example.com"):
         assert trace not in kept
     assert [mail.purpose for mail in mails(app)] == ["submissions"]

@@ -64,6 +64,30 @@ def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
         assert mail.sent_at is not None
 
 
+@pytest.mark.parametrize(
+    ("link", "subject"), [(None, "Number 0"), ("https://example.com/off/token", "")]
+)
+def test_nothing_in_a_mail_is_kept_once_it_has_left(
+    app: Flask, smtp: MailSink, link: str | None, subject: str
+) -> None:
+    put_mail(app)
+    with app.app_context():
+        db.session.execute(update(OutboxMail).values(list_unsubscribe=link))
+        db.session.commit()
+    smtp.answers = ["451 4.3.0 Try again"]
+    assert deliver(app, smtp.url) == 1
+    assert only_mail(app).text == "Grüße"
+    with app.app_context():
+        db.session.execute(update(OutboxMail).values(next_attempt_at=clock.now()))
+        db.session.commit()
+    assert deliver(app, smtp.url) == 1
+    mail = only_mail(app)
+    assert (mail.text, mail.html, mail.list_unsubscribe, mail.subject) == ("", "", None, subject)
+    assert smtp.received[0].text == "Grüße\r\n"
+    shown = app.test_cli_runner().invoke(args=["mail", "show", mail.id])
+    assert "The text of a mail that has left is not kept." in shown.output
+
+
 def test_several_workers_never_send_the_same_mail(app: Flask, smtp: MailSink) -> None:
     put_mail(app, 12)
     barrier = Barrier(4)

@@ -16,6 +16,7 @@ def upgrade() -> None:
     _create_event()
     _add_known_browsers()
     _add_life_of_accounts()
+    _forget_sent_mails()
 
 
 # The record of what happened.
@@ -75,4 +76,13 @@ def _add_known_browsers() -> None:
     op.add_column(
         "account",
         sa.Column("browser_generation", sa.Integer(), server_default="0", nullable=False),
+    )
+
+
+# Mail that has left: what was in it is no longer kept.
+def _forget_sent_mails() -> None:
+    op.execute(
+        "UPDATE outbox_mail SET text = '', html = '', list_unsubscribe = NULL,"
+        " subject = CASE WHEN list_unsubscribe IS NULL THEN subject ELSE '' END"
+        " WHERE state = 'sent'"
     )
