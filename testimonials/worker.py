@@ -12,12 +12,12 @@ from typing import Any
 
 from flask import Flask
 from waitress import wasyncore
-from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
 from waitress.task import ErrorTask, WSGITask
-from waitress.utilities import build_http_date
+from waitress.utilities import BadRequest, build_http_date
 
+from testimonials.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks, end_overdue
 from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import error_body
 
@@ -38,6 +38,9 @@ SERVER_OPTIONS: dict[str, Any] = {
 }
 # With few connections allowed, a hundred idle ones keep everybody else out.
 MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
+# With so many connections a turn of the loop, which takes one new one, takes milliseconds. More are
+# taken then, so that nobody waits behind a crowd.
+CROWD, RUSH = 100, 64
 # A connection may bring an upload, which is a file too. Each thread has the database open, and the
 # worker pipes, locks and whatever else.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
@@ -104,7 +107,18 @@ def _write_date(second: int) -> bytes:
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``."""
+    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``.
+
+    Lines without a request are refused too: they would begin the time for a head anew.
+    """
+
+    @property
+    def empty(self) -> bool:
+        return False
+
+    @empty.setter
+    def empty(self, _is_empty: bool) -> None:
+        self.error = BadRequest("There is no request")
 
     def parse_header(self, header_plus: bytes) -> None:
         try:
@@ -113,15 +127,10 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             raise ParsingError("Bad URI") from error
 
 
-class _Channel(HTTPChannel):  # type: ignore[misc]
+class _Channel(BoundedChannel):
     task_class = _Task
     error_task_class = _JsonErrorTask
     parser_class = _Parser
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no request is being read or answered."""
-        return not (self.requests or self.request or self.total_outbufs_len)
 
 
 def allow_connections(threads: int) -> int:
@@ -145,14 +154,21 @@ class Server:
     """Waitress on a socket that other workers share; ends by `stop` without losing a request."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
+        most = allow_connections(threads)
         self._server: Any = create_server(
             app,
             sockets=[listener],
-            threads=threads,
-            connection_limit=allow_connections(threads),
+            # Whoever comes then ends another's connection. Waitress counts its own two as well.
+            connection_limit=most + 3,
+            _dispatcher=Tasks(threads),
             **SERVER_OPTIONS,
         )
+        # All who come by a proxy have its address.
+        is_shared = app.config["TRUSTED_PROXIES"] or listener.family == socket.AF_UNIX
+        self._server.most_connections = most
+        self._server.network_share = most if is_shared else max(FEWEST_CONNECTIONS, most // SHARE)
         self._server.channel_class = _Channel
+        self._next_look = 0.0
         self._is_stopping = False
 
     def stop(self) -> None:
@@ -164,7 +180,8 @@ class Server:
         """Answer until `stop`, then finish what was begun, within `DRAIN_SECONDS`."""
         while not self._is_stopping:
             self._turn(self._server.adj.asyncore_loop_timeout)
-        self._accept_waiting()
+        # With the last worker gone it would be cut off.
+        self._accept_waiting(BACKLOG)
         # Not the server's own `close`, which takes its threads' way to wake the loop with it.
         wasyncore.dispatcher.close(self._server)
         begun = time.time()
@@ -179,12 +196,18 @@ class Server:
 
     def _turn(self, seconds: float) -> None:
         wasyncore.loop(timeout=seconds, map=self._server._map, use_poll=True, count=1)
+        channels = self._server.active_channels
+        if self._server.accepting and CROWD < len(channels) <= self._server.most_connections:
+            self._accept_waiting(RUSH)
+        if (now := time.time()) >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            end_overdue(channels, now)
 
-    def _accept_waiting(self) -> None:
-        """Take what has connected already: with the last worker gone it would be cut off."""
+    def _accept_waiting(self, most: int) -> None:
+        """Take what has connected already."""
         waiting = select.poll()
         waiting.register(self._server.socket, select.POLLIN)
-        for _ in range(BACKLOG):
+        for _ in range(most):
             if not waiting.poll(0):
                 return
             self._server.handle_accept()

@@ -45,8 +45,9 @@ def answering(service: Service) -> list[int]:
 
 def _has_threads(pid: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        # Its own, four for requests, two for background work, one that watches the parent.
-        return len(list(Path(f"/proc/{pid}/task").iterdir())) == 8
+        # Its own, four for requests, two for probes, two for background work, one that watches the
+        # parent.
+        return len(list(Path(f"/proc/{pid}/task").iterdir())) == 10
     return False
 
 

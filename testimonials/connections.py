@@ -1,0 +1,127 @@
+"""Connections of a worker: how long one may take, and which one ends when there are too many.
+
+Strangers decide how fast they send and read. None of them may hold a thread by that, and no number
+of slow or idle connections may keep anybody else out.
+"""
+
+from collections import Counter
+from ipaddress import IPv6Address
+from typing import Any
+
+from waitress.channel import HTTPChannel
+from waitress.task import ThreadedTaskDispatcher
+
+# How often connections are looked at.
+LOOK_SECONDS = 1.0
+# A head may take ten seconds in all: it is seen within a second of its first byte.
+HEAD_SECONDS = 10.0 - LOOK_SECONDS
+# A body may take so long, and longer by as much as these bytes in a second allow.
+BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 500
+# Nothing of an answer was taken for so long.
+STALLED_SECONDS = 30.0
+# One network may have a tenth of a worker's connections, unless it is that of a proxy.
+SHARE = 10
+# What watches the service asks for these. Each has a thread of its own, since all others may wait
+# for a database that doesn't answer.
+PROBES = ("/healthz", "/readyz")
+
+
+class BoundedChannel(HTTPChannel):  # type: ignore[misc]
+    """A connection that ends when it takes too long, or makes room for another."""
+
+    # The request being read when the connection was last looked at, and when it was first seen.
+    _watched: object = None
+    _watched_since = 0.0
+
+    def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
+        super().__init__(server, sock, addr, adj, map=map)
+        self.network = network_of(addr[0])
+        if len(server.active_channels) > server.network_share:
+            self._make_room()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being read or answered."""
+        return not (self.requests or self.request or self.total_outbufs_len)
+
+    def is_overdue(self, now: float) -> bool:
+        """Return whether it has had its time; to be asked every `LOOK_SECONDS`."""
+        if self.will_close:
+            # It was told to end, which by itself it does only once its client reads.
+            return True
+        if self.requests:
+            return False
+        if self.total_outbufs_len:
+            return bool(now - self.last_activity > STALLED_SECONDS)
+        request = self.request
+        if request is not self._watched:
+            self._watched, self._watched_since = request, now
+        if request is None:
+            # Idle: waitress ends it after its `channel_timeout`.
+            return False
+        taken = now - self._watched_since
+        if not request.headers_finished:
+            return taken > HEAD_SECONDS
+        return bool(taken > BODY_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND)
+
+    def _make_room(self) -> None:
+        """End a connection without a running request where there are too many with this one."""
+        server = self.server
+        others = [each for each in server.active_channels.values() if each is not self]
+        waiting = [each for each in others if not each.requests]
+        if sum(each.network == self.network for each in others) >= server.network_share:
+            victims = [each for each in waiting if each.network == self.network] or [self]
+        elif waiting and len(others) >= server.most_connections:
+            # The fullest network pays, so that a few can't push out everybody else.
+            ((fullest, _),) = Counter(each.network for each in waiting).most_common(1)
+            victims = [each for each in waiting if each.network == fullest]
+        else:
+            return
+        min(victims, key=lambda each: each.last_activity).handle_close()
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        # Waitress has the thread wait here until the client has read, however long that takes. Only
+        # one that sends many requests at once and reads no answer gets so far.
+        if self.total_outbufs_len > self.adj.outbuf_high_watermark:
+            self.will_close, self.connected = True, False
+
+
+class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
+    """The threads that answer: some for everything, and one more for each of the probes."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__()
+        self.set_thread_count(threads)
+        self._probes = {path: ThreadedTaskDispatcher() for path in PROBES}
+        for probe in self._probes.values():
+            probe.set_thread_count(1)
+
+    def add_task(self, channel: BoundedChannel) -> None:
+        """Have the next request of `channel` answered."""
+        # A request that can't be read has no path.
+        path = getattr(channel.requests[0], "path", "")
+        if path in PROBES:
+            self._probes[path].add_task(channel)
+        else:
+            super().add_task(channel)
+
+    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
+        """End the threads."""
+        for probe in self._probes.values():
+            probe.shutdown(cancel_pending, timeout)
+        return bool(super().shutdown(cancel_pending, timeout))
+
+
+def network_of(host: str) -> str | bytes:
+    """Return what one customer holds of the network: an IPv4 address, or a /64 of IPv6."""
+    if ":" not in host:
+        return host
+    address = IPv6Address(host.partition("%")[0])
+    return str(address.ipv4_mapped) if address.ipv4_mapped else address.packed[:8]
+
+
+def end_overdue(channels: dict[int, BoundedChannel], now: float) -> None:
+    """End every connection that has had its time."""
+    for channel in list(channels.values()):
+        if channel.is_overdue(now):
+            channel.handle_close()
