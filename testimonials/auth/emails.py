@@ -30,6 +30,7 @@ def send_claim_mail(
     """Put the mail with the magic link into the outbox, in the present transaction."""
     values = {
         "email": account.email,
+        "begun": _describe_beginning(account),
         "link": link,
         "days_left": describe_days_left(account),
         "expires_at_label": f"{clock.day(account.claim_expires_at)}, "
@@ -51,11 +52,18 @@ def send_claim_mail(
 
 def send_signup_mail(account: Account, link: str) -> None:
     """Put the mail into the outbox that lets a person finish signing up."""
+    lines = ["Open this link and choose a password. Then you can set up your first project."]
+    if account.has_key:
+        lines.append(
+            f"An assistant has held a key to this account since {clock.day(account.key_created_at)}"
+            ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
+            "put in, and you decide whether that and the key stay."
+        )
     send_notice(
         account.email,
         "signup",
         "Finish signing up",
-        ["Open this link and choose a password. Then you can set up your first project."],
+        lines,
         link,
         "Choose a password",
         f"The link works for {describe_days_left(account)} and only once. Ignore this mail if you "
@@ -155,6 +163,17 @@ def send_notice(
             list_unsubscribe=list_unsubscribe,
         )
     )
+
+
+def _describe_beginning(account: Account) -> str:
+    """Say when an agent began the account, or since when one has had to do with it."""
+    begun, key_since = clock.day(account.created_at), clock.day(account.key_created_at)
+    if account.was_asked_for:
+        return (
+            f"The account was made on {begun}, and an agent has held a key to it since {key_since}."
+        )
+    key = "" if key_since == begun else f" Its present key is from {key_since}."
+    return f"The agent made the account on {begun}.{key}"
 
 
 def describe_days_left(account: Account) -> str:

@@ -43,7 +43,7 @@ class LinkUsed(LinkInvalid):
 
 
 def make_claim_link(account: Account, nonce: str) -> str:
-    """Give the address of the claim page for the account's present nonce."""
+    """Return the address of the claim page for one of the account's present nonces."""
     token = claim_purpose.sign([account.id, nonce])
     return f"{current_app.config['APP_URL']}/claim/{quote(token)}"
 
@@ -65,6 +65,6 @@ def find_account_of_link(token: str) -> Account:
         raise LinkExpired
     if account.is_claimed:
         raise LinkUsed
-    if account.claim_nonce_hash != hash_secret(nonce):
+    if hash_secret(nonce) not in (account.claim_nonce_hash, account.own_nonce_hash):
         raise LinkReplaced
     return account

@@ -24,8 +24,10 @@ class Account(Base):
     key_hash: Mapped[str]
     key_last_four: Mapped[str]
     key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-    # The one magic link that works: a hash of the random part in it. None once it was redeemed.
+    # The magic links that work, each as a hash of the random part in it: the newest that an agent
+    # had mailed, and the newest that the person asked for. None once one was redeemed.
     claim_nonce_hash: Mapped[str | None]
+    own_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     password_hash: Mapped[str | None] = mapped_column(Text)
@@ -53,6 +55,11 @@ class Account(Base):
     def has_key(self) -> bool:
         """Whether a key was ever issued; a person who signs up alone has none at first."""
         return bool(self.key_hash)
+
+    @property
+    def was_asked_for(self) -> bool:
+        """Whether somebody asked for a link on a page, and not only an agent by the API."""
+        return self.own_nonce_hash is not None
 
     @property
     def is_expired(self) -> bool:

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.addresses import normalize_email
 from testimonials.auth.cookies import set_session_cookie, sign_browser_in
-from testimonials.auth.emails import ProjectSummary, send_claim_mail
+from testimonials.auth.emails import ProjectSummary, send_claim_mail, send_signup_mail
 from testimonials.auth.limits import CLAIM_PER_ADDRESS, LINK_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link, make_claim_link
 from testimonials.auth.models import Account
@@ -16,7 +16,8 @@ from testimonials.auth.services import (
     claim_account,
     delete_account,
     find_claimable_account,
-    renew_claim_nonce,
+    find_key_problem,
+    renew_own_nonce,
     replace_key,
 )
 from testimonials.core.errors import ServiceError
@@ -25,16 +26,19 @@ from testimonials.core.passwords import find_password_problem, hash_password
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.ownership import delete_projects
 from testimonials.testimonials.summaries import summarize_projects
 
 claim = Blueprint("claim", __name__)
+
+Errors = dict[str, list[str]]
 
 
 @claim.get("/claim/<token>")
 def show_claim(token: str) -> ResponseReturnValue:
     """Show the form that claims the account; changes nothing."""
     account = find_account_of_link(token)
-    return answer_privately(_claim_form(account, token, {}, "keep"))
+    return answer_privately(_claim_form(account, token, {}))
 
 
 @claim.post("/claim/<token>")
@@ -42,16 +46,21 @@ def show_claim(token: str) -> ResponseReturnValue:
 def redeem_claim(token: str) -> ResponseReturnValue:
     """Claim the account with a password; keep or replace the agent's key."""
     account = find_account_of_link(token)
-    password, key_choice = request.form.get("password", ""), request.form.get("key", "keep")
-    errors = _find_problems(password, key_choice, account.email)
+    errors = _find_password_problem(account) | _find_key_problem(account)
     if errors:
-        return answer_privately(_claim_form(account, token, errors, key_choice), 422)
-    password_hash = hash_password(password)
+        return answer_privately(_claim_form(account, token, errors), 422)
+    password_hash = hash_password(request.form["password"])
     begin_write()
-    # Looked up again under the lock: of two clicks at once, one redeems.
+    # Looked up again under the lock: of two clicks at once, one redeems, and an agent may have
+    # got a key in the meantime.
     account = find_account_of_link(token)
+    if errors := _find_key_problem(account):
+        db.session.rollback()
+        return answer_privately(_claim_form(account, token, errors), 422)
+    new_key = replace_key(account) if _key_choice(account) == "replace" else None
+    if account.was_asked_for and "drop" in request.form:
+        delete_projects(account.id)
     claim_account(account, password_hash)
-    new_key = replace_key(account) if key_choice == "replace" else None
     projects = summarize_projects(account.id)
     cookie = sign_browser_in(account, "claim link")
     db.session.commit()
@@ -108,8 +117,11 @@ def send_new_link() -> ResponseReturnValue:
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
     if (account := find_claimable_account(email)) is not None:
-        link = make_claim_link(account, renew_claim_nonce(account))
-        send_claim_mail(account, link, summarize_projects(account.id), is_resend=True)
+        link = make_claim_link(account, renew_own_nonce(account))
+        if account.has_key:
+            send_claim_mail(account, link, summarize_projects(account.id), is_resend=True)
+        else:
+            send_signup_mail(account, link)
     db.session.commit()
     return render_template("auth/link_sent.html", email=email)
 
@@ -123,25 +135,35 @@ def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
     return answer_privately(_link_problem(error.reason, "", {}), status)
 
 
-def _find_problems(password: str, key_choice: str, email: str) -> dict[str, list[str]]:
-    errors = {}
-    if problem := find_password_problem(password, email):
-        errors["password"] = [problem]
-    if key_choice not in ("keep", "replace"):
-        errors["key"] = ["Choose whether your assistant keeps its key."]
-    return errors
+def _find_password_problem(account: Account) -> Errors:
+    problem = find_password_problem(request.form.get("password", ""), account.email)
+    return {"password": [problem]} if problem else {}
 
 
-def _claim_form(account: Account, token: str, errors: dict[str, list[str]], key_choice: str) -> str:
+def _find_key_problem(account: Account) -> Errors:
+    # Where only the agent's own mail led here, a newer key has stopped the link.
+    seen = request.form.get("key_seen", "") if account.was_asked_for else account.key_last_four
+    problem = find_key_problem(account, _key_choice(account), "replace", seen)
+    return {"key": [problem]} if problem else {}
+
+
+def _key_choice(account: Account) -> str:
+    """Return what the form says; whoever came by themselves finds nothing chosen for them."""
+    return request.form.get("key", "" if account.was_asked_for else "keep")
+
+
+def _claim_form(account: Account, token: str, errors: Errors) -> str:
     return render_template(
         "auth/claim.html",
         email=account.email,
         account_id=account.id,
         expires_at=account.claim_expires_at,
-        agent_key_since=account.key_created_at if account.has_key else None,
+        agent_key=account if account.has_key else None,
+        key_choice=_key_choice(account),
+        was_asked_for=account.was_asked_for,
         projects=summarize_projects(account.id),
         errors=errors,
-        key_choice=key_choice,
+        drop="drop" in request.form,
         action=f"/claim/{token}",
         decline_url=f"/claim/{token}/decline",
     )

@@ -87,26 +87,27 @@ def is_known_email(email: str) -> bool:
 def start_signup(email: str) -> tuple[Account, str] | None:
     """Start an account for a person who signs up without an agent, and renew its magic link.
 
-    No key is issued, and a key that an agent holds already stays. Gives the account and the claim
-    nonce, or None when the account is claimed.
+    No key is issued, and a key that an agent holds already stays. Returns the account and the
+    nonce of the link, or None when the account is claimed.
     """
     account = _open_account(email)
     if account is None:
         return None
-    return account, renew_claim_nonce(account)
+    return account, renew_own_nonce(account)
 
 
 def start_account(email: str) -> NewAccess | None:
     """Start an account for `email`, or start the days of an unclaimed one anew.
 
-    Either way there is a new key and a new claim nonce, and the earlier ones stop working. Gives
+    Either way there is a new key and a new claim nonce, and the earlier ones stop working; a link
+    that the person asked for works on, so that no stranger can stop them from signing up. Returns
     None when the account is claimed. An unclaimed account past its days is removed first, with all
     it had (spec, "POST /v1/auth/agent-init").
     """
     account = _open_account(email)
     if account is None:
         return None
-    return NewAccess(account, replace_key(account), renew_claim_nonce(account))
+    return NewAccess(account, replace_key(account), renew_agent_nonce(account))
 
 
 def claim_deadline() -> datetime:
@@ -129,11 +130,34 @@ def drop_key(account: Account) -> None:
     account.key_last_four = ""
 
 
-def renew_claim_nonce(account: Account) -> str:
-    """Make earlier magic links of the account invalid; give the secret part of the next one."""
+def renew_agent_nonce(account: Account) -> str:
+    """Return the secret part of an agent's magic link; that of its earlier one stops working."""
     nonce = secrets.token_urlsafe(18)
     account.claim_nonce_hash = hash_secret(nonce)
     return nonce
+
+
+def renew_own_nonce(account: Account) -> str:
+    """Return the secret part of a magic link for the person; every earlier link stops working."""
+    nonce = secrets.token_urlsafe(18)
+    account.own_nonce_hash = hash_secret(nonce)
+    account.claim_nonce_hash = None
+    return nonce
+
+
+def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
+    """Return what is wrong with a person's decision on the key that an agent holds, if anything.
+
+    The choice is `keep` or `other`. `seen` is how the key ended that the person was shown: they
+    can't have meant to keep one that was issued since.
+    """
+    if not account.has_key:
+        return None
+    if choice not in ("keep", other):
+        return "Choose whether the assistant keeps its key."
+    if choice == "keep" and seen != account.key_last_four:
+        return "An assistant got a new key while this page was open. Look at it, and choose again."
+    return None
 
 
 def find_claimable_account(email: str) -> Account | None:
@@ -149,7 +173,7 @@ def claim_account(account: Account, password_hash: str) -> None:
     """Make the account its owner's: a password, no more expiry, and the link is used up."""
     account.password_hash = password_hash
     account.claimed_at = clock.now()
-    account.claim_nonce_hash = None
+    account.claim_nonce_hash = account.own_nonce_hash = None
 
 
 def delete_account(account: Account) -> None:

@@ -16,7 +16,7 @@ CREATE TABLE account (
 	project_limit INTEGER, 
 	has_created_project BOOLEAN DEFAULT 0 NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, 
+	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, 
 	CONSTRAINT pk_account PRIMARY KEY (id), 
 	CONSTRAINT uq_account_email UNIQUE (email)
 );

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import Account
-from testimonials.auth.services import is_live, renew_claim_nonce, start_account
+from testimonials.auth.services import is_live, renew_agent_nonce, start_account
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.services import SlugTaken, create_project, list_projects
@@ -76,7 +76,7 @@ def prepare_sample() -> Sample:
     if account is None and (access := start_account(EMAIL)) is not None:
         account, nonce = access.account, access.claim_nonce
     elif account is not None and not account.is_claimed:
-        nonce = renew_claim_nonce(account)
+        nonce = renew_agent_nonce(account)
     assert account is not None  # noqa: S101 - one of the two branches above gave it
     existing = list_projects(account.id)
     project = existing[0] if existing else _create_project(account)

@@ -18,6 +18,7 @@ from testimonials.auth.services import (
     claim_account,
     drop_key,
     find_claimable_account,
+    find_key_problem,
     get_account,
     start_signup,
 )
@@ -36,13 +37,12 @@ from testimonials.projects.invitations import (
     find_invitation,
 )
 from testimonials.projects.limits import INVITATION_PER_ADDRESS
+from testimonials.projects.ownership import delete_projects
 from testimonials.testimonials.summaries import summarize_projects
 
 invitation = Blueprint("invitation", __name__)
 
 Errors = dict[str, list[str]]
-
-KEY_CHOICES = ("keep", "drop")
 
 
 @invitation.get("/invite/<token>")
@@ -133,6 +133,8 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     account, _ = started
     if request.form.get("key") == "drop":
         drop_key(account)
+    if "drop" in request.form:
+        delete_projects(account.id)
     claim_account(account, password_hash)
     accept_invitation(found, account)
     cookie = sign_browser_in(account, "invitation")
@@ -144,10 +146,11 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
 
 def _find_key_problem(account: Account | None) -> Errors:
     """Ask for a decision on a key that an agent holds to what becomes this person's account."""
-    has_key = account is not None and account.has_key
-    if has_key and request.form.get("key") not in KEY_CHOICES:
-        return {"key": ["Choose whether the assistant keeps its key."]}
-    return {}
+    if account is None:
+        return {}
+    choice, seen = request.form.get("key", ""), request.form.get("key_seen", "")
+    problem = find_key_problem(account, choice, "drop", seen)
+    return {"key": [problem]} if problem else {}
 
 
 def _describe(found: OpenInvitation) -> dict[str, object]:
@@ -172,9 +175,10 @@ def _page(token: str, found: OpenInvitation, signed_in: SignedIn | None, errors:
         "auth/invitation.html",
         state=state,
         signed_in_as=signed_in.email if signed_in else None,
-        agent_key_since=waiting.key_created_at if waiting and waiting.has_key else None,
+        agent_key=waiting if waiting and waiting.has_key else None,
         projects=summarize_projects(waiting.id) if waiting else [],
-        key_choice=request.form.get("key", "keep"),
+        key_choice=request.form.get("key", ""),
+        drop="drop" in request.form,
         errors=errors,
         action=f"/invite/{token}",
         decline_url=f"/invite/{token}/decline",

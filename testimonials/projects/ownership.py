@@ -93,6 +93,11 @@ def list_deleted(account_id: str) -> Sequence[Project]:
     ).all()
 
 
+def delete_projects(account_id: str) -> None:
+    """Remove every project of the account at once and for good; their slugs are free again."""
+    db.session.execute(delete(Project).where(Project.account_id == account_id))
+
+
 def delete_trashed_projects() -> int:
     """Remove for good the projects whose days of grace have passed; give how many."""
     removed = db.session.scalars(

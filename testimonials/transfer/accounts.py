@@ -22,7 +22,7 @@ JSON_NAME = "account.json"
 
 # Nobody needs these to have their data, and whoever finds the file could misuse them.
 SECRETS = {
-    Account: {"key_hash", "claim_nonce_hash", "password_hash"},
+    Account: {"key_hash", "claim_nonce_hash", "own_nonce_hash", "password_hash"},
     Session: {"token_hash"},
     BillingSubscription: set(),
     NotificationChoice: set(),

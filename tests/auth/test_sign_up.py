@@ -5,11 +5,16 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from testimonials.core import clock
 from tests.auth.browsers import COOKIE, is_signed_in, mailed_path, purposes, sign_in
 from tests.auth.links import credentials, init, mails
 from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
 
 EMAIL = "person@example.com"
+
+
+def works(client: FlaskClient, headers: dict[str, str]) -> bool:
+    return client.get("/v1/me", headers=headers).status_code == 200
 
 
 def sign_up(client: FlaskClient, email: str = EMAIL, ip: str = "10.0.0.1") -> TestResponse:
@@ -48,16 +53,84 @@ def test_who_has_an_account_is_told_by_mail(app: Flask, client: FlaskClient, own
     assert sign_in(client, owner.email).status_code == 303
 
 
-def test_an_agents_key_works_on_when_its_owner_signs_up(app: Flask, client: FlaskClient) -> None:
+@pytest.mark.parametrize("choice", ["keep", "replace"])
+@pytest.mark.parametrize("drop", [True, False])
+def test_who_signs_up_decides_on_what_an_agent_began_before(
+    app: Flask, client: FlaskClient, moved_clock: MovableClock, choice: str, drop: bool
+) -> None:
     key = credentials(init(client, EMAIL))
-    client.post("/v1/projects", json={"businessName": "Fern"}, headers=key)
+    project = {"businessName": "Fern", "slug": "fern"}
+    client.post("/v1/projects", json=project, headers=key)
+    since = clock.day(clock.now())
+    moved_clock.move(days=2)
     sign_up(client)
-    assert client.get("/v1/me", headers=key).status_code == 200
-    page = client.get(mailed_path(app, "signup")).text
+    assert f"held a key to this account since {since}" in " ".join(mails(app)[-1].text.split())
+    assert works(client, key)
+    link = mailed_path(app, "signup")
+    page = client.get(link).text
     assert "An agent has held a key" in page
     assert "Fern" in page
-    client.post(mailed_path(app, "signup"), data={"password": PASSWORD, "key": "keep"})
-    assert client.get("/v1/me", headers=key).status_code == 200
+    assert " checked" not in page
+    form = {"password": PASSWORD, "key_seen": key["x-api-key"][-4:]}
+    undecided = client.post(link, data=form)
+    assert undecided.status_code == 422
+    assert "Choose whether the assistant keeps its key." in undecided.text
+    assert " checked" not in undecided.text
+    answer = client.post(link, data=form | {"key": choice} | ({"drop": "1"} if drop else {}))
+    assert answer.status_code == 200
+    assert works(client, key) is (choice == "keep")
+    assert ("Fern" in client.get("/dashboard/projects").text) is not drop
+    assert client.get("/fern").status_code == (404 if drop else 200)
+
+
+def test_an_agent_that_comes_later_changes_nothing_behind_an_open_page(
+    app: Flask, client: FlaskClient
+) -> None:
+    sign_up(client)
+    link = mailed_path(app, "signup")
+    assert "agent" not in client.get(link).text
+    key = credentials(init(client, EMAIL))
+    agents_link = mailed_path(app, "claim")
+    # The page that is open knew of no key, nor does one that showed the agent's earlier key.
+    for _ in range(2):
+        form = {"password": PASSWORD, "key": "keep", "key_seen": key["x-api-key"][-4:]}
+        key = credentials(init(client, EMAIL))
+        answer = client.post(link, data=form)
+        assert answer.status_code == 422
+        assert "An assistant got a new key while this page was open." in answer.text
+    assert client.get(agents_link).status_code == 404
+    assert " checked" not in client.get(mailed_path(app, "claim")).text
+    form["key"] = "replace"
+    assert client.post(link, data=form).status_code == 200
+    assert not works(client, key)
+    assert "already claimed" in client.get(mailed_path(app, "claim")).text
+
+
+def test_a_lost_sign_up_mail_is_sent_again_as_one(app: Flask, client: FlaskClient) -> None:
+    sign_up(client)
+    first = mailed_path(app, "signup")
+    client.post("/claim", data={"email": EMAIL})
+    assert purposes(app) == [("signup", EMAIL)] * 2
+    assert client.get(first).status_code == 404
+    assert client.get(mailed_path(app, "signup")).status_code == 200
+
+
+@pytest.mark.parametrize("is_asked_for", [True, False])
+def test_an_agents_mail_says_when_the_account_was_made(
+    app: Flask, client: FlaskClient, moved_clock: MovableClock, is_asked_for: bool
+) -> None:
+    if is_asked_for:
+        sign_up(client)
+    else:
+        init(client, EMAIL)
+    begun = clock.day(clock.now())
+    moved_clock.move(days=2)
+    init(client, EMAIL)
+    for text in (mails(app)[-1].text, mails(app)[-1].html or ""):
+        said = " ".join(text.split())
+        assert ("The agent made the account" in said) is not is_asked_for
+        assert f"made the account on {begun}" in said or f"was made on {begun}" in said
+        assert clock.day(clock.now()) in said
 
 
 def test_a_newer_link_replaces_the_one_before(app: Flask, client: FlaskClient) -> None:

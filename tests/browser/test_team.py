@@ -122,7 +122,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPag
     look(stranger, link, "Join")
     look(stranger, held_link, "Join")
     stranger.get_by_role("button", name="Claim my account and join").click()
-    expect(stranger.get_by_role("heading", name="One thing needs a change")).to_be_visible()
+    expect(stranger.get_by_role("heading", name="2 things need a change")).to_be_visible()
     check_screens(stranger, (320, 1280))
     look(stranger, f"{link}/decline", "Decline the invitation?")
     look(stranger, f"{site.url}/invite/broken", "This link doesn’t work")

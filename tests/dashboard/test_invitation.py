@@ -166,25 +166,29 @@ def test_signing_out_goes_on_to_our_own_pages_alone(app: Flask, owner: Caller) -
         assert answer.headers["Location"] == "/login?notice=signed-out"
 
 
-@pytest.mark.parametrize("choice", ["keep", "drop"])
+@pytest.mark.parametrize(("choice", "drop"), [("keep", False), ("drop", True)])
 def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
-    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller, choice: str
+    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller, choice: str, drop: bool
 ) -> None:
     agent = make_caller(NOOR)
     own = agent.create_project(businessName="Noor's own", slug="noors")["_id"]
     page = client.get(link).text
     assert "nobody has claimed yet" in page
     assert "Noor&#39;s own" in page
-    assert "An agent has held a key to your account since" in page
+    assert "An agent has held a key to this account since" in page
+    assert " checked" not in page
     # A form from before there was an agent doesn't decide for the person.
     answer = accept(client, link, password=PASSWORD)
     assert answer.status_code == 422
     assert "Choose whether the assistant keeps its key." in answer.text
     assert members(team.app) == {}
-    assert accept(client, link, password=PASSWORD, key=choice).status_code == 303
+    form = {"password": PASSWORD, "key": choice, "key_seen": agent.api_key[-4:]}
+    if choice == "keep":
+        assert accept(client, link, **form | {"key_seen": "0000"}).status_code == 422
+    assert accept(client, link, **form, **({"drop": "1"} if drop else {})).status_code == 303
     assert is_in(client, team)
     assert agent.get("/v1/me").status_code == (200 if choice == "keep" else 401)
-    assert client.get(f"/dashboard/projects/{own}/inbox").status_code == 200
+    assert client.get(f"/dashboard/projects/{own}/inbox").status_code == (404 if drop else 200)
     # The agent's key never reaches the project of somebody else.
     assert agent.get(f"/v1/projects/{team.project}").status_code in (404, 401)
     assert init(client, NOOR).get_json()["data"]["claimRequired"] is False
@@ -194,7 +198,7 @@ def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
 def test_a_magic_link_is_used_up_by_joining(team: Team, client: FlaskClient, link: str) -> None:
     init(client, NOOR)
     (magic,) = mailed_links(team.app)
-    assert accept(client, link, password=PASSWORD, key="keep").status_code == 303
+    assert accept(client, link, password=PASSWORD, key="drop").status_code == 303
     answer = team.app.test_client().post(magic, data={"password": "quite another one"})
     assert "already claimed" in answer.text
     assert sign_in(team.app.test_client(), NOOR).status_code == 303
