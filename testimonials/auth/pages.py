@@ -22,11 +22,13 @@ from testimonials.auth.services import (
 )
 from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
-from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.passwords import hash_password
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_projects
+from testimonials.projects.passwords import judge_password
+from testimonials.projects.services import list_projects
 from testimonials.testimonials.summaries import summarize_projects
 
 claim = Blueprint("claim", __name__)
@@ -136,7 +138,8 @@ def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
 
 
 def _find_password_problem(account: Account) -> Errors:
-    problem = find_password_problem(request.form.get("password", ""), account.email)
+    password = request.form.get("password", "")
+    problem = judge_password(password, account.email, list_projects(account.id))
     return {"password": [problem]} if problem else {}
 
 

@@ -45,10 +45,12 @@ from testimonials.auth.sign_in import (
 )
 from testimonials.core.errors import RateLimited, ServiceError
 from testimonials.core.identifiers import hash_secret
-from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.passwords import hash_password
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.core.web import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.access import list_shared_projects
+from testimonials.projects.passwords import judge_password
 
 session = Blueprint("session", __name__)
 
@@ -170,9 +172,9 @@ def show_reset(token: str) -> ResponseReturnValue:
 @limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
-    email = find_account_to_reset(token).email
-    password = request.form.get("password", "")
-    if problem := find_password_problem(password, email):
+    account = find_account_to_reset(token)
+    email, password = account.email, request.form.get("password", "")
+    if problem := judge_password(password, email, list_shared_projects(account.id)):
         return answer_privately(_reset_form(token, email, {"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()

@@ -1,7 +1,9 @@
 """Passwords: what is good enough, and how they are kept."""
 
+import re
 import threading
 import unicodedata
+from collections.abc import Iterable
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
@@ -12,12 +14,24 @@ METHOD = "scrypt:32768:8:3"
 # seconds; 24 take a fraction of one, and what lies behind them makes no password common.
 JUDGED_LENGTH = 24
 
+# The least of zxcvbn's scores from 0 to 4: more than a hundred million guesses.
+LEAST_SCORE = 3
+# What is put around a word to satisfy a rule, such as 2024!!, is the first thing that guessers try.
+MOST_DECORATION = 8
+
 # Each hash takes 32 MiB for a moment; two at a time keep a rush of them from taking the memory.
 _slots = threading.BoundedSemaphore(2)
 
 
-def find_password_problem(password: str, email: str) -> str | None:
-    """Say what is wrong with a new password, or give None when it is good."""
+# The library keeps the words of its caller in a global.
+_judging = threading.Lock()
+
+
+def find_password_problem(password: str, email: str, names: Iterable[str] = ()) -> str | None:
+    """Return what is wrong with a new password, or None when it is good.
+
+    `names` are what somebody would try who knows the owner: of businesses, pages, the service.
+    """
     if len(password) < MIN_LENGTH:
         return f"Use at least {MIN_LENGTH} characters; this has {len(password)}."
     if len(password) > MAX_LENGTH:
@@ -25,12 +39,34 @@ def find_password_problem(password: str, email: str) -> str | None:
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
         return "Use something that is not your e-mail address."
+    if _is_guessable(password, _list_words([email, *names])):
+        return "This one is easy to guess. Use a few unrelated words, or a longer phrase."
+    return None
+
+
+def _is_guessable(password: str, words: list[str]) -> bool:
     # Its word lists take 12 MB; only a process that sees a new password needs them.
     from zxcvbn import zxcvbn
 
-    if zxcvbn(password[:JUDGED_LENGTH])["score"] < 2:
-        return "This one is easy to guess. Use a few unrelated words, or a longer phrase."
-    return None
+    core = re.sub(r"\A[\W\d_]+|[\W\d_]+\Z", "", password)
+    is_decorated = 0 < len(core) >= len(password) - MOST_DECORATION
+    with _judging:
+        if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:
+            return True
+        # Without the signs between them, names are found that were strung together with dashes.
+        core = re.sub(r"[\W_]+", "", core)[:JUDGED_LENGTH]
+        judged = zxcvbn(core, words) if core and is_decorated else None
+    if judged is None or judged["score"] > 1:
+        return False
+    return all(part["pattern"] == "dictionary" for part in judged["sequence"])
+
+
+def _list_words(names: Iterable[str]) -> list[str]:
+    """Return the words in names and addresses, and each name as one word."""
+    found = [re.findall(r"[^\W_]+", name.lower()) for name in names]
+    return [
+        word[:JUDGED_LENGTH] for words in found for word in (*words, "".join(words)) if word[2:]
+    ]
 
 
 def hash_password(password: str) -> str:

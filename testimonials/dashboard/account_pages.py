@@ -22,13 +22,14 @@ from testimonials.auth.sign_in import SignInRefused, change_password, make_email
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
-from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.passwords import hash_password
 from testimonials.core.web import answer_privately
 from testimonials.dashboard.describe import MODES, describe_age, describe_plan
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.notifications import find_modes
+from testimonials.projects.passwords import judge_password
 from testimonials.projects.services import list_projects
 from testimonials.testimonials.services import count_by_status
 
@@ -82,7 +83,8 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     except PasswordWrong as error:
         page = _page(owner, password_errors={"current": [error.message]})
         return answer_privately(page, 422)
-    if problem := find_password_problem(password, owner.email):
+    projects = list_shared_projects(owner.account_id)
+    if problem := judge_password(password, owner.email, projects):
         return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()

@@ -24,7 +24,7 @@ from testimonials.auth.services import (
 )
 from testimonials.auth.sessions import SignedIn, find_session
 from testimonials.auth.sign_in import find_claimed_account
-from testimonials.core.passwords import find_password_problem, hash_password
+from testimonials.core.passwords import hash_password
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
@@ -38,6 +38,7 @@ from testimonials.projects.invitations import (
 )
 from testimonials.projects.limits import INVITATION_PER_ADDRESS
 from testimonials.projects.ownership import delete_projects
+from testimonials.projects.passwords import judge_password
 from testimonials.testimonials.summaries import summarize_projects
 
 invitation = Blueprint("invitation", __name__)
@@ -118,7 +119,7 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     password = request.form.get("password", "")
     waiting = find_claimable_account(email)
     errors = _find_key_problem(waiting)
-    if problem := find_password_problem(password, email):
+    if problem := judge_password(password, email, [find_invitation(token).project]):
         errors = {"password": [problem]} | errors
     if errors:
         return answer_privately(_page(token, find_invitation(token), None, errors), 422)

@@ -28,10 +28,27 @@ def test_a_good_password_is_taken(password: str) -> None:
 
 @pytest.mark.parametrize(
     "password",
-    ["password12", "qwertyuiop", "1234567890", "aaaaaaaaaa", "iloveyou123", "Passw0rd!!", " " * 20],
+    [
+        *("password12", "qwertyuiop", "1234567890", "aaaaaaaaaa", "iloveyou123", " " * 20),
+        *("Passw0rd123!", "Summer2024!!", "ChangeMe123!", "!!Welcome2031", "Football2023!!"),
+    ],
 )
 def test_a_common_password_is_refused(password: str) -> None:
     assert "easy to guess" in (find_password_problem(password, EMAIL) or "")
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        *("Testimonials2026", "Marigold2026!!", "MarigoldRoasters", "Marigold-Roasters-2026"),
+        *("marigold-roasters.shop", "Quillfeather1987", "quillfeather.kew!", "Shopwise2026!"),
+    ],
+)
+def test_what_is_known_of_the_owner_is_refused(password: str) -> None:
+    names = ["testimonials", "Marigold Roasters", "https://www.shopwise.example/marigold"]
+    email = "quillfeather@kew.example"
+    assert "easy to guess" in (find_password_problem(password, email, names) or "")
+    assert find_password_problem("Marigold tango wardrobe", email, names) is None
 
 
 def test_ten_characters_are_the_least() -> None:

@@ -111,10 +111,22 @@ def test_a_new_password_signs_every_other_browser_out(
     assert purposes(app) == [("security", owner.email)]
 
 
-@pytest.mark.parametrize("password", ["", "short", "password123", "owner@example.com", "x" * 1025])
+@pytest.mark.parametrize(
+    "password",
+    [
+        "",
+        "short",
+        "password123",
+        "owner@example.com",
+        "x" * 1025,
+        "Marigold2026!",
+        "testimonials!1",
+    ],
+)
 def test_a_weak_password_is_refused(
     app: Flask, browser: FlaskClient, owner: Caller, password: str
 ) -> None:
+    owner.create_project(businessName="Marigold Roasters")
     form = {"current": PASSWORD, "password": password}
     assert browser.post(f"{HERE}/password", data=form).status_code == 422
     assert purposes(app) == []
