@@ -2,6 +2,7 @@
 
 import click
 
+from testimonials.activity.cli import activity
 from testimonials.auth.cli import accounts
 from testimonials.collection.authors_cli import authors
 from testimonials.operations.backup_cli import backup, restore
@@ -27,6 +28,7 @@ GROUPS: tuple[click.Group, ...] = (
     projects,
     testimonials,
     authors,
+    activity,
     mail,
     db,
     config,

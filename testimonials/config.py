@@ -113,6 +113,11 @@ class Settings:
     mail_days: float = setting(
         30.0, parse_days, "Days for which mail that left or was given up stays in the outbox."
     )
+    activity_days: float = setting(
+        400.0,
+        parse_days,
+        "Days for which the record of what happened is kept; the networks in it stay for 90.",
+    )
     trusted_proxies: int = setting(
         0,
         whole(0, 10),

@@ -1,9 +1,11 @@
 """The rules of the record: adding to it, reading it, and forgetting what is old."""
 
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, update
 
 from testimonials.activity.actors import Actor
 from testimonials.activity.event_types import COUNTED, EventType
@@ -12,6 +14,8 @@ from testimonials.core import clock
 from testimonials.core.identifiers import first_identifier, new_identifier
 from testimonials.extensions import db
 
+NETWORK_KEPT = timedelta(days=90)
+ROWS_AT_ONCE = 500
 COUNTED_WITHIN = timedelta(hours=1)
 # From more networks than this within the hour, the same events are counted as one from anywhere.
 MOST_NETWORKS = 20
@@ -45,6 +49,9 @@ def add_event(
     )
     if type in COUNTED and (earlier := _find_same(event)) is not None:
         earlier.times += 1
+        if "count" in details:
+            total = earlier.details["count"] + details["count"]
+            earlier.details = earlier.details | {"count": total}
     else:
         db.session.add(event)
     db.session.flush()
@@ -85,3 +92,52 @@ def _find_same(event: Event) -> Event | None:
     if len(recent) >= MOST_NETWORKS and event.network not in {each.network for each in recent}:
         event.network = None
     return next((each for each in recent if each.network == event.network), None)
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events to read: of one account, or of all."""
+
+    account_id: str | None = None
+    types: Sequence[EventType] = ()
+    actor_kind: str = ""
+    actor_name: str = ""
+    # Only those older than this event.
+    before: str = ""
+    since: datetime | None = None
+
+
+def list_events(wanted: EventFilter) -> Iterator[Event]:
+    """Yield events, newest first, as they are asked for."""
+    conditions = [
+        Event.account_id == wanted.account_id if wanted.account_id else None,
+        Event.type.in_(wanted.types) if wanted.types else None,
+        Event.actor_kind == wanted.actor_kind if wanted.actor_kind else None,
+        Event.actor_name == wanted.actor_name if wanted.actor_name else None,
+        Event.id < wanted.before if wanted.before else None,
+        Event.id >= first_identifier(wanted.since) if wanted.since else None,
+    ]
+    query = select(Event).where(*(each for each in conditions if each is not None))
+    yield from db.session.scalars(
+        query.order_by(Event.id.desc()).execution_options(yield_per=ROWS_AT_ONCE)
+    )
+
+
+def find_types(text: str) -> list[EventType]:
+    """Return the types that `text` names: one, or all with it as their first word."""
+    return [type for type in EventType if text in (type, type.partition(".")[0])]
+
+
+def forget_networks(limit: int) -> int:
+    """Remove where old events came from, of no more than `limit`; return of how many."""
+    old = Event.id < first_identifier(clock.now() - NETWORK_KEPT)
+    some = select(Event.id).where(old, Event.network.is_not(None)).limit(limit)
+    statement = update(Event).where(Event.id.in_(some)).values(network=None).returning(Event.id)
+    return len(db.session.scalars(statement).all())
+
+
+def delete_old_events(before: datetime, limit: int) -> int:
+    """Remove what happened before a time, no more than `limit`; return how much."""
+    some = select(Event.id).where(Event.id < first_identifier(before)).limit(limit)
+    statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
+    return len(db.session.scalars(statement).all())

@@ -4,6 +4,9 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app
 
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.guards import require_credentials
@@ -59,6 +62,8 @@ def agent_init(body: dict[str, Any]) -> Response:
         return answer("Account exists", ACCOUNT_EXISTS)
     link = make_claim_link(access.account, access.claim_nonce)
     send_claim_mail(access.account, link, summarize_projects(access.account.id), is_resend=False)
+    act_as(ActorKind.AGENT, access.account.key_last_four)
+    record_event(EventType.KEY_ISSUED, access.account.id)
     db.session.commit()
     return answer(
         "Account ready to be claimed",

@@ -12,6 +12,9 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import delete, func, or_, select, update
 
+from testimonials.activity.actors import Actor, ActorKind
+from testimonials.activity.event_types import EventType
+from testimonials.activity.services import add_event
 from testimonials.auth.models import Account, BillingSubscription
 from testimonials.auth.services import is_live
 from testimonials.core import clock
@@ -182,6 +185,8 @@ def _work_out_plan(account: Account, time: datetime) -> None:
     before, account.plan = account.plan, best.name if best else None
     account.plan_changed_at = max(time, account.plan_changed_at or time)
     if before != account.plan:
+        actor, details = Actor(ActorKind.SYSTEM, "Stripe"), {"plan": account.plan or "none"}
+        add_event(EventType.PLAN_CHANGED, account.id, None, actor, None, details)
         logger.info(
             "billing: account %s is on plan %s now (was %s)", account.id, account.plan, before
         )

@@ -4,6 +4,8 @@ from typing import Any
 
 import click
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import normalize_email
 from testimonials.auth.billing import set_plan
 from testimonials.auth.emails import send_claim_mail
@@ -64,6 +66,7 @@ def create_command(email: str, no_mail: bool, as_json: bool) -> None:
     link = make_claim_link(access.account, access.claim_nonce)
     if not no_mail:
         send_claim_mail(access.account, link, summarize_projects(access.account.id), is_resend=True)
+    record_event(EventType.KEY_ISSUED, access.account.id)
     db.session.commit()
     record = {
         "accountId": access.account.id,
@@ -96,6 +99,7 @@ def set_limit_command(account: str, limit: str, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     found.project_limit = None if limit == "default" else int(limit)
+    record_event(EventType.ACCOUNT_LIMITED, found.id, limit=limit)
     db.session.commit()
     print_record(_describe(found), as_json=as_json)
 
@@ -113,6 +117,7 @@ def set_plan_command(account: str, plan: str, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     set_plan(found, None if plan.lower() == "none" else plan)
+    record_event(EventType.PLAN_CHANGED, found.id, plan=found.plan or "none")
     db.session.commit()
     print_record(_describe(found), as_json=as_json)
 
@@ -126,6 +131,7 @@ def rotate_key_command(account: str, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     api_key = replace_key(found)
+    record_event(EventType.KEY_REPLACED, found.id)
     db.session.commit()
     record = {"accountId": found.id, "email": found.email, "apiKey": api_key}
     print_record(record, as_json=as_json)
@@ -144,6 +150,7 @@ def sign_out_command(account: str, as_json: bool) -> None:
     found = get_account(account)
     count = len(list_sessions(found.id))
     end_sessions(found.id)
+    record_event(EventType.SESSION_ENDED, found.id, which="every browser")
     db.session.commit()
     if as_json:
         print_json({"accountId": found.id, "email": found.email, "signedOut": count})
@@ -166,6 +173,7 @@ def delete_command(account: str, yes: bool, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     delete_account(found)
+    record_event(EventType.ACCOUNT_DELETED, None, account=found.id)
     db.session.commit()
     if as_json:
         print_json({"accountId": found.id, "deleted": True, "projects": count})

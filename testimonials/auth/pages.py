@@ -6,6 +6,9 @@ A GET never changes anything, since mail scanners open links; the POST redeems t
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import normalize_email
 from testimonials.auth.cookies import set_session_cookie, sign_browser_in
 from testimonials.auth.emails import ProjectSummary, send_claim_mail, send_signup_mail
@@ -64,6 +67,10 @@ def redeem_claim(token: str) -> ResponseReturnValue:
         delete_projects(account.id)
     claim_account(account, password_hash)
     projects = summarize_projects(account.id)
+    act_as(ActorKind.PERSON, account.id)
+    record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    if new_key is not None:
+        record_event(EventType.KEY_REPLACED, account.id)
     cookie = sign_browser_in(account, "claim link")
     db.session.commit()
     response = answer_privately(_claimed_page(account, projects, new_key))
@@ -90,7 +97,9 @@ def show_decline(token: str) -> ResponseReturnValue:
 def decline_claim(token: str) -> ResponseReturnValue:
     """Remove an account whose owner never asked for it."""
     begin_write()
-    delete_account(find_account_of_link(token))
+    account = find_account_of_link(token)
+    delete_account(account)
+    record_event(EventType.ACCOUNT_DELETED, None, account=account.id)
     db.session.commit()
     return redirect("/claim/declined", 303)
 

@@ -181,6 +181,8 @@ def reset_password(token: str) -> ResponseReturnValue:
     account = find_account_to_reset(token)
     change_password(account, password_hash)
     send_security_mail(email, "The password of your account was changed.")
+    act_as(ActorKind.PERSON, account.id)
+    record_event(EventType.PASSWORD_RESET, account.id)
     cookie = sign_browser_in(account, "reset link")
     db.session.commit()
     response = redirect(HOME, 303)
@@ -202,6 +204,8 @@ def change_email(token: str) -> ResponseReturnValue:
     begin_write()
     account, old_email = confirm_email(token)
     send_security_mail(old_email, f"Your account uses the address {account.email} from now on.")
+    act_as(ActorKind.PERSON, account.id)
+    record_event(EventType.ADDRESS_CHANGED, account.id, old=old_email, email=account.email)
     db.session.commit()
     return _mail_sent("Your address is changed", f"Sign in as {account.email} from now on.")
 

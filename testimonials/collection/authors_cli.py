@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import parse_email
 from testimonials.collection.forgetting import AboutAddress, find_about, forget_address
 from testimonials.core.commands import database_command, json_option, print_json
@@ -41,6 +43,7 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     if not dry_run:
         begin_write()
         found = forget_address(address)
+        record_event(EventType.AUTHOR_ERASED, None, count=len(found.testimonials))
         db.session.commit()
     if as_json:
         print_json({"email": address, "removed": not dry_run, **_count(found)})

@@ -5,6 +5,8 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
 from testimonials.auth.attempts import confirm_password
 from testimonials.auth.cookies import clear_session_cookie, know_browser
@@ -68,6 +70,7 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
     send_email_change_mail(email, owner.email, make_email_link(lock_owner(owner), email))
+    record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
     db.session.commit()
     notice = f"Open the link in the mail to {email} to use it."
     return answer_privately(_page(owner, notice=notice))
@@ -91,6 +94,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     changed = lock_owner(owner)
     change_password(changed, password_hash, but=owner.session_id)
     send_security_mail(owner.email, "The password of your account was changed.")
+    record_event(EventType.PASSWORD_CHANGED, owner.account_id)
     db.session.commit()
     response = answer_privately(_page(owner, notice="Your password is changed."))
     know_browser(response, changed)
@@ -104,6 +108,7 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     api_key = replace_key(lock_owner(owner))
     send_security_mail(owner.email, "The API key of your account was replaced.")
+    record_event(EventType.KEY_REPLACED, owner.account_id)
     db.session.commit()
     return answer_privately(_page(owner, new_key=api_key))
 
@@ -114,6 +119,7 @@ def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
     """Sign one browser out."""
     begin_write()
     end_session(owner.account_id, session_id)
+    record_event(EventType.SESSION_ENDED, owner.account_id, which="another browser")
     db.session.commit()
     return redirect(HERE, 303)
 
@@ -124,6 +130,7 @@ def end_every_session(owner: SignedIn) -> ResponseReturnValue:
     """Sign every browser out, this one too."""
     begin_write()
     end_sessions(owner.account_id)
+    record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
     db.session.commit()
     response = redirect("/login?notice=signed-out", 303)
     clear_session_cookie(response)
@@ -140,7 +147,11 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
         page = _page(owner, delete_errors={"password": [error.message]})
         return answer_privately(page, 422)
     begin_write()
+    for project in list_shared_projects(owner.account_id):
+        if project.account_id != owner.account_id:
+            record_project_event(EventType.MEMBER_LEFT, project)
     delete_account(lock_owner(owner))
+    record_event(EventType.ACCOUNT_DELETED, None, account=owner.account_id)
     db.session.commit()
     response = redirect("/claim/declined", 303)
     clear_session_cookie(response)

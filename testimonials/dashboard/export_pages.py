@@ -6,11 +6,15 @@ from typing import IO
 from flask import Blueprint, Response, send_file
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.dashboard.guards import require_session
+from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.models import Project
 from testimonials.transfer.accounts import make_account_archive
 from testimonials.transfer.archives import make_archive
 from testimonials.transfer.snapshot import reading_one_moment
@@ -27,6 +31,7 @@ def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     with reading_one_moment():
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
         slug, file = project.slug, make_archive(project)
+    _record(project, "an archive")
     return _hand_out(file, f"{slug}.zip", "application/zip")
 
 
@@ -37,6 +42,7 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     with reading_one_moment():
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
         slug, file = project.slug, make_table(project)
+    _record(project, "a table")
     return _hand_out(file, f"{slug}.csv", "text/csv")
 
 
@@ -46,7 +52,17 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
     """Hand out everything of the account as a zip."""
     with reading_one_moment():
         file = make_account_archive(get_account(owner.account_id))
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    db.session.commit()
     return _hand_out(file, "testimonials-account.zip", "application/zip")
+
+
+def _record(project: Project, form: str) -> None:
+    """Record an export once its file is made: that takes long, and would keep writers waiting."""
+    begin_write()
+    record_project_event(EventType.PROJECT_EXPORTED, project, form=form)
+    db.session.commit()
 
 
 def _hand_out(file: IO[bytes], name: str, kind: str) -> Response:

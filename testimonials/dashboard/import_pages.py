@@ -17,6 +17,8 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import BUSY_MESSAGE, ServiceError
 from testimonials.core.identifiers import new_identifier
@@ -100,6 +102,7 @@ def _write(owner: SignedIn, project_id: str, found: Sequence[NewTestimonial]) ->
         begin_write()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
         count = write_batch(project, part, remaining, batch_id, owner.email)
+        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, count=count)
         db.session.commit()
         written += count
         yield count

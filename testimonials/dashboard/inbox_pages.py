@@ -10,6 +10,8 @@ from typing import Any
 from flask import Blueprint, current_app, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.asked_people import find_invited_emails
 from testimonials.core.web import safe_target
@@ -126,6 +128,8 @@ def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if not count:
         raise ActionRefused("Nothing was chosen that this can be done to.")
     token = make_undo_token(project, batch)
+    if name == "delete":
+        record_project_event(EventType.TESTIMONIALS_DELETED, project, count=count)
     db.session.commit()
     return _answer(project, ACTIONS[name].tell(_count(count)), token)
 
@@ -166,6 +170,7 @@ def settle_samples(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if not count:
         raise ActionRefused("There are no samples left here.")
     token = make_undo_token(project, batch)
+    record_project_event(EventType.SAMPLES_DELETED, project, count=count)
     db.session.commit()
     return _answer(project, f"Removed {count} {'sample' if count == 1 else 'samples'}", token)
 

@@ -12,6 +12,8 @@ from marshmallow import ValidationError
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.describe import describe_form, describe_thanks
 from testimonials.core.colours import ENOUGH, contrast, find_readable
@@ -51,13 +53,15 @@ def save_page(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Change the settings that were sent; a form names in ``before`` what it showed."""
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    sent = read_settings(request.form)
+    sent, was = read_settings(request.form), project.updated_at
     try:
         update_page_config(project, _SCHEMA.check(unflatten(sent)))
     except (ValidationError, ValidationFailed) as error:
         db.session.rollback()
         found = error.messages_dict if isinstance(error, ValidationError) else error.errors
         return _refuse(owner, project_id, sent, _level(found or {}))
+    if project.updated_at != was:
+        record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "config": flatten(project), "contrast": _judge(project)})
@@ -80,6 +84,7 @@ def upload_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     set_logo(project, logo)
+    record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
     return _answer_logo(project)
 
@@ -91,6 +96,7 @@ def remove_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     set_logo(project, None)
+    record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
     return _answer_logo(project)
 

@@ -4,6 +4,8 @@ from flask import Blueprint, current_app, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.cookies import is_https
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
@@ -62,6 +64,7 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
         return _projects_page(owner, to_form_errors(error), values), 422
     if is_first:
         seed_demos(project)
+    record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/inbox", 303)
 
@@ -71,7 +74,8 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
 def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Undo the deletion of a project within its days of grace."""
     begin_write()
-    take_back(owner.account_id, project_id)
+    project = take_back(owner.account_id, project_id)
+    record_project_event(EventType.PROJECT_RESTORED, project, name=project.name)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project_id}/inbox", 303)
 

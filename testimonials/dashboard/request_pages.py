@@ -7,6 +7,8 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.address_lists import MAX_FILE_BYTES
@@ -123,6 +125,7 @@ def send_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
         return _page(owner, project, form.values, {"people": [error.message]}), 422
     write_due_mails()
+    record_project_event(EventType.REQUESTS_SENT, project, count=len(people))
     db.session.commit()
     who = "One request is" if len(people) == 1 else f"{len(people)} requests are"
     return redirect(add_notice(_base(project), f"{who} on the way") + "#asked", 303)
@@ -135,6 +138,7 @@ def cancel_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     count = cancel_waiting(project)
+    record_project_event(EventType.REQUESTS_CANCELLED, project, count=count)
     db.session.commit()
     text = "One request is cancelled" if count == 1 else f"{count} requests are cancelled"
     return redirect(add_notice(_base(project), text) + "#asked", 303)

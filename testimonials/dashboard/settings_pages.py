@@ -3,6 +3,8 @@
 from flask import Blueprint, current_app, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import ServiceError, ValidationFailed
@@ -43,6 +45,7 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     text = request.form.get("slug", "")
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    old = project.slug
     try:
         if len(text.strip()) > SLUG_LENGTH:
             raise ServiceError(f"Shorten this to {SLUG_LENGTH} characters.")
@@ -51,6 +54,8 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         db.session.rollback()
         project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
         return _page(owner, project, to_form_errors(error, "slug")), 422
+    if project.slug != old:
+        record_project_event(EventType.PROJECT_RENAMED, project, old=old, slug=project.slug)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
 
@@ -61,7 +66,10 @@ def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Pause or resume the project."""
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    set_active(project, is_active=request.form.get("status") == "active")
+    is_active = request.form.get("status") == "active"
+    set_active(project, is_active=is_active)
+    became = EventType.PROJECT_RESUMED if is_active else EventType.PROJECT_PAUSED
+    record_project_event(became, project)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings", 303)
 
@@ -79,6 +87,7 @@ def save_rated(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     change_rated(project, wanted)
+    record_project_event(EventType.PROJECT_CHANGED, project)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/settings?saved=rated#rated", 303)
 
@@ -95,6 +104,7 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         errors = {"confirm": [f"Type {project.slug} to delete this project."]}
         return _page(owner, project, delete_errors=errors), 422
     move_to_trash(project)
+    record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
     db.session.commit()
     return redirect("/dashboard/projects", 303)
 

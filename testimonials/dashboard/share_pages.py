@@ -6,6 +6,8 @@ from flask import Blueprint, Response, g, jsonify, make_response, redirect, rend
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.images import image_url
 from testimonials.dashboard.embed_choice import describe_choice, read_choice
@@ -57,6 +59,7 @@ def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     set_message(project, message)
+    record_project_event(EventType.PROJECT_CHANGED, project)
     db.session.commit()
     if wants_json:
         return jsonify({"ok": True, "is_own": has_own_message(project)})

@@ -5,6 +5,8 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.addresses import normalize_email
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
@@ -78,6 +80,7 @@ def invite(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         page = _page(owner, project, errors, {"email": text, "role": role_text})
         return page, 429 if isinstance(error, RateLimited) else 422, error.headers
     send_invitation_mail(project, new.invitation, make_invitation_link(new))
+    record_project_event(EventType.INVITATION_SENT, project, email=email, role=role)
     db.session.commit()
     return _go_back(project, "invited")
 
@@ -93,6 +96,8 @@ def resend(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     project, actor = _find_locked(owner, project_id)
     new = resend_invitation(project, actor, owner, email)
     send_invitation_mail(project, new.invitation, make_invitation_link(new))
+    role = new.invitation.role
+    record_project_event(EventType.INVITATION_SENT, project, email=email, role=role)
     db.session.commit()
     return _go_back(project, "sent-again")
 
@@ -103,7 +108,9 @@ def revoke(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Take an invitation back; its link stops working."""
     begin_write()
     project, actor = _find_locked(owner, project_id)
-    revoke_invitation(project, actor, request.form.get("email", ""))
+    email = request.form.get("email", "")
+    revoke_invitation(project, actor, email)
+    record_project_event(EventType.INVITATION_WITHDRAWN, project, email=email)
     db.session.commit()
     return _go_back(project, "taken-back")
 
@@ -114,7 +121,9 @@ def give_role(owner: SignedIn, project_id: str, account_id: str) -> ResponseRetu
     """Make a moderator an admin, or the other way round."""
     begin_write()
     project, actor = _find_locked(owner, project_id, Role.OWNER)
-    change_role(project, actor, account_id, read_role(request.form.get("role", "")))
+    role = read_role(request.form.get("role", ""))
+    change_role(project, actor, account_id, role)
+    _record_member(EventType.MEMBER_CHANGED, project, find_member(project, account_id), role=role)
     db.session.commit()
     return _go_back(project, "role-changed")
 
@@ -136,7 +145,9 @@ def remove(owner: SignedIn, project_id: str, account_id: str) -> ResponseReturnV
     """End a colleague's access at once."""
     begin_write()
     project, actor = _find_locked(owner, project_id)
+    member = find_member(project, account_id)
     remove_member(project, actor, account_id)
+    _record_member(EventType.MEMBER_REMOVED, project, member)
     db.session.commit()
     return _go_back(project, "removed")
 
@@ -159,6 +170,7 @@ def leave(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project, _ = _find_locked(owner, project_id, Role.MODERATOR)
     leave_project(project, owner.account_id)
+    record_project_event(EventType.MEMBER_LEFT, project, email=owner.email)
     db.session.commit()
     return redirect("/dashboard/projects", 303)
 
@@ -168,6 +180,10 @@ def _find_locked(
 ) -> tuple[Project, Role]:
     project = find_shared_project(owner.account_id, project_id, needed, for_update=True)
     return project, role_in(owner.account_id, project)
+
+
+def _record_member(type: EventType, project: Project, member: TeamMember, **details: str) -> None:
+    record_project_event(type, project, email=member.email, member=member.account_id, **details)
 
 
 def _count_mail(owner: SignedIn, email: str) -> None:

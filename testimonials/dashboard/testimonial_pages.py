@@ -8,6 +8,8 @@ from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.addresses import EmailMalformed, normalize_email
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.asked_people import find_invited_emails
@@ -81,7 +83,8 @@ def add_by_hand(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
     _store_picture(picture, columns, None)
     columns["tags"] = spell(find_spellings(project.id), columns["tags"])
-    add_testimonial(project, columns, owner.email)
+    row = add_testimonial(project, columns, owner.email)
+    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/inbox?status=approved", 303)
 

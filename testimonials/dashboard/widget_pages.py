@@ -8,6 +8,8 @@ from typing import Any
 from flask import Blueprint, g, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import FieldErrors, ValidationFailed
 from testimonials.core.fields import WEBSITE_PATTERN
@@ -58,10 +60,12 @@ def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     except ValidationFailed as error:
         db.session.rollback()
         return _refuse(owner, project_id, sent, error.errors or {})
-    before = read_before(request.form.get("before", ""))
+    before, was = read_before(request.form.get("before", "")), project.updated_at
     change_widget(
         project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)}
     )
+    if project.updated_at != was:
+        record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "config": flatten_widget(project)})
@@ -77,6 +81,7 @@ def reset_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     before = flatten_widget(project)
     change_widget(project, DEFAULTS)
     token = reset_purpose.sign([project.id, before])
+    record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
     return redirect(f"{_base(project)}?undo={token}", 303)
 
@@ -94,6 +99,7 @@ def undo_reset(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     config = flatten_widget(project)
     is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
     change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
+    record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
     return redirect(f"{_base(project)}?done=undone", 303)
 

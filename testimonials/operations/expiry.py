@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from flask import current_app
 
+from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing import delete_unlinked_subscriptions
 from testimonials.auth.services import delete_expired_accounts
 from testimonials.auth.sessions import delete_expired_sessions
@@ -78,6 +79,15 @@ def _delete_old_mails() -> int:
     return delete_old_mails(db.session(), before, is_told_from())
 
 
+def _delete_old_events() -> int:
+    before = clock.now() - timedelta(days=current_app.config["ACTIVITY_DAYS"])
+    return delete_old_events(before, MOST_AT_ONCE)
+
+
+def _forget_networks() -> int:
+    return forget_networks(MOST_AT_ONCE)
+
+
 # In this order: what goes with an account or a project is not counted again.
 KINDS: dict[str, Callable[[], int]] = {
     "accounts": delete_expired_accounts,
@@ -88,6 +98,8 @@ KINDS: dict[str, Callable[[], int]] = {
     "askedPeople": delete_old_invitations,
     "mails": _delete_old_mails,
     "websites": delete_old_sightings,
+    "events": _delete_old_events,
+    "networks": _forget_networks,
     "subscriptions": delete_unlinked_subscriptions,
     # The last: what was removed before named pictures.
     "images": delete_unused_images,

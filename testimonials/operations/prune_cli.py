@@ -14,6 +14,8 @@ WORDS = {
     "askedPeople": "people who never answered a request",
     "mails": "old mails in the outbox",
     "websites": "websites on which a widget was seen long ago",
+    "events": "events of the record that are too old",
+    "networks": "networks of events that are older than 90 days",
     "subscriptions": "subscriptions that belong to no account",
     "images": "pictures that nothing shows",
     "rateLimits": "counters of rate limits",

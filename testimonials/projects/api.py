@@ -4,6 +4,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
@@ -54,6 +56,7 @@ def create_project(account: Identity, body: dict[str, Any]) -> Response:
     project, is_first = services.create_project(account.id, body)
     if is_first and not body.get("skipDemoTestimonials", False):
         seed_demos(project)
+    record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
     db.session.commit()
     return answer("Project created", _PROJECT.dump(project))
 

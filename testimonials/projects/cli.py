@@ -4,6 +4,8 @@ from typing import Any
 
 import click
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
@@ -93,6 +95,7 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
     begin_write()
     found = get_project(project)
     delete_project(found)
+    record_project_event(EventType.PROJECT_DELETED, found, name=found.name)
     db.session.commit()
     if as_json:
         print_json({"_id": found.id, "deleted": True, "testimonials": count})

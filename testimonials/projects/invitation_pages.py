@@ -8,6 +8,9 @@ password: the invitation is the permission, whatever the sign-up setting says.
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.cookies import (
     read_session_cookie,
     set_session_cookie,
@@ -84,7 +87,10 @@ def show_decline(token: str) -> ResponseReturnValue:
 def decline(token: str) -> ResponseReturnValue:
     """Remove an invitation that its address doesn't want."""
     begin_write()
-    decline_invitation(find_invitation(token, for_update=True))
+    found = find_invitation(token, for_update=True)
+    decline_invitation(found)
+    email = found.invitation.email
+    record_project_event(EventType.INVITATION_DECLINED, found.project, email=email)
     db.session.commit()
     if "List-Unsubscribe" in request.form:
         # A mail program did it for its reader; such a one follows no redirect (RFC 8058).
@@ -109,7 +115,9 @@ def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
 def _join(token: str, signed_in: SignedIn) -> ResponseReturnValue:
     begin_write()
     found = find_invitation(token, for_update=True)
-    accept_invitation(found, get_account(signed_in.account_id))
+    account = get_account(signed_in.account_id)
+    accept_invitation(found, account)
+    _record_joining(found, account)
     db.session.commit()
     return redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
 
@@ -138,11 +146,20 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
         delete_projects(account.id)
     claim_account(account, password_hash)
     accept_invitation(found, account)
+    _record_joining(found, account)
+    if request.form.get("key") == "drop":
+        record_event(EventType.KEY_DROPPED, account.id)
+    record_event(EventType.ACCOUNT_CLAIMED, account.id)
     cookie = sign_browser_in(account, "invitation")
     db.session.commit()
     response = redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
     set_session_cookie(response, account, cookie)
     return response
+
+
+def _record_joining(found: OpenInvitation, account: Account) -> None:
+    act_as(ActorKind.PERSON, account.id)
+    record_project_event(EventType.INVITATION_ACCEPTED, found.project, email=account.email)
 
 
 def _find_key_problem(account: Account | None) -> Errors:

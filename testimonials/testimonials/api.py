@@ -4,6 +4,8 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
@@ -52,6 +54,7 @@ def create_testimonial(account: Identity, project_id: str, body: dict[str, Any])
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
     testimonial = services.add_approved_testimonial(project, body)
+    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=testimonial.id)
     db.session.commit()
     return answer("Testimonial created", _TESTIMONIAL.dump(testimonial))
 
@@ -67,7 +70,8 @@ def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
-    count = services.delete_demos(project)
+    if count := services.delete_demos(project):
+        record_project_event(EventType.SAMPLES_DELETED, project, count=count)
     db.session.commit()
     return answer("Demo testimonials deleted", {"deletedCount": count})
 

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import click
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.services import get_account
 from testimonials.core.commands import database_command, json_option
+from testimonials.extensions import begin_write, db
 from testimonials.transfer.accounts import write_account_archive
 from testimonials.transfer.files import force_option, tell_of_file, writing_file
 from testimonials.transfer.snapshot import reading_one_moment
@@ -24,5 +27,9 @@ def export_account(account: str, file: Path, force: bool, as_json: bool) -> None
     projects as an archive that `projects import` takes.
     """
     with writing_file(file, is_forced=force) as out, reading_one_moment():
-        write_account_archive(get_account(account), out)
+        found = get_account(account)
+        write_account_archive(found, out)
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, found.id)
+    db.session.commit()
     tell_of_file(account, file, as_json=as_json)

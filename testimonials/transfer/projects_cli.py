@@ -5,6 +5,8 @@ from typing import IO
 
 import click
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.services import get_account
 from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.extensions import begin_write, db
@@ -39,6 +41,10 @@ def export_project(
             write_table(found, out, has_samples=samples)
         else:
             write_archive(found, out)
+    begin_write()
+    form = "a table" if as_csv else "an archive"
+    record_project_event(EventType.PROJECT_EXPORTED, found, form=form)
+    db.session.commit()
     tell_of_file(project, file, as_json=as_json)
 
 
@@ -74,6 +80,8 @@ def import_project(
             has_limit=not ignore_limit,
             resumes_requests=resume_requests,
         )
+        project = restored.project
+        record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
         db.session.commit()
     _tell(restored, resumes=resume_requests, as_json=as_json)
 

@@ -5,6 +5,8 @@ from typing import IO, Any
 
 import click
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.core.identifiers import new_identifier
 from testimonials.extensions import begin_write, db
@@ -103,7 +105,9 @@ def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems
         if copied is not None:
             copied.store()
             part, problems = copied.testimonials, problems + copied.problems
-        written += write_batch(locked, part, remaining, batch_id, ACTOR)
+        count = write_batch(locked, part, remaining, batch_id, ACTOR)
+        record_project_event(EventType.TESTIMONIALS_IMPORTED, locked, count=count)
+        written += count
         db.session.commit()
     finish_import(written)
     db.session.commit()

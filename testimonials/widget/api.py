@@ -4,6 +4,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.services import Identity
 from testimonials.core.endpoint import endpoint
@@ -36,6 +38,8 @@ def update_widget_config(account: Identity, project_id: str, body: dict[str, Any
     begin_write()
     project = find_project(account.id, project_id, for_update=True)
     services.update_widget_config(project, body)
+    if body:
+        record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
     return answer("Widget configuration updated", _PROJECT.dump(project))
 

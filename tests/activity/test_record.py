@@ -1,6 +1,7 @@
 """The record of what happened: who, from where, what, and how it stays small."""
 
 import functools
+import json
 from unittest.mock import patch
 
 import pytest
@@ -13,9 +14,11 @@ from testimonials.activity import services
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.extensions import db
+from testimonials.operations.expiry import sweep
 from tests.activity.events import read_events, read_types
-from tests.auth.browsers import FIREFOX, sign_in
-from tests.conftest import Caller, MovableClock
+from tests.auth.browsers import FIREFOX, open_browser, sign_in
+from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.rows import add_member
 
 
 def test_signing_in_and_out_says_who_from_where_and_with_what(
@@ -86,3 +89,61 @@ def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Call
                 add()
         db.session.commit()
     assert len(read_events(app, owner.account_id)) == 1
+
+
+def test_what_is_old_is_forgotten(
+    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    sign_in(client, owner.email)
+    for days, networks in ((89, ["10.0.0.0/24"]), (2, [None])):
+        moved_clock.move(days=days)
+        with app.app_context():
+            sweep()
+        assert [each.network for each in read_events(app, owner.account_id)] == networks
+    moved_clock.move(days=310)
+    with app.app_context():
+        sweep()
+    assert read_events(app) == []
+
+
+def test_a_deleted_account_leaves_one_line_without_its_person(
+    app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    browser = open_browser(app, owner)
+    project = outsider.create_project()["_id"]
+    add_member(app, project, owner, "moderator")
+    owner.create_project(businessName="Secret Salon")
+    browser.post("/dashboard/account/delete", data={"password": PASSWORD})
+    assert read_types(app, owner.account_id) == []
+    (line,) = read_events(app, None)
+    assert (line.type, line.details) == ("account.deleted", {"account": owner.account_id})
+    # The owner of a project that they worked in reads that somebody left, not who it was.
+    left = read_events(app, outsider.account_id)[-1]
+    assert (left.type, left.project_id, left.details) == ("member.left", project, {})
+    assert owner.email not in run(app, "activity", "list", "--csv")
+
+
+def test_an_operator_reads_and_narrows_the_record(
+    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    client.environ_base["HTTP_USER_AGENT"] = FIREFOX
+    sign_in(client, owner.email, ip="203.0.113.9")
+    outsider.create_project(businessName="=1+1")
+    run(app, "accounts", "rotate-key", outsider.email)
+    rows = json.loads(run(app, "activity", "list", "--json"))
+    assert [row["sentence"] for row in rows] == [
+        "The operator (accounts rotate-key) replaced the API key",
+        f"An assistant with the key …{outsider.api_key[-4:]} created =1+1 from 127.0.0.x",
+        f"{owner.email} signed in by password from 203.0.113.x with Firefox on Linux",
+    ]
+    narrowed = run(app, "activity", "list", "--account", owner.email, "--type", "session", "--csv")
+    assert len(narrowed.splitlines()) == 2
+    assert "session.started" in narrowed
+    assert "Nothing is recorded." in run(app, "activity", "list", "--since", "2999-01-01")
+
+
+def run(app: Flask, *arguments: str) -> str:
+    """Run a command; return what it printed."""
+    done = app.test_cli_runner().invoke(args=arguments)
+    assert done.exit_code == 0, done.output
+    return str(done.stdout)

@@ -1,0 +1,144 @@
+"""Every door that changes something records it, or is named here with the reason why not."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+import click
+import pytest
+from flask import Flask
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.sentences import GROUPS, SENTENCES
+from testimonials.commands import COMMANDS
+from testimonials.commands import GROUPS as COMMAND_GROUPS
+from tests.contracts.test_architecture import PACKAGE, modules
+
+RECORDERS = {f"activity.recording.{name}" for name in ("record_event", "record_project_event")} | {
+    "activity.services.add_event"
+}
+ASKING = "Anybody can have a mail sent; what its link does is recorded."
+HISTORY = "The testimonial's own history says who did what, and undoes it."
+AUTHOR = "It is the author's, and the testimonial's own history has it until they delete it."
+PREFERENCE = "It concerns nobody but the person who chooses it."
+WRITES_NOTHING = "It writes nothing."
+SILENT_VIEWS = {
+    "claim.send_new_link": ASKING,
+    "session.sign_up": ASKING,
+    "session.send_reset_link": ASKING,
+    "inbox.decide": HISTORY,
+    "inbox.tag_many": HISTORY,
+    "inbox.undo": HISTORY,
+    "editor.edit": HISTORY,
+    "author.give_consent": AUTHOR,
+    "author.verify": AUTHOR,
+    "author.correct": AUTHOR,
+    "author.withdraw": AUTHOR,
+    "author.delete": AUTHOR,
+    "author.deny": AUTHOR,
+    "collection.submit_testimonial": "The testimonial itself is in the inbox.",
+    "requests.note_opened": "The list of who was asked says it.",
+    "requests.take_answer": "The list of who was asked says it.",
+    "asking.remove_request": "An address is deleted so that nothing of it is kept.",
+    "unsubscribe.end_mails": PREFERENCE,
+    "notifications.choose_notifications": PREFERENCE,
+    "checklist.change_checklist": PREFERENCE,
+    "dashboard.choose_theme": PREFERENCE,
+    "asking.preview_requests": WRITES_NOTHING,
+    "importing.preview_import": WRITES_NOTHING,
+}
+READS = "It only reads."
+INSTANCE = "It is about the instance, of which its log and its files tell."
+SILENT_COMMANDS = {
+    "accounts list": READS,
+    "accounts show": READS,
+    "activity list": READS,
+    "projects list": READS,
+    "projects show": READS,
+    "projects members": READS,
+    "testimonials list": READS,
+    "mail list": READS,
+    "mail show": READS,
+    "mail retry": INSTANCE,
+    "mail test": INSTANCE,
+    "db upgrade": INSTANCE,
+    "db check": READS,
+    "db move": INSTANCE,
+    "db current": READS,
+    "config show": READS,
+    "backup": INSTANCE,
+    "restore": INSTANCE,
+    "prune": INSTANCE,
+    "doctor": READS,
+}
+
+
+@cache
+def calls() -> dict[str, set[str]]:
+    """Name what each function of the package refers to: functions of its module or imported."""
+    found: dict[str, set[str]] = {}
+    for module in modules().values():
+        known = {
+            node.name: f"{module.name}.{node.name}"
+            for node in module.tree.body
+            if isinstance(node, ast.FunctionDef)
+        }
+        for node in module.tree.body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+                base = (node.module or "").partition(".")[2]
+                known |= {
+                    alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names
+                }
+        for node in module.tree.body:
+            if isinstance(node, ast.FunctionDef):
+                names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                found[f"{module.name}.{node.name}"] = {known[name] for name in names & known.keys()}
+    return found
+
+
+def records(name: str, seen: frozenset[str] = frozenset()) -> bool:
+    """Tell whether a function, or one that it leads to, records an event."""
+    return name in RECORDERS or any(
+        records(each, seen | {name}) for each in calls().get(name, set()) - seen
+    )
+
+
+def name_of(function: object) -> str:
+    """Return the dotted name of a view or command beneath its decorators."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    module, name = function.__module__, function.__name__  # type: ignore[attr-defined]
+    return f"{module.partition('.')[2]}.{name}"
+
+
+def each_command() -> Iterator[tuple[str, click.Command]]:
+    for group in COMMAND_GROUPS:
+        for name, command in group.commands.items():
+            yield f"{group.name} {name}", command
+    for command in COMMANDS:
+        yield str(command.name), command
+
+
+def test_each_door_that_changes_something_records_it(described_app: Flask) -> None:
+    views = {
+        rule.endpoint: records(name_of(described_app.view_functions[rule.endpoint]))
+        for rule in described_app.url_map.iter_rules()
+        if (rule.methods or set()) - {"GET", "HEAD", "OPTIONS"}
+    }
+    commands = {name: records(name_of(command.callback)) for name, command in each_command()}
+    for doors, silent in ((views, SILENT_VIEWS), (commands, SILENT_COMMANDS)):
+        assert {name for name, is_recorded in doors.items() if not is_recorded} == silent.keys()
+
+
+@pytest.mark.parametrize("type", EventType)
+def test_each_type_can_be_told_and_is_written_somewhere(type: EventType) -> None:
+    assert type in SENTENCES
+    assert type.partition(".")[0] in {subject for group in GROUPS.values() for subject in group}
+    written = {
+        node.attr
+        for module in modules().values()
+        if not module.name.startswith("activity.")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute)
+    }
+    assert type.name in written
