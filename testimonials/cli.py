@@ -80,9 +80,12 @@ def _open_closed_streams() -> None:
 
 
 def _make_app() -> Flask:
-    # A restore must not change the settings between their being read and being used.
-    hold_folder(load_settings(makes_secret=False).instance_path)
-    return build_app(load_settings())
+    # A command that mistypes the folder must not make an instance there.
+    settings = load_settings(makes_instance=False)
+    if settings.has_instance:
+        # A restore must not change the settings between their being read and being used.
+        hold_folder(settings.instance_path)
+    return build_app(load_settings(makes_instance=False))
 
 
 main.add_command(serve)

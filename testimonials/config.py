@@ -49,6 +49,7 @@ from testimonials.core.instance_folder import finish_switch
 from testimonials.core.plans import Plan
 
 FILE_NAME = "testimonials.toml"
+SECRET_NAME = "secret_key"  # noqa: S105 - the name of its file
 
 
 def setting(default: object, parse: Parser, doc: str, *, secret: bool = False) -> Any:
@@ -243,6 +244,11 @@ class Settings:
         return self.database_url.startswith("sqlite")
 
     @property
+    def has_instance(self) -> bool:
+        """Whether there is something to work on: PostgreSQL says for itself whether it is empty."""
+        return self.database_file is None or self.database_file.exists()
+
+    @property
     def database_file(self) -> Path | None:
         """The SQLite file; None where the data is in PostgreSQL."""
         return Path(make_url(self.database_url).database or "") if self.is_sqlite else None
@@ -252,19 +258,22 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
     *,
-    makes_secret: bool = True,
+    makes_instance: bool = True,
     file: Path | None = None,
 ) -> Settings:
-    """Read, check and complete the settings; make the instance folder and the secret.
+    """Read, check and complete the settings.
 
-    `overrides` maps field names to values that win over the environment. Without `makes_secret` no
-    secret is looked for. `file` is read in place of the folder's own settings. A restore that was
-    cut off is finished first, since it changes what is read here. Raises `SettingError`, naming the
-    setting and what it must be.
+    `overrides` maps field names to values that win over the environment. The instance folder and
+    its secret are made where they are missing; without `makes_instance` nothing is made, and the
+    secret is "" where there is none. `file` is read in place of the folder's own settings. A
+    restore that was cut off is finished first, since it changes what is read here. Raises
+    `SettingError`, naming the setting and what it must be.
     """
     environ = os.environ if environ is None else environ
     given: dict[str, tuple[object, str]] = {}
-    folder = _folder(environ, overrides or {})
+    folder = _find_folder(environ, overrides or {})
+    if makes_instance:
+        _make_folder(folder)
     finish_switch(folder)
     file = file or folder / FILE_NAME
     for name, value in _read_file(file).items():
@@ -278,9 +287,26 @@ def load_settings(
     for name, (value, origin) in given.items():
         values[name] = _parse(name, value, origin)
     settings = _complete(Settings(**(values | {"instance_path": folder})))
-    if settings.secret_key or not makes_secret:
-        return settings
-    return dataclasses.replace(settings, secret_key=read_secret_key(folder / "secret_key"))
+    if not settings.secret_key and (makes_instance or (folder / SECRET_NAME).exists()):
+        return dataclasses.replace(settings, secret_key=read_secret_key(folder / SECRET_NAME))
+    return settings
+
+
+def make_instance(settings: Settings) -> None:
+    """Make the instance folder, and its secret unless the settings name one.
+
+    Raises `SettingError` where that is not possible.
+    """
+    _make_folder(settings.instance_path)
+    if not settings.secret_key:
+        read_secret_key(settings.instance_path / SECRET_NAME)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
 
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
@@ -294,13 +320,9 @@ def _names() -> list[str]:
     return [field.name for field in dataclasses.fields(Settings)]
 
 
-def _folder(environ: Mapping[str, str], overrides: Mapping[str, object]) -> Path:
+def _find_folder(environ: Mapping[str, str], overrides: Mapping[str, object]) -> Path:
     value = overrides.get("instance_path", environ.get(PREFIX + "INSTANCE_PATH", "instance"))
     folder: Path = _parse("instance_path", str(value), PREFIX + "INSTANCE_PATH")
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
     return folder
 
 

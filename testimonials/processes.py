@@ -8,9 +8,8 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import click
 
@@ -37,7 +36,6 @@ class Worker:
     pid: int
     number: int
     report: int
-    started: float = field(default_factory=time.monotonic)
     is_ready: bool = False
     kill_at: float | None = None
 

@@ -35,8 +35,6 @@ logger = logging.getLogger("testimonials.server")
 # Seconds after which a worker that was asked to leave is killed: more than its own limit, less than
 # the ten that Docker waits.
 PATIENCE = 9.0
-# A worker that lived so long had nothing wrong with its start.
-SOUND_SECONDS = 30.0
 LONGEST_DELAY = 30.0
 # Seconds after which it is tried again to start a worker for which the system had no room.
 RETRY_SECONDS = 1.0
@@ -239,7 +237,11 @@ class Supervisor:
                 self._note_loss(worker, code)
 
     def _note_loss(self, worker: Worker, code: int) -> None:
-        """Give the seat of a worker that has died to a new one, later each time it dies young."""
+        """Give the seat of a worker that has died to a new one.
+
+        That is done at once after a worker that has answered, and later each time after one that
+        died in its start: only then does something keep it from starting.
+        """
         generation = self._current
         del generation.workers[worker.number]
         if not generation.is_prepared and not generation.is_reload:
@@ -249,10 +251,9 @@ class Supervisor:
             self._exit_code = code if code > 0 else 1
             self._end()
             return
-        is_sound = worker.is_ready and time.monotonic() - worker.started > SOUND_SECONDS
-        failures = 0 if is_sound else generation.failures.get(worker.number, 0)
-        delay = min(2.0 ** (failures - 1), LONGEST_DELAY) if failures else 0.0
-        generation.failures[worker.number] = failures + 1
+        failures = 0 if worker.is_ready else generation.failures.get(worker.number, 0) + 1
+        delay = min(2.0 ** (failures - 2), LONGEST_DELAY) if failures > 1 else 0.0
+        generation.failures[worker.number] = failures
         generation.not_before[worker.number] = time.monotonic() + delay
         logger.error(
             "worker %s (process %s) %s; another starts%s",

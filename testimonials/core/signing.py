@@ -4,6 +4,7 @@ import hashlib
 from datetime import datetime
 from typing import Any
 
+import click
 from flask import current_app
 from itsdangerous import BadData, SignatureExpired, TimestampSigner, URLSafeTimedSerializer
 
@@ -36,6 +37,11 @@ class TokenPurpose:
         self.name = name
 
     def _serializer(self) -> URLSafeTimedSerializer:
+        if not current_app.config["SECRET_KEY"]:
+            raise click.ClickException(
+                "This instance has no secret key yet. Start `testimonials serve` once, or set "
+                "TESTIMONIALS_SECRET_KEY."
+            )
         return URLSafeTimedSerializer(
             current_app.config["SECRET_KEY"],
             salt=f"testimonials:{self.name}",

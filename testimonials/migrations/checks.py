@@ -26,6 +26,12 @@ def check_database(engine: Engine) -> list[str]:
         return ["the database can't be read: " + " ".join(str(error.orig).split())]
 
 
+def find_differences(engine: Engine) -> list[str]:
+    """Return how the schema differs from what this program needs, one sentence each."""
+    with open_connection(engine) as connection:
+        return _find_differences(connection)
+
+
 def _find_differences(connection: Connection) -> list[str]:
     revision = read_revision(connection)
     if revision != head():

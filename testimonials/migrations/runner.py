@@ -28,6 +28,7 @@ ADVISORY_LOCK = 7_263_540_189
 
 # Called with the revision to come.
 Prepare = Callable[[str], None]
+HOW_TO_MAKE_ONE = "`testimonials serve` or `testimonials db upgrade` sets up a new one."
 # How long a start waits for another one that migrates, and backs up before that.
 WAIT_SECONDS = 600
 
@@ -44,6 +45,7 @@ def upgrade(engine: Engine, prepare: Prepare | None = None) -> tuple[str | None,
     by a newer program, or by none that says its version.
     """
     newest = head()
+    _make_file(engine)
     if current(engine) == newest:
         return newest, newest
     with _exclusive(engine) as connection:
@@ -93,13 +95,12 @@ def build_schema(connection: Connection) -> None:
 def require_head(engine: Engine) -> None:
     """Make sure that a command finds the schema it needs.
 
-    A database that nobody has set up yet is set up; an older or a newer one is refused with
-    `SchemaError`, since a running service may be using it.
+    Raises `SchemaError` for any other: a running service may be using an older or a newer one, and
+    where there is none the command most likely looks into the wrong folder.
     """
     revision = current(engine)
     if revision is None:
-        upgrade(engine)
-        return
+        raise SchemaError(f"The database is not set up. {HOW_TO_MAKE_ONE}")
     _refuse_newer(revision)
     if revision != head():
         raise SchemaError(
@@ -142,6 +143,13 @@ def _refuse_newer(revision: str | None) -> None:
 
 def open_connection(engine: Engine) -> Connection:
     """Open a connection; raise `SchemaError`, in one sentence, where there is no database."""
+    file = _find_file(engine)
+    if file is not None and not file.exists():
+        # To connect would make an empty one.
+        raise SchemaError(
+            f"There is no database at {file}. {HOW_TO_MAKE_ONE} If there should be data, check "
+            "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL."
+        )
     try:
         return engine.connect()
     except DatabaseError as error:
@@ -149,6 +157,23 @@ def open_connection(engine: Engine) -> Connection:
         raise SchemaError(
             f"The database that TESTIMONIALS_DATABASE_URL names can't be opened: {reason}"
         ) from None
+
+
+def _make_file(engine: Engine) -> None:
+    try:
+        if (file := _find_file(engine)) is not None:
+            file.touch()
+    except OSError as error:
+        raise SchemaError(
+            "The database that TESTIMONIALS_DATABASE_URL names can't be opened: "
+            f"{file}: {error.strerror}"
+        ) from None
+
+
+def _find_file(engine: Engine) -> Path | None:
+    """Return the SQLite file; None for PostgreSQL, and for a database in memory."""
+    name = engine.url.database if engine.dialect.name == "sqlite" else None
+    return Path(name) if name and name != ":memory:" else None
 
 
 @contextmanager

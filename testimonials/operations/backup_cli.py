@@ -36,9 +36,10 @@ def backup(file: str, as_json: bool) -> None:
     and a manifest with checksums. A folder gets a file named by the time. An existing file is
     never replaced. Whoever has the file has everything: keep it as safe as the instance.
     """
-    settings = load_settings(makes_secret=False)
-    # What is copied must not be replaced by a restore meanwhile.
-    hold_folder(settings.instance_path)
+    settings = load_settings(makes_instance=False)
+    if settings.has_instance:
+        # What is copied must not be replaced by a restore meanwhile.
+        hold_folder(settings.instance_path)
     try:
         target = Path(file).absolute()
     except FileNotFoundError:
@@ -73,7 +74,8 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     a folder named before-restore- and the time. A restore that is cut off leaves the old data, or
     is finished by the next start.
     """
-    settings = load_settings(makes_secret=False)
+    settings = load_settings(makes_instance=False)
+    settings.instance_path.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         done = restore_backup(
             file,
@@ -98,7 +100,7 @@ def _find_restored(unpacked: Path) -> Instance:
     stay if the backup has none.
     """
     file = unpacked / SETTINGS
-    settings = load_settings(makes_secret=False, file=file if file.exists() else None)
+    settings = load_settings(makes_instance=False, file=file if file.exists() else None)
     return find_instance(settings.instance_path, settings.database_url)
 
 

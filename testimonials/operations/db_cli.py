@@ -8,6 +8,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.config import make_instance
 from testimonials.config_parsers import parse_database_url
 from testimonials.core.commands import json_option, print_json, print_rows
 from testimonials.core.errors import ServiceError
@@ -38,7 +39,13 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
     if dry_run:
         _try_upgrade(as_json)
         return
+    make_instance(current_app.config["SETTINGS"])
     before, after = upgrade_database(is_backed_up=not no_backup)
+    if findings := checks.find_differences(database.engine):
+        raise click.ClickException(
+            f"The database is at {after}, but not as this program needs it: {'; '.join(findings)}. "
+            "Restore a backup, or undo what changed the tables by hand."
+        )
     if as_json:
         print_json({"before": before, "after": after})
     elif before == after:

@@ -214,8 +214,9 @@ def test_a_name_that_is_short_for_nothing_is_not_run(app: Flask) -> None:
 
 
 @pytest.mark.process
-def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_path: Path) -> None:
+def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "service", {})
+    assert run_command(["db", "upgrade"], environment).returncode == 0
     done = run_command(["accounts", "create", "new@example.com", "--json"], environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["apiKey"].startswith("tst_live_")
@@ -229,9 +230,43 @@ def test_python_m_testimonials_is_the_command_and_sets_up_an_empty_folder(tmp_pa
     assert refused.stderr == "Error: There is no account with the id or e-mail address nobody.\n"
 
 
+@pytest.mark.parametrize("is_folder_there", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "accounts list",
+        "accounts create new@example.com",
+        "projects list",
+        "mail list",
+        "prune",
+        "doctor",
+        "config show",
+        "db current",
+        "db check",
+        "db upgrade --dry-run",
+        "backup there.tar.gz",
+    ],
+)
+def test_a_command_in_the_wrong_folder_makes_no_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, is_folder_there: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    instance = tmp_path / "mistyped"
+    if is_folder_there:
+        instance.mkdir()
+    done = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)}).invoke(
+        main, command.split(), prog_name="testimonials"
+    )
+    if command != "config show":
+        assert done.exit_code == 1
+        assert f"here is no database at {instance}/testimonials.db" in done.output
+    assert list(tmp_path.rglob("*")) == ([instance] if is_folder_there else [])
+
+
 @pytest.mark.process
 def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "service", {})
+    run_command(["db", "upgrade"], environment)
     run_command(["accounts", "create", "new@example.com"], environment)
     for arguments, said in (
         (("accounts", "delete", "new@example.com"), "Aborted!"),
@@ -264,6 +299,7 @@ def test_flask_has_the_same_groups(tmp_path: Path) -> None:
     usage = flask("--help").stdout
     for command in (*GROUPS, *SINGLE):
         assert f"\n  {command.name} " in usage
+    assert flask("db", "upgrade").returncode == 0
     created = flask("accounts", "create", "new@example.com", "--json")
     assert json.loads(created.stdout)["email"] == "new@example.com"
     assert json.loads(run_command(["accounts", "list", "--json"], environment).stdout)

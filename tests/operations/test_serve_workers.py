@@ -152,9 +152,22 @@ def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service:
     assert service.stop() == 0
 
 
-def test_a_worker_that_keeps_dying_is_started_less_and_less_often(service: Service) -> None:
+def test_workers_that_are_killed_again_and_again_come_back_at_once(service: Service) -> None:
+    for _ in range(4):
+        victim = answering(service)[0]
+        os.kill(victim, signal.SIGKILL)
+        wait_for(lambda pid=victim: pid not in service.workers, what="its end")
+        wait_for(lambda: len(answering(service)) == 2, what="the new worker")
+    assert service.stop() == 0
+    assert sum("another starts" in line for line in service.output) == 4
+    assert not any("another starts in" in line for line in service.output)
+
+
+def test_a_worker_that_keeps_dying_in_its_start_is_started_less_often(
+    service: Service,
+) -> None:
     first, second = service.workers
-    for _ in range(3):
+    for _ in range(4):
         wait_for(lambda: len(service.workers) == 2, what="another worker")
         (victim,) = set(service.workers) - {first}
         os.kill(victim, signal.SIGKILL)
