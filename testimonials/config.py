@@ -69,7 +69,12 @@ class Settings:
         "The folder that holds the database, the secret and `testimonials.toml`. "
         "Only from the environment.",
     )
-    host: str = setting("127.0.0.1", parse_text, "The address `serve` listens on.")
+    host: str = setting(
+        "127.0.0.1",
+        parse_text,
+        "The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a "
+        "unix socket, which needs `BASE_URL` and a proxy.",
+    )
     port: int = setting(8000, whole(0, 65535), "The port `serve` listens on; 0 picks a free one.")
     workers: int = setting(
         0,

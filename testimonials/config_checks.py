@@ -6,6 +6,8 @@ from typing import NoReturn
 from testimonials.config_secret import SettingError
 
 PREFIX = "TESTIMONIALS_"
+# What a host begins with that is the path of a unix socket.
+UNIX = "unix:"
 
 
 def refuse(origin: str, problem: str) -> NoReturn:
@@ -20,7 +22,10 @@ def require_extra(name: str, value: str, start: str, module: str, extra: str) ->
 
 
 def listening_url(host: str, port: int) -> str:
-    """Give the address under which a browser on this machine reaches `host` and `port`."""
+    """Return the address under which a browser on this machine reaches `host` and `port`."""
+    if host.startswith(UNIX):
+        # Only the proxy in front knows another one.
+        return "http://localhost"
     bare = host.strip("[]")
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -1,21 +1,25 @@
 """`testimonials serve`: the application on waitress, with its background work."""
 
+import errno
 import logging
 import os
 import socket
+from pathlib import Path
 
 import click
 
 from testimonials.application import build_app
 from testimonials.config import Settings, listening_url, load_settings, unknown_variables
+from testimonials.config_checks import UNIX
 from testimonials.core.cores import pin_to_core
 from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError
-from testimonials.core.instance_folder import hold_folder
+from testimonials.core.instance_folder import hold_folder, remove_unfinished
 from testimonials.core.logs import set_up_logs
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.metrics import end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.operations.secret import require_known_secret
 from testimonials.operations.upgrading import upgrade_database
 from testimonials.processes import Seat, note_signals
 from testimonials.supervisor import Supervisor, describe_count
@@ -43,12 +47,15 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     settings = load_settings(overrides=overrides)
     # No restore begins from here on; what it may have changed before is read again below.
     hold_folder(settings.instance_path)
+    remove_unfinished(settings.instance_path, settings.database_file)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
         logger.warning("%s is no setting and is ignored", variable)
     listener = _listen(settings.host, settings.port)
-    # Port 0 is known only now, and the addresses in snippets and mails depend on it.
-    overrides |= {"host": settings.host, "port": listener.getsockname()[1]}
+    overrides |= {"host": settings.host}
+    if not settings.host.startswith(UNIX):
+        # Port 0 is known only now, and the addresses in snippets and mails depend on it.
+        overrides |= {"port": listener.getsockname()[1]}
     settings = load_settings(overrides=overrides)
     # Cores are dealt out from a place of its own, so that two services don't share the first one.
     first_core = os.getpid()
@@ -63,10 +70,13 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         _answer(settings, seat, listener, sample=sample and not seat.is_reload)
 
     def announce() -> None:
-        address = listening_url(*listener.getsockname()[:2])
+        is_file = settings.host.startswith(UNIX)
+        address = settings.host if is_file else listening_url(*listener.getsockname()[:2])
         logger.info("listening on %s (%s)", address, describe_count(settings.workers))
 
     code = Supervisor(signals, listener, load, work, announce).run(settings)
+    if settings.host.startswith(UNIX):
+        Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
     logger.info("stopped")
     raise SystemExit(code)
 
@@ -78,6 +88,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     if seat.is_first:
         with app.app_context():
             upgrade_database()
+            require_known_secret()
             keep_script()
             addresses = _prepare_sample() if sample else None
     server = Server(app, listener, settings.threads)
@@ -96,18 +107,33 @@ def _prepare_sample() -> Sample:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host.strip("[]"), port))
+        if host.startswith(UNIX):
+            listener = _bind_file(Path(host.removeprefix(UNIX)))
+        else:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host.strip("[]"), port))
         listener.listen(BACKLOG)
     except OSError as error:
+        where = host if host.startswith(UNIX) else f"{host} port {port}"
         raise click.ClickException(
-            f"Can't listen on {host} port {port}: {error.strerror or error}. Choose another with "
-            "--port or TESTIMONIALS_PORT."
+            f"Can't listen on {where}: {error.strerror or error}. Choose another with --host or "
+            "--port."
         ) from None
     listener.setblocking(False)
+    return listener
+
+
+def _bind_file(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if path.is_socket() and listener.connect_ex(str(path)) == errno.ECONNREFUSED:
+        # A service that was killed has left it.
+        path.unlink()
+    listener.bind(str(path))
+    # Whoever may enter its folder may connect, such as the proxy's user.
+    path.chmod(0o666)
     return listener
 
 

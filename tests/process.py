@@ -182,7 +182,7 @@ def start_service(
 
     def find_address() -> str | None:
         assert process.poll() is None, "".join(service.output)
-        found = re.search(r'listening on (http://[^\s"]+)', "".join(service.output))
+        found = re.search(r'listening on ((?:http|unix):[^\s"]+)', "".join(service.output))
         return found[1] if found else None
 
     service.url = wait_for(find_address, what="serve to listen")

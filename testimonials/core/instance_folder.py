@@ -18,6 +18,9 @@ import click
 
 LOCK = "instance.lock"
 JOURNAL = "restore-journal.json"
+# What a restore works in, and what it ends files with that are to take the place of others.
+UNFINISHED_RESTORE = ".unfinished-restore-"
+RESTORED = ".restored"
 
 # The descriptors that keep the shared locks, by folder; they are closed with the process.
 _held: dict[Path, int] = {}
@@ -139,6 +142,18 @@ def finish_switch(folder: Path) -> None:
             _perform(folder)
     finally:
         os.close(descriptor)
+
+
+def remove_unfinished(folder: Path, database: Path | None) -> None:
+    """Remove what a restore left that was killed before its first change.
+
+    The caller holds the folder, so no restore is under way, and one that was writing its changes
+    down has been finished.
+    """
+    _remove_abandoned(folder, UNFINISHED_RESTORE)
+    for parent in {folder, database.parent if database else folder}:
+        for path in parent.glob(f"*{RESTORED}"):
+            path.unlink()
 
 
 def give_to_owner(path: Path, folder: Path) -> None:

@@ -10,6 +10,7 @@ import testimonials.core.images
 import testimonials.core.leases
 import testimonials.core.outbox
 import testimonials.core.ratelimit
+import testimonials.operations.secret
 import testimonials.testimonials.models
 import testimonials.widget.models  # noqa: F401
 from testimonials.core.database import Base

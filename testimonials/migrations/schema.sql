@@ -362,4 +362,10 @@ CREATE INDEX ix_member_invitation_expires_at ON member_invitation (expires_at);
 
 CREATE INDEX ix_member_invitation_invited_by_id ON member_invitation (invited_by_id);
 
+CREATE TABLE secret_mark (
+	id INTEGER NOT NULL, 
+	mark VARCHAR NOT NULL, 
+	CONSTRAINT pk_secret_mark PRIMARY KEY (id)
+);
+
 INSERT INTO alembic_version (version_num) VALUES ('0005')

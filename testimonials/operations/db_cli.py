@@ -10,12 +10,14 @@ from sqlalchemy.exc import DatabaseError
 
 from testimonials.config import make_instance
 from testimonials.config_parsers import parse_database_url
-from testimonials.core.commands import json_option, print_json, print_rows
+from testimonials.core.commands import database_command, json_option, print_json, print_rows
 from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import stay_alone
+from testimonials.extensions import begin_write
 from testimonials.extensions import db as database
 from testimonials.migrations import checks, runner
 from testimonials.operations.move import move_database
+from testimonials.operations.secret import forget_secret
 from testimonials.operations.upgrading import upgrade_database
 
 
@@ -104,6 +106,19 @@ def _try_upgrade(as_json: bool) -> None:
             f"The upgrade from {before or 'empty'} would run {', '.join(pending)}; it was tried "
             "without a fault and taken back."
         )
+
+
+@db.command("forget-secret")
+@database_command
+def forget_secret_command() -> None:
+    """Let the next start choose the secret key: after you have changed it on purpose.
+
+    Stop all hosts first. Links that were sent before stop working.
+    """
+    begin_write()
+    forget_secret()
+    database.session.commit()
+    click.echo("The next start decides which secret key counts.")
 
 
 @db.command("move")

@@ -58,17 +58,26 @@ def doctor(as_json: bool) -> None:
     for name, check in CHECKS.items():
         is_possible = name not in NEED_SCHEMA or not found["schema"]
         found[name] = run_check(check) if is_possible else [NO_SCHEMA]
-    is_fine = not any(found.values())
+    is_fine = all(map(_is_fine, found.values()))
     if as_json:
         checks = [
-            {"check": name, "ok": not findings, "findings": [asdict(each) for each in findings]}
+            {
+                "check": name,
+                "ok": _is_fine(findings),
+                "findings": [asdict(each) for each in findings],
+            }
             for name, findings in found.items()
         ]
         print_json({"ok": is_fine, "checks": checks})
     else:
         for name, findings in found.items():
-            click.echo(f"{'ok ' if not findings else '!! '} {name}")
+            sign = "ok " if not findings else "-- " if _is_fine(findings) else "!! "
+            click.echo(f"{sign} {name}")
             for each in findings:
                 click.echo(f"      {each.problem}\n      -> {each.advice}")
     if not is_fine:
         click.get_current_context().exit(1)
+
+
+def _is_fine(findings: list[Finding]) -> bool:
+    return all(finding.is_note for finding in findings)

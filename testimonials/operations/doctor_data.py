@@ -128,6 +128,18 @@ def check_clock() -> Iterator[Finding]:
 
 def check_backups() -> Iterator[Finding]:
     """Look whether the scheduled backups are made."""
+    if not read_settings().is_sqlite:
+        yield Finding(
+            "PostgreSQL is not backed up by this program.",
+            "Do it with pg_dump, and keep the secret key too: see Backup in docs/operating.md.",
+            is_note=True,
+        )
+    elif not read_settings().backup_hours:
+        yield Finding(
+            "Backups by `serve` are switched off (BACKUP_HOURS=0).",
+            "Run `testimonials backup FILE` by a timer of your own.",
+            is_note=True,
+        )
     if not is_backup_wanted():
         return
     job = db.session.get(BackgroundJob, BACKUP_JOB)

@@ -23,7 +23,8 @@ from testimonials.extensions import db, limiter
 from testimonials.operations.doctor_data import CLOCK_DIFFERENCE
 from testimonials.operations.doctor_settings import PREFIX, is_loopback
 from testimonials.operations.findings import Finding
-from testimonials.operations.health import check_outbox, instance_mark
+from testimonials.operations.health import check_outbox
+from testimonials.operations.secret import instance_mark
 
 TIMEOUT_SECONDS = 5
 MOST_REASONS = 3

@@ -13,13 +13,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from flask import current_app
-from sqlalchemy import select
 
 from testimonials.config import PREFIX as PREFIX
 from testimonials.config import Settings, unknown_variables
-from testimonials.core.leases import BackgroundJob, worker_name
 from testimonials.core.temporary import choose_temporary_folder
-from testimonials.extensions import db
 from testimonials.operations.findings import Finding
 from testimonials.operations.health import (
     LEAST_FREE,
@@ -87,8 +84,6 @@ def check_settings() -> Iterator[Finding]:
             f"The SQLite file is on a network share ({kind}), where it can be damaged.",
             "Move it to a disk of this machine, or move to PostgreSQL.",
         )
-    if not settings.is_sqlite:
-        yield from _check_shared_secret(settings)
 
 
 def check_files() -> Iterator[Finding]:
@@ -206,18 +201,4 @@ def _check_origin(name: str, origin: str, has_mail: bool) -> Iterator[Finding]:
             f"{name} is {origin}: passwords and keys travel readable, and browsers refuse the "
             "widget on pages with https.",
             f"Put a proxy with TLS in front and set {PREFIX}{name} to its https:// address.",
-        )
-
-
-def _check_shared_secret(settings: Settings) -> Iterator[Finding]:
-    """Two hosts that each made a secret of their own don't know each other's links."""
-    host = worker_name().partition(":")[0]
-    names = db.session.scalars(select(BackgroundJob.leased_by)).all()
-    others = sorted({name.partition(":")[0] for name in names if name} - {host})
-    path = settings.instance_path / "secret_key"
-    if others and path.exists() and path.read_text(encoding="utf-8").strip() == settings.secret_key:
-        yield Finding(
-            f"Other hosts work on this database too ({', '.join(others)}), and this one signs "
-            "links with a secret of its own.",
-            f"Set {PREFIX}SECRET_KEY to the same on all of them.",
         )

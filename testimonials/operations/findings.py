@@ -12,10 +12,14 @@ from testimonials.extensions import db
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is not as it should be, and what to do; neither holds a secret."""
+    """One thing that is not as it should be, and what to do; neither holds a secret.
+
+    A note is no fault, and says what was not looked at.
+    """
 
     problem: str
     advice: str
+    is_note: bool = False
 
 
 NO_SCHEMA = Finding(

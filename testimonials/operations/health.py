@@ -1,7 +1,5 @@
 """Whether this process can do its work now: database, schema, mail and disk."""
 
-import hashlib
-import hmac
 import os
 import shutil
 from collections.abc import Callable
@@ -85,9 +83,3 @@ def data_folders() -> list[str]:
     if settings.database_file is not None:
         folders.append(str(settings.database_file.parent))
     return folders
-
-
-def instance_mark() -> str:
-    """Give a word that only processes with this instance's secret have; it tells nothing of it."""
-    key = current_app.config["SECRET_KEY"].encode()
-    return hmac.new(key, b"testimonials:instance", hashlib.sha256).hexdigest()[:16]

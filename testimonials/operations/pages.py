@@ -8,9 +8,10 @@ from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
 from testimonials.core.openapi import build_openapi
-from testimonials.operations.health import check_readiness, instance_mark
+from testimonials.operations.health import check_readiness
 from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas
+from testimonials.operations.secret import instance_mark
 
 site: Blueprint = Blueprint("site", __name__)
 

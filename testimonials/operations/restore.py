@@ -12,6 +12,8 @@ from testimonials.config_secret import SettingError, read_secret_key
 from testimonials.core import clock
 from testimonials.core.instance_folder import (
     JOURNAL,
+    RESTORED,
+    UNFINISHED_RESTORE,
     FolderInUse,
     Move,
     own_folder,
@@ -32,7 +34,6 @@ from testimonials.operations.archive import (
 )
 from testimonials.operations.backup import Instance
 
-WORK = ".unfinished-restore-"
 # What SQLite keeps beside a database; without it the database is not whole.
 COMPANIONS = ("-wal", "-shm", "-journal")
 
@@ -73,7 +74,7 @@ def restore_backup(
     """
     owned = contextlib.nullcontext() if is_trial else own_folder(folder)
     try:
-        with owned, working_folder(folder, WORK) as work:
+        with owned, working_folder(folder, UNFINISHED_RESTORE) as work:
             manifest = read_archive(source, work)
             _check(manifest, work, known_revisions)
             instance = find_instance(work)
@@ -178,7 +179,7 @@ def _new_label(folders: set[Path]) -> str:
 
 
 def _near(place: Path) -> Path:
-    return place.with_name(f"{place.name}.restored")
+    return place.with_name(f"{place.name}{RESTORED}")
 
 
 def _bring_near(path: Path, place: Path) -> None:

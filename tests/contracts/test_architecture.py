@@ -61,6 +61,7 @@ COMMITTERS = {
     "widget.scripts": "The script is kept by `serve` before there are requests.",
     "operations.scheduled_backup": "It is a job of the background thread; there is no request.",
     "operations.seen_websites": "The background thread notes what only this process knows.",
+    "operations.secret": "The secret key is compared by `serve` before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_FILE_LINES = 300

@@ -17,6 +17,7 @@ def upgrade() -> None:
     _add_known_browsers()
     _add_life_of_accounts()
     _forget_sent_mails()
+    _create_secret_mark()
 
 
 # The record of what happened.
@@ -86,4 +87,14 @@ def _forget_sent_mails() -> None:
         "UPDATE outbox_mail SET text = '', html = '', list_unsubscribe = NULL,"
         " subject = CASE WHEN list_unsubscribe IS NULL THEN subject ELSE '' END"
         " WHERE state = 'sent'"
+    )
+
+
+# Hosts with different secret keys on one database.
+def _create_secret_mark() -> None:
+    op.create_table(
+        "secret_mark",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("mark", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_secret_mark")),
     )
