@@ -239,9 +239,13 @@ class Settings:
         secret=True,
     )
     log_level: str = setting(
-        "info", one_of("debug", "info", "warning", "error"), "The least level that is logged."
+        "info",
+        one_of("debug", "info", "warning", "error"),
+        "The least level that is logged: `debug`, `info`, `warning` or `error`.",
     )
-    log_format: str = setting("plain", one_of("plain", "json"), "How a log line looks.")
+    log_format: str = setting(
+        "plain", one_of("plain", "json"), "How a log line looks: `plain` or `json`."
+    )
 
     @property
     def is_sqlite(self) -> bool:
