@@ -21,9 +21,14 @@ class LateLibraries:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Unpack what `name` needs, before the other finders look for it."""
         if module := LATE.pop(name, None):
-            for place, content in importlib.import_module(module).FILES.items():
-                unpack(os.path.join(sys._MEIPASS, place), content)  # type: ignore[attr-defined]
-            del sys.modules[module]
+            folder: str = sys._MEIPASS  # type: ignore[attr-defined]
+            done = os.path.join(folder, module)
+            # Each photo is decoded in a new process, which needn't read all of it again.
+            if not os.path.exists(done):
+                for place, content in importlib.import_module(module).FILES.items():
+                    unpack(os.path.join(folder, place), content)
+                del sys.modules[module]
+                open(done, "w").close()
             importlib.invalidate_caches()
         return None
 

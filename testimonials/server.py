@@ -12,6 +12,7 @@ from testimonials.application import build_app
 from testimonials.config import Settings, listening_url, load_settings, unknown_variables
 from testimonials.config_checks import UNIX
 from testimonials.core.cores import pin_to_core
+from testimonials.core.decoder_process import decoder
 from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder, remove_unfinished
@@ -66,6 +67,8 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         return settings
 
     def work(settings: Settings, seat: Seat) -> None:
+        # Before there is anything that a fork should not copy, and on any core.
+        decoder.start(settings.threads)
         pin_to_core(first_core + seat.number)
         _answer(settings, seat, listener, sample=sample and not seat.is_reload)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from PIL import Image
 
+from testimonials.core import images
+
 GIF = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0, 0, 0) + b"\x3b"
 HEIC = struct.pack(">I", 24) + b"ftypheic" + bytes(12) + bytes(200)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
@@ -32,6 +34,11 @@ def read(content: bytes) -> Image.Image:
     picture = Image.open(io.BytesIO(content))
     picture.load()
     return picture
+
+
+def read_image(data: bytes, use: images.Use) -> images.Image:
+    """Make an image row of a file, as an upload does."""
+    return images.read_image(io.BytesIO(data), use)
 
 
 def chunk(name: bytes, body: bytes) -> bytes:

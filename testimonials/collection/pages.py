@@ -22,8 +22,9 @@ from testimonials.collection.spam import ADDRESS, BAIT
 from testimonials.core.errors import NotFound, RateLimited, answer_service_error
 from testimonials.core.i18n import PARAMETER, asked_language, translate, use_visitors_language
 from testimonials.core.identifiers import hash_secret
+from testimonials.core.images import ImageBusy
 from testimonials.core.ratelimit import Limit, client_key
-from testimonials.core.web import answer_privately
+from testimonials.core.web import answer_as, answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed
@@ -225,7 +226,12 @@ def _read_photo(project: Project, errors: Errors) -> photos.Photo | None:
         except RateLimited:
             errors["photo"] = [translate(photos.TOO_MANY)]
             return None
-    return photos.read_photo(project, request.form, file, errors)
+    try:
+        return photos.read_photo(project, request.form, file, errors)
+    except ImageBusy as error:
+        errors["photo"] = [error.message]
+        answer_as(error)
+        return None
 
 
 def _keep_photo(photo: photos.Photo | None) -> None:

@@ -58,10 +58,13 @@ def is_new_photo(form: Mapping[str, str], file: FileStorage | None) -> bool:
 def read_photo(
     project: Project, form: Mapping[str, str], file: FileStorage | None, errors: Errors
 ) -> Photo | None:
-    """Give the photo that the form brings or names, if any; what is wrong with it is an error."""
+    """Return the photo that the form brings or names, if any; what is wrong with it is an error.
+
+    Raises `ImageBusy`.
+    """
     if is_new_photo(form, file) and file is not None:
         try:
-            image = read_image(file.read(), AVATAR)
+            image = read_image(file.stream, AVATAR)
         except ImageRefused as error:
             errors["photo"] = [error.message]
             return None

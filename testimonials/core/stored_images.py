@@ -1,13 +1,14 @@
 """Pictures that come back from an archive: they keep their bytes, so those must be harmless.
 
-Uploaded pictures are decoded and made anew (`images`). Here it is checked instead that the file is
-a WebP as those are: one still picture and nothing else.
+Uploaded pictures are decoded and made anew (`decoding`). Here it is checked instead that the file
+is a WebP as those are: one still picture and nothing else.
 """
 
 import io
 from collections.abc import Iterator
 
-from testimonials.core.images import LOGO, ImageRefused, decoding, read_webp_size
+from testimonials.core.decoding import Unreadable, read_webp_size
+from testimonials.core.images import LOGO
 
 # What our encoder writes: the picture, and its transparency.
 _CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
@@ -26,13 +27,12 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
         if not set(_list_chunks(content)) <= _CHUNKS:
             raise ImageDamaged("It holds more than a picture.")
         width, height = read_webp_size(content)
-    except ImageRefused:
+    except Unreadable:
         raise ImageDamaged("It is damaged.") from None
     if max(width, height) > LOGO.width:
         raise ImageDamaged(f"It has {width} x {height} pixels, more than are ever stored.")
-    with decoding:
-        if _decode_size(content) != (width, height):
-            raise ImageDamaged("It is damaged.")
+    if _decode_size(content) != (width, height):
+        raise ImageDamaged("It is damaged.")
     return width, height
 
 

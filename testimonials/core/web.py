@@ -2,10 +2,19 @@
 
 import secrets
 
-from flask import Flask, Request, Response, current_app, g, make_response, request
+from flask import (
+    Flask,
+    Request,
+    Response,
+    after_this_request,
+    current_app,
+    g,
+    make_response,
+    request,
+)
 from flask.sessions import SessionInterface
 
-from testimonials.core.errors import wants_json
+from testimonials.core.errors import ServiceError, wants_json
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
@@ -36,6 +45,16 @@ def answer_privately(page: str, status: int = 200) -> Response:
     # Not no-referrer, which would blank the Origin that the page's forms are sent with.
     response.headers["Referrer-Policy"] = "same-origin"
     return response
+
+
+def answer_as(error: ServiceError) -> None:
+    """Give the answer to this request, whatever page it is, the status and headers of an error."""
+
+    @after_this_request
+    def mark(response: Response) -> Response:
+        response.status_code = error.status
+        response.headers.update(error.headers)
+        return response
 
 
 def safe_target(target: str) -> str:

@@ -3,6 +3,7 @@
 A change answers a form with a redirect back to the editor, and a script with JSON.
 """
 
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,8 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.collection.describe import describe_form, describe_thanks
 from testimonials.core.colours import ENOUGH, contrast, find_readable
 from testimonials.core.errors import FieldErrors, ValidationFailed
-from testimonials.core.images import LOGO, MEGABYTE, ImageRefused, image_url, read_image
+from testimonials.core.images import LOGO, MEGABYTE, ImageBusy, ImageRefused, image_url, read_image
+from testimonials.core.web import answer_as
 from testimonials.dashboard.forms import read_before, wants_json
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.extensions import begin_write, db
@@ -77,10 +79,12 @@ def upload_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     try:
         file = request.files.get("logo")
         # Decoded before the lock is taken: visitors' submissions need not wait for it.
-        logo = read_image(file.read() if file else b"", LOGO)
-    except (ImageRefused, RequestEntityTooLarge) as error:
-        message = error.message if isinstance(error, ImageRefused) else LOGO_TOO_LARGE
-        return _refuse(owner, project_id, {}, {"logo": [message]})
+        logo = read_image(file.stream if file else io.BytesIO(), LOGO)
+    except (ImageRefused, ImageBusy) as error:
+        answer_as(error)
+        return _refuse(owner, project_id, {}, {"logo": [error.message]})
+    except RequestEntityTooLarge:
+        return _refuse(owner, project_id, {}, {"logo": [LOGO_TOO_LARGE]})
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
     set_logo(project, logo)

@@ -16,7 +16,8 @@ from testimonials.collection.asked_people import find_invited_emails
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.fields import clean
-from testimonials.core.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
+from testimonials.core.images import AVATAR, MEGABYTE, Image, ImageBusy, ImageRefused, read_image
+from testimonials.core.web import answer_as
 from testimonials.dashboard.describe import describe_change, describe_consent, describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -213,9 +214,10 @@ def _read_picture(errors: Errors) -> Image | None:
     if file is None or not file.filename:
         return None
     try:
-        return read_image(file.read(), AVATAR)
-    except ImageRefused as error:
+        return read_image(file.stream, AVATAR)
+    except (ImageRefused, ImageBusy) as error:
         errors["avatar"] = [error.message]
+        answer_as(error)
         return None
 
 

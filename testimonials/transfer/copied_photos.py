@@ -1,11 +1,12 @@
 """Copies of the photos that a file names by their addresses."""
 
+import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from testimonials.core.identifiers import new_identifier
-from testimonials.core.images import AVATAR, Image, ImageRefused, read_image
+from testimonials.core.images import AVATAR, Image, ImageBusy, ImageRefused, read_image
 from testimonials.extensions import db
 from testimonials.transfer.fetching import Check, PictureUnreachable, fetch_picture, is_public
 from testimonials.transfer.rows import NewTestimonial
@@ -39,8 +40,8 @@ def copy_photos(found: Sequence[NewTestimonial], is_allowed: Check = is_public) 
         try:
             if isinstance(content, PictureUnreachable):
                 raise content
-            image = read_image(content, AVATAR)
-        except (PictureUnreachable, ImageRefused) as error:
+            image = read_image(io.BytesIO(content), AVATAR)
+        except (PictureUnreachable, ImageRefused, ImageBusy) as error:
             copied.problems.append((url, str(error)))
             continue
         image.id = ids[url] = new_identifier()

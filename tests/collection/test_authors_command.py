@@ -11,13 +11,13 @@ from testimonials.collection.addresses import hash_email
 from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
 from testimonials.core.database import Base
 from testimonials.core.identifiers import new_identifier
-from testimonials.core.images import AVATAR, Image, read_image
+from testimonials.core.images import AVATAR, Image
 from testimonials.core.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.dashboard.inbox import Inbox, open_inbox
-from tests.pictures import photo, to_bytes
+from tests.pictures import photo, read_image, to_bytes
 from tests.rows import add_testimonial, count_rows
 from tests.transfer.projects import run, run_well
 

@@ -12,12 +12,12 @@ from PIL import Image as Pictures
 
 from testimonials.collection.fonts import find_font, is_right_to_left, without_symbols
 from testimonials.collection.models import SharePicture
-from testimonials.core.images import LOGO, read_image
+from testimonials.core.images import LOGO
 from testimonials.extensions import begin_write, db
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.dashboard.test_settings import rename
-from tests.pictures import photo, read, to_bytes
+from tests.pictures import photo, read, read_image, to_bytes
 from tests.rows import change_project, count_rows, expire_account
 
 WHITE = (255, 255, 255)

@@ -203,7 +203,7 @@ LAZY = {
     "collection.fonts": {"PIL"},
     "core.database": {"sqlalchemy.dialects.postgresql"},
     "core.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
-    "core.images": {"PIL"},
+    "core.decoding": {"PIL"},
     "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
     "core.stored_images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},

@@ -15,13 +15,13 @@ from testimonials.collection.addresses import hash_email
 from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.identifiers import new_identifier
-from testimonials.core.images import AVATAR, LOGO, Image, read_image
+from testimonials.core.images import AVATAR, LOGO, Image
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
 from tests.conftest import Caller
-from tests.pictures import photo, to_bytes
+from tests.pictures import photo, read_image, to_bytes
 
 MODELS: tuple[Any, ...] = (
     Project,
