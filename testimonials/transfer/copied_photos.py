@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.images import AVATAR, Image, ImageBusy, ImageRefused, read_image
+from testimonials.core.public_addresses import Check
 from testimonials.extensions import db
-from testimonials.transfer.fetching import Check, PictureUnreachable, fetch_picture, is_public
+from testimonials.transfer.fetching import PictureUnreachable, fetch_picture, is_website
 from testimonials.transfer.rows import NewTestimonial
 
 AT_ONCE = 4
@@ -29,7 +30,7 @@ class CopiedPhotos:
         db.session.flush()
 
 
-def copy_photos(found: Sequence[NewTestimonial], is_allowed: Check = is_public) -> CopiedPhotos:
+def copy_photos(found: Sequence[NewTestimonial], is_allowed: Check = is_website) -> CopiedPhotos:
     """Fetch the photos of testimonials; takes no lock. A photo that can't be had costs nothing."""
     urls = list(dict.fromkeys(filter(None, (each.columns["author_avatar"] for each in found))))
     with ThreadPoolExecutor(AT_ONCE) as pool:

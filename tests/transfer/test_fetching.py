@@ -1,6 +1,7 @@
 """Copies of photos: from the public internet alone, and within their time."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from testimonials.core.public_addresses import AddressRefused, connect
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
 from testimonials.transfer.copied_photos import copy_photos
-from testimonials.transfer.fetching import PictureUnreachable, fetch_picture, is_public
+from testimonials.transfer.fetching import PictureUnreachable, fetch_picture, is_website
 from testimonials.transfer.importing import write_batch
 from testimonials.transfer.rows import NewTestimonial
 from tests.conftest import Caller
@@ -86,7 +88,7 @@ def website() -> Iterator[str]:
 
 def is_here(address: str, _port: int) -> bool:
     """Allow this machine, which the program itself never does."""
-    return address == "127.0.0.1"
+    return address in ("127.0.0.1", "::1")
 
 
 @pytest.mark.parametrize(
@@ -95,21 +97,34 @@ def is_here(address: str, _port: int) -> bool:
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.1",
         "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1%eth0", "fd00::1",
         "::ffff:127.0.0.1", "::ffff:8.8.8.8", "2002:7f00:1::", "64:ff9b::7f00:1", "ff02::1",
+        "::127.0.0.1", "fec0::1", "5f00::1", "192.0.0.8", "192.0.0.9", "192.88.99.1", "240.0.0.1",
+        "198.18.0.1", "203.0.113.1", "2001::1", "2001:db8::1", "2001:20::1", "3fff::1",
+        "2002:808:808::1", "64:ff9b:1::808:808", "100::1", "2001:0:808:808::1", "4000::1",
     ],
 )  # fmt: skip
 def test_no_private_address_is_gone_to(address: str) -> None:
-    assert not is_public(address, 443)
+    assert not is_website(address, 443)
 
 
 def test_only_the_ports_of_the_web_are_gone_to() -> None:
-    assert is_public("8.8.8.8", 443)
-    assert is_public("2606:4700:4700::1111", 80)
-    assert not is_public("8.8.8.8", 22)
+    assert is_website("8.8.8.8", 443)
+    assert is_website("2606:4700:4700::1111", 80)
+    assert not is_website("8.8.8.8", 22)
 
 
 def test_a_picture_is_fetched_also_by_a_redirect(website: str) -> None:
     assert fetch_picture(f"{website}/picture?size=1", is_here) == PICTURE
     assert fetch_picture(f"{website}/turn", is_here) == PICTURE
+
+
+def test_each_address_of_a_name_is_tried(website: str) -> None:
+    port = int(website.rpartition(":")[2])
+    # Without a name the system gives both of its own addresses; nobody answers at the first.
+    addresses = [each[4][0] for each in socket.getaddrinfo(None, port, type=socket.SOCK_STREAM)]
+    assert addresses == ["::1", "127.0.0.1"]
+    connect(None, port, PATIENCE, is_here).close()  # type: ignore[arg-type]
+    with pytest.raises(AddressRefused):
+        connect(None, port, PATIENCE, lambda address, _port: address == "::1")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
