@@ -9,6 +9,15 @@ from tests.browser.axe import find_violations
 # The narrowest comes last, so that a test which goes on does so where there is the least room.
 WIDTHS = (1280, 360, 320)
 SCHEMES = ("light", "dark")
+# Wider than any font of a visitor's, and what WCAG 1.4.12 lets them set.
+SPACED = "* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important }"
+# A sheet of the page's own is not held up by its policy.
+SET_STYLE = """css => {
+  window.testSheet ??= new CSSStyleSheet();
+  window.testSheet.replaceSync(css);
+  const others = document.adoptedStyleSheets.filter((sheet) => sheet !== window.testSheet);
+  document.adoptedStyleSheets = [...others, window.testSheet];
+}"""
 
 
 def check_screens(page: Page, widths: Collection[int], allowed: Collection[str] = ()) -> None:
@@ -26,4 +35,7 @@ def check_screens(page: Page, widths: Collection[int], allowed: Collection[str] 
                 if violation["id"] not in allowed
             }
             assert found == {}, (page.url, width, scheme)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
+        for css in ("", SPACED):
+            page.evaluate(SET_STYLE, css)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, css)
+        page.evaluate(SET_STYLE, "")
