@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import mmap
 import os
 import select
 import signal
@@ -58,6 +59,25 @@ class Worker:
             return None
         os.close(self.report)
         return os.waitstatus_to_exitcode(status)
+
+
+class SharedCounter:
+    """A number that the parent raises and every worker reads, in memory that they share."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 8)
+
+    def raise_by_one(self) -> None:
+        """Count one more; for the parent alone."""
+        self._memory[:] = (self.read() + 1).to_bytes(8)
+
+    def read(self) -> int:
+        """Return the number."""
+        return int.from_bytes(self._memory[:])
+
+
+# How many workers were started again after a death.
+restarts = SharedCounter()
 
 
 class LifeLine:

@@ -18,11 +18,11 @@ from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder, remove_unfinished
 from testimonials.core.logs import set_up_logs
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
-from testimonials.operations.metrics import end_metrics
+from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.operations.secret import require_known_secret
 from testimonials.operations.upgrading import upgrade_database
-from testimonials.processes import Seat, note_signals
+from testimonials.processes import Seat, note_signals, restarts
 from testimonials.supervisor import Supervisor, describe_count
 from testimonials.widget.scripts import keep_script
 from testimonials.worker import BACKLOG, Server, run_until_ended
@@ -87,6 +87,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
 def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
     """Be a worker: everything that has threads or connections is made here, after the fork."""
     app = build_app(settings)
+    app.extensions[RESTARTS] = restarts.read
     addresses = None
     if seat.is_first:
         with app.app_context():

@@ -27,6 +27,7 @@ from testimonials.processes import (
     Worker,
     fork_worker,
     has_terminal,
+    restarts,
     tell_manager,
 )
 
@@ -255,6 +256,7 @@ class Supervisor:
         delay = min(2.0 ** (failures - 2), LONGEST_DELAY) if failures > 1 else 0.0
         generation.failures[worker.number] = failures
         generation.not_before[worker.number] = time.monotonic() + delay
+        restarts.raise_by_one()
         logger.error(
             "worker %s (process %s) %s; another starts%s",
             worker.number + 1,

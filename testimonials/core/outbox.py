@@ -120,13 +120,17 @@ def count_mails(session: Session) -> dict[str, int]:
     return counts | {str(row[0]): int(row[1]) for row in rows}
 
 
-def measure_delay(session: Session) -> timedelta:
-    """Give for how long the mail that is due longest has been due; nothing where none is."""
-    now = clock.now()
-    oldest: datetime | None = session.scalar(
-        select(func.min(OutboxMail.next_attempt_at)).where(is_due(now))
-    )
-    return max(now - oldest, timedelta()) if oldest is not None else timedelta()
+def measure_waiting(session: Session) -> tuple[int, timedelta]:
+    """Return how many mails have not left, and how old the oldest of them is.
+
+    One that was refused counts while it waits for its next attempt too, so that a mail server that
+    refuses everything is seen.
+    """
+    waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
+    row = session.execute(
+        select(func.count(), func.min(OutboxMail.created_at)).where(waiting)
+    ).one()
+    return row[0], max(clock.now() - row[1], timedelta()) if row[0] else timedelta()
 
 
 def has_due_mail(session: Session) -> bool:

@@ -23,7 +23,7 @@ from testimonials.extensions import db, limiter
 from testimonials.operations.doctor_data import CLOCK_DIFFERENCE
 from testimonials.operations.doctor_settings import PREFIX, is_loopback
 from testimonials.operations.findings import Finding
-from testimonials.operations.health import check_outbox
+from testimonials.operations.health import check_mail as check_waiting
 from testimonials.operations.secret import instance_mark
 
 TIMEOUT_SECONDS = 5
@@ -68,10 +68,10 @@ def check_mail() -> Iterator[Finding]:
 
 def check_outbox_mail() -> Iterator[Finding]:
     """Look for mail that was given up, that is tried in vain, or that nobody sends."""
-    delay = check_outbox()
-    if not delay.is_ok:
+    waiting = check_waiting()
+    if not waiting.is_ok:
         yield Finding(
-            f"Mail is not sent: {delay.detail}.",
+            f"Mail does not leave: {waiting.detail}.",
             "Is `testimonials serve` running? Its log says what fails.",
         )
     for state, words in ((MailState.FAILED, "given up"), (MailState.QUEUED, "refused so far")):

@@ -21,8 +21,8 @@ from testimonials.operations.findings import Finding
 from testimonials.operations.health import (
     LEAST_FREE,
     MEGABYTE,
-    READ_ONLY,
     check_disk,
+    check_room_left,
     data_folders,
 )
 
@@ -114,16 +114,18 @@ def check_room() -> Iterator[Finding]:
     """Look whether there is room on the disk, also for uploads and for a copy of the database."""
     yield from _check_temporary_folder()
     found = check_disk()
-    if found.detail == READ_ONLY:
-        yield Finding(
-            f"The disk of {' or '.join(dict.fromkeys(data_folders()))} is read-only.",
-            "Look why (dmesg, mount): most often the disk fails. Nothing is stored until it is "
-            "mended and the service is started again.",
-        )
-        return
+    folders = " or ".join(dict.fromkeys(data_folders()))
     if not found.is_ok:
         yield Finding(
-            f"The disk of {' and '.join(dict.fromkeys(data_folders()))} is {found.detail}.",
+            f"The disk of {folders} {found.detail}.",
+            "Look why (dmesg, mount, df). A disk that became read-only most often fails: nothing "
+            "is stored until it is mended and the service is started again.",
+        )
+        return
+    room = check_room_left()
+    if not room.is_ok:
+        yield Finding(
+            f"The disk of {folders} has {room.detail}.",
             f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes what "
             "has had its time.",
         )

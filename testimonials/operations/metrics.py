@@ -7,17 +7,19 @@ The library is loaded only where the setting asks for it. What is counted belong
 import hmac
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy import func, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
 from testimonials.core.counting import Ticker
 from testimonials.core.leases import BackgroundJob
-from testimonials.core.outbox import count_mails, measure_delay
-from testimonials.extensions import db
+from testimonials.core.outbox import count_mails, measure_waiting
+from testimonials.extensions import db, limiter
+from testimonials.operations.health import measure_free
 from testimonials.operations.shared_metrics import SharedPages, mark, merge
 from testimonials.testimonials.models import Testimonial
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 EXTENSION = "testimonials_metrics"
 TICKER = "testimonials_widget_answers"
+# Tells how many workers of this service were started again after a death.
+RESTARTS = "testimonials_worker_restarts"
+SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 NO_ROUTE = "(none)"
 # Anybody may send any word as a method; each would be kept for as long as the process lives.
@@ -77,7 +82,7 @@ class Metrics:
     """The metrics of one application: its process's own, those of its siblings, the instance's."""
 
     def __init__(self, app: Flask) -> None:
-        from prometheus_client import CollectorRegistry, Histogram
+        from prometheus_client import CollectorRegistry, Counter, Histogram
         from prometheus_client.process_collector import ProcessCollector
 
         self._app = app
@@ -88,6 +93,9 @@ class Metrics:
             ["route", "method", "status"],
             buckets=BUCKETS,
             registry=None,
+        )
+        self._refused: Counter = Counter(
+            "testimonials_failed_sign_ins", "Sign-ins that were refused.", registry=None
         )
         self._process = ProcessCollector(registry=None)
         self._registry: CollectorRegistry = CollectorRegistry()
@@ -101,6 +109,8 @@ class Metrics:
         """Count one answer."""
         self._pages.keep()
         self._requests.labels(route, method, str(status)).observe(seconds)
+        if (route, method) == SIGN_IN and 400 <= status < 500:
+            self._refused.inc()
 
     def write(self) -> bytes:
         """Give everything in Prometheus' text format."""
@@ -116,9 +126,14 @@ class Metrics:
         """Give what is read at the moment of asking."""
         yield from merge([*self._collect_process(), *self._pages.read_others()])
         yield from self._collect_build()
-        yield from self._collect_mail()
-        yield from self._collect_jobs()
-        yield from self._collect_data()
+        yield from self._collect_host()
+        try:
+            found = [*self._collect_mail(), *self._collect_jobs(), *self._collect_data()]
+        except SQLAlchemyError:
+            db.session.rollback()
+            found = []
+        yield _gauge("testimonials_database_up", "Whether it answers.", {(): bool(found)})
+        yield from found
 
     def _write_own(self) -> bytes:
         from prometheus_client import CollectorRegistry, generate_latest
@@ -134,7 +149,8 @@ class Metrics:
             "Answers with the widget's data that never reached the application.",
             ticker.read() if ticker is not None else 0,
         )
-        for family in (*self._requests.collect(), widget, *self._process.collect()):
+        families = (self._requests, self._refused, self._process)
+        for family in (widget, *(each for found in families for each in found.collect())):
             yield mark(family, self._pages.name)
 
     def _collect_build(self) -> Iterator["Metric"]:
@@ -142,14 +158,24 @@ class Metrics:
         labels |= {"database": db.engine.dialect.name}
         yield _gauge("testimonials_build_info", "What runs.", {labels_of(labels): 1})
 
+    def _collect_host(self) -> Iterator["Metric"]:
+        free = "The room where data is kept: on the fullest disk, if there are several."
+        yield _gauge("testimonials_disk_free_bytes", free, {(): measure_free()})
+        restarts: Callable[[], int] = self._app.extensions.get(RESTARTS, int)
+        words = "Workers started again after a death, since the service was started."
+        yield _counter("testimonials_worker_restarts", words, restarts())
+        if self._app.config["RATELIMIT_STORAGE_URL"]:
+            words = "Whether Redis answers, where requests are counted."
+            yield _gauge("testimonials_redis_up", words, {(): limiter.can_count()})
+
     def _collect_mail(self) -> Iterator["Metric"]:
         states = {labels_of({"state": state}): n for state, n in count_mails(db.session()).items()}
         yield _gauge("testimonials_outbox_mails", "Mails in the outbox by state.", states)
-        delay = measure_delay(db.session()).total_seconds()
+        _, age = measure_waiting(db.session())
         yield _gauge(
-            "testimonials_outbox_delay_seconds",
-            "For how long the mail that is due longest has been due.",
-            {(): delay},
+            "testimonials_outbox_oldest_seconds",
+            "How old the oldest mail is that has not left, refused ones included.",
+            {(): age.total_seconds()},
         )
 
     def _collect_jobs(self) -> Iterator["Metric"]:

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
 from testimonials.core.openapi import build_openapi
-from testimonials.operations.health import check_readiness
+from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas
 from testimonials.operations.secret import instance_mark
@@ -45,11 +45,21 @@ def check_health() -> Response:
 
 @site.get("/readyz")
 def check_ready() -> ResponseReturnValue:
-    """Tell whether this process can do its work: 200 or 503, with the finding of each check."""
-    checks = check_readiness()
+    """Tell whether this host can serve pages, by 200 or 503, and what else is not well there."""
+    found = check_host()
+    checks = {name: found[name] for name in NEEDED}
     is_ready = all(check.is_ok for check in checks.values())
-    found = {name: {"ok": check.is_ok, "detail": check.detail} for name, check in checks.items()}
-    body = {"status": "ready" if is_ready else "not ready", "checks": found}
+    body = {
+        "status": "ready" if is_ready else "not ready",
+        "checks": {
+            name: {"ok": each.is_ok, "detail": each.detail} for name, each in checks.items()
+        },
+        "warnings": {
+            name: each.detail
+            for name, each in found.items()
+            if name not in NEEDED and not each.is_ok
+        },
+    }
     return jsonify(body), 200 if is_ready else 503, {"Cache-Control": "no-store"}
 
 

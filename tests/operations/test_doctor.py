@@ -267,7 +267,7 @@ def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
         found = consult(app)
         with app.app_context():
             db.engine.dispose()
-    assert f"{disk} is read-only. Look why (dmesg, mount)" in found["disk"]
+    assert f"{disk} can't be written to: Read-only file system. Look why (dmesg" in found["disk"]
     assert "The file may well be sound. Look at the disk (dmesg, mount, df)" in found["database"]
     assert "damaged" not in str(found)
 
@@ -347,11 +347,11 @@ def test_mail_that_was_given_up_or_waits(healthy: Flask, moved_clock: MovableClo
         healthy,
         mail(state=MailState.FAILED, last_error=refusal),
         mail(state=MailState.FAILED, last_error=refusal),
-        mail(next_attempt_at=clock.now() - timedelta(minutes=20)),
+        mail(created_at=clock.now() - timedelta(minutes=20)),
         mail(next_attempt_at=clock.now() + timedelta(hours=1), last_error="421 busy"),
     )
     found = consult(healthy)["outbox"]
-    assert "the oldest due mail waits for 1200 s" in found
+    assert "Mail does not leave: 2 mail(s) not sent, the oldest for 1200 s" in found
     assert "2 mail(s) given up: 550 5.1.1 <(address)> is unknown" in found
     assert "1 mail(s) refused so far: 421 busy" in found
     assert "testimonials mail retry" in found

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.servers import wait_for
+from tests.servers import free_port, wait_for
 
 TOKEN = "a-token-of-the-operator"
 
@@ -93,6 +93,21 @@ def test_words_of_strangers_make_no_rows_of_their_own(client: FlaskClient) -> No
     assert counts[(("method", "(other)"), ("route", "(none)"), ("status", "405"))] == 3
 
 
+def test_sign_ins_that_were_refused_are_counted(client: FlaskClient) -> None:
+    for _ in range(2):
+        client.get("/login")
+        client.post("/login", data={"email": "owner@example.com", "password": "wrong"})
+    assert read(client, "testimonials_failed_sign_ins_total") == {(): 2}
+
+
+def test_a_database_that_is_away_is_told(make_app: MakeApp) -> None:
+    make_app()
+    url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
+    client = make_app(metrics_token=TOKEN, database_url=url).test_client()
+    assert read(client, "testimonials_database_up") == {(): 0}
+    assert read(client, "testimonials_disk_free_bytes")[()] > 1_000_000
+
+
 def test_answers_from_memory_are_counted_apart(
     client: FlaskClient, agent: Caller, backend: str
 ) -> None:
@@ -151,14 +166,18 @@ def test_the_instance_is_described(
     mails = read(client, "testimonials_outbox_mails")
     assert mails[(("state", "queued"),)] == 1
     assert mails[(("state", "failed"),)] == 0
-    assert read(client, "testimonials_outbox_delay_seconds") == {(): 90}
+    assert read(client, "testimonials_outbox_oldest_seconds") == {(): 90}
+    assert read(client, "testimonials_disk_free_bytes")[()] > 1_000_000
+    assert read(client, "testimonials_database_up") == {(): 1}
+    assert read(client, "testimonials_worker_restarts_total") == {(): 0}
     assert read(client, "testimonials_database_bytes")[()] > 50_000
     ((labels, value),) = read(client, "testimonials_build_info").items()
     assert value == 1
     assert {"database", "python", "version"} == {name for name, _ in labels}
 
 
-def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: FlaskClient) -> None:
+def put_jobs(app: Flask) -> datetime:
+    """Let one job have ended well now, and one not."""
     now = clock.now()
     with app.app_context():
         begin_write()
@@ -169,6 +188,11 @@ def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: Flask
             )
         )
         db.session.commit()
+    return now
+
+
+def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: FlaskClient) -> None:
+    now = put_jobs(app)
     ended = read(client, "testimonials_job_last_success_timestamp_seconds")
     failed = read(client, "testimonials_job_last_failure_timestamp_seconds")
     assert ended == {(("job", "sweep"),): pytest.approx(now.timestamp(), abs=0.01)}

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import resource
 import signal
 import socket
@@ -22,6 +23,7 @@ import pytest
 
 from tests.conftest import StartService
 from tests.killing import ON_STATEMENT
+from tests.operations.test_metrics import TOKEN
 from tests.process import COMMAND, Answer, Service, clean_environment
 from tests.servers import PATIENCE, wait_for
 
@@ -135,6 +137,21 @@ def test_a_worker_that_is_killed_under_load_comes_back(service: Service) -> None
     # What it was answering is cut off: of each writer one request at the most.
     assert len(load.broken) <= 3
     assert load.lost() == set()
+
+
+def test_workers_that_were_started_again_are_counted(start: StartService) -> None:
+    service = start(workers="1", metrics_token=TOKEN)
+
+    def count() -> Any:
+        page = service.call("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).body
+        return re.findall(r"(?m)^testimonials_worker_restarts_total (\S+)$", page.decode())[0]
+
+    assert count() == "0.0"
+    (victim,) = service.workers
+    os.kill(victim, signal.SIGKILL)
+    wait_for(lambda: not is_alive(victim), what="its end")
+    # Whoever connects meanwhile is answered by the next one.
+    assert count() == "1.0"
 
 
 def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service: Service) -> None:
