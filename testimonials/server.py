@@ -58,8 +58,6 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         # Port 0 is known only now, and the addresses in snippets and mails depend on it.
         overrides |= {"port": listener.getsockname()[1]}
     settings = load_settings(overrides=overrides)
-    # Cores are dealt out from a place of its own, so that two services don't share the first one.
-    first_core = os.getpid()
 
     def load() -> Settings:
         settings = load_settings(overrides=overrides)
@@ -69,7 +67,8 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     def work(settings: Settings, seat: Seat) -> None:
         # Before there is anything that a fork should not copy, and on any core.
         decoder.start(settings.threads)
-        pin_to_core(first_core + seat.number)
+        # From a place of the service's own, so that two of them don't share the first core.
+        pin_to_core(os.getppid() + seat.number)
         _answer(settings, seat, listener, sample=sample and not seat.is_reload)
 
     def announce() -> None:
