@@ -12,7 +12,7 @@ from urllib.parse import quote
 from flask import Flask, Response, g, has_request_context, request
 
 from testimonials.core.clock import iso
-from testimonials.core.scrubbing import scrub
+from testimonials.core.scrubbing import LONGEST, scrub, scrub_traceback
 
 logger = logging.getLogger("testimonials.access")
 
@@ -21,6 +21,8 @@ SECRET_ARGUMENTS = frozenset({"token"})
 # Longer than any name or id of ours, shorter than any token.
 LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds")
+# Our own messages end with what to do, which must not be cut off.
+LONGEST_MESSAGE = 1000
 
 
 class PlainFormatter(logging.Formatter):
@@ -53,8 +55,9 @@ class JsonFormatter(logging.Formatter):
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
     found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
-    if "path" in found:
-        found["path"] = scrub(found["path"])
+    for name in ("method", "path"):
+        if name in found:
+            found[name] = scrub(found[name])
     if "request_id" not in found and has_request_context() and "request_id" in g:
         # Whatever is said while a request is answered belongs to it.
         found["request_id"] = g.request_id
@@ -64,12 +67,14 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 def _message(record: logging.LogRecord) -> str:
     """Give the message; only a mail that is printed because no server is set keeps its secrets."""
     text = record.getMessage()
-    return text if getattr(record, "is_mail", False) else scrub(text)
+    if getattr(record, "is_mail", False):
+        return text
+    return " ".join(scrub(text, LONGEST_MESSAGE).splitlines())
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
     # What failed may name what somebody typed.
-    return scrub(formatter.formatException(record.exc_info)) if record.exc_info else ""
+    return scrub_traceback(formatter.formatException(record.exc_info)) if record.exc_info else ""
 
 
 def set_up_logs(level: str, log_format: str) -> None:
@@ -114,6 +119,6 @@ def _loggable_path() -> str:
     """Give the path without tokens, and escaped, so that it can't break or forge a line."""
     if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
         return request.url_rule.rule
-    path = quote(request.path, safe="/:@!$&'()*+,;=~")
+    path = quote(request.path[: LONGEST + 1], safe="/:@!$&'()*+,;=~")
     # Where no rule took the path (a wrong method, a slash too many) it may still hold a token.
     return path if request.url_rule else LONG_SEGMENT.sub("...", path)
