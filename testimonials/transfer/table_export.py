@@ -2,7 +2,9 @@
 
 import csv
 import io
+import re
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -34,8 +36,10 @@ COLUMNS = (
     "deletedAt",
     "createdAt",
 )
-# A table program takes a cell that begins with one of these for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A table program takes a cell that begins with one of these for a formula: in full width and the
+# like too, and behind what can't be seen. An apostrophe is what keeps it from that.
+_FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
+LONGEST_START = 100
 ROWS_AT_ONCE = 500
 SPOOLED_BYTES = 8 * 1024 * 1024
 
@@ -61,13 +65,16 @@ def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) 
 
 def shield(cell: str) -> str:
     """Give a cell that no table program takes for a formula; `unshield` gives it back."""
-    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA) else cell
+    return f"'{cell}" if _is_formula(cell) else cell
 
 
 def unshield(cell: str) -> str:
     """Give a cell of our own file as it was before `shield`."""
-    is_shielded = cell.startswith("'") and cell.lstrip("'").startswith(FORMULA)
-    return cell[1:] if is_shielded else cell
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def _is_formula(cell: str) -> bool:
+    return _FORMULA.match(unicodedata.normalize("NFKC", cell[:LONGEST_START])) is not None
 
 
 def _list(project_id: str, *, has_samples: bool) -> Iterator[Testimonial]:

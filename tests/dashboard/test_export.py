@@ -7,12 +7,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from testimonials.auth.models import Account, BillingSubscription, Session
 from testimonials.projects.models import NotificationChoice
 from testimonials.transfer.accounts import SECRETS
 from testimonials.transfer.contents import to_name
+from testimonials.transfer.table_export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.rows import add_member, add_testimonial, read_account
@@ -55,6 +57,13 @@ def test_a_table_from_the_dashboard_has_no_formulas_and_no_samples(
     text = answer.data.decode("utf-8-sig")
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
     assert (row["authorName"], row["text"]) == ("'@SUM(A1)", "'=1+1")
+
+
+@pytest.mark.parametrize("sign", [*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"])
+def test_what_a_table_program_would_calculate_is_shielded(sign: str) -> None:
+    cell = f"{sign}1+1"
+    assert shield(cell) == f"'{cell}"
+    assert unshield(shield(cell)) == cell
 
 
 def test_each_column_of_an_account_is_told_or_a_secret() -> None:
