@@ -28,6 +28,8 @@ from testimonials.transfer.table_files import ENCODINGS, EncodingUnclear, Table,
 
 MEGABYTE = 1024 * 1024
 MAX_FILE_BYTES = 5 * MEGABYTE
+# All of them are looked at while somebody waits for the preview.
+MAX_LINES = 5_000
 # Packed and written in letters a file may take a little more than it has.
 FORM_BYTES = 2 * MAX_FILE_BYTES
 NAME_LENGTH = 120
@@ -111,7 +113,7 @@ def name_places(places: Mapping[str, str], headings: Sequence[str]) -> str:
 
 def _read_content(found: ImportForm, form: Mapping[str, str]) -> None:
     try:
-        found.table = read_table(found.content, found.encoding)
+        found.table = read_table(found.content, found.encoding, MAX_LINES)
     except EncodingUnclear as error:
         found.likely_encoding = error.likely
         seems = "seems to be in UTF-16" if error.likely == "utf-16" else "isn’t in UTF-8"

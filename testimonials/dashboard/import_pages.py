@@ -22,6 +22,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.errors import BUSY_MESSAGE, ServiceError
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.ratelimit import Limit
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.import_form import FORM_BYTES, TOO_LARGE, ImportForm, read_import_form
 from testimonials.dashboard.import_view import (
@@ -30,7 +31,7 @@ from testimonials.dashboard.import_view import (
     describe_plan_of_import,
 )
 from testimonials.dashboard.notices import add_notice
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
 from testimonials.transfer.importing import (
@@ -49,6 +50,9 @@ logger = logging.getLogger("testimonials")
 # A script of the page reads the answer line by line, each a JSON object.
 LINES = "application/x-ndjson"
 
+# Each preview takes as long as hundreds of other pages, and each import follows one.
+IMPORTS_PER_ACCOUNT = Limit("import-account", 120, "to import files, from one account")
+
 
 @importing.get("/dashboard/projects/<project_id>/import")
 @require_session
@@ -62,6 +66,7 @@ def show_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def preview_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show what would happen to each line, with the columns to change; writes nothing."""
+    limiter.count(IMPORTS_PER_ACCOUNT, owner.account_id)
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     form = _read_form()
     if form.table is None:
@@ -75,6 +80,7 @@ def preview_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Import what the preview showed, in short transactions; a script hears how far it is."""
+    limiter.count(IMPORTS_PER_ACCOUNT, owner.account_id)
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     form = _read_form()
     if form.table is None:

@@ -14,31 +14,29 @@ NOON = (12, 0, 0, 0)
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = 80
 ORDERS = ("dmy", "mdy")
+UNCLEAR = "Is the day or the month first? Nothing in the file says it."
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
+# All of them read a text with single spaces: each `\s*` beside another would double the work.
 _TIME = (
-    r"(?:(?:,|T|\s|\sat)\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
-    r"(?:[.,](?P<fraction>\d{1,9}))?)?\s*(?P<half>[ap]\.?m\.?)?"
-    r"\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d{2}:?\d{2}|UTC|GMT)?(?:\s*\([^)]*\))?)?"
+    r"(?:(?:(?:,|T| at) ?| )(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
+    r"(?:[.,](?P<fraction>\d{1,9}))?)? ?(?P<half>[ap]\.?m\.?)?"
+    r" ?(?P<zone>Z|(?:UTC|GMT)?[+-]\d{2}:?\d{2}|UTC|GMT)?(?: ?\([^)]*\))?)?"
 )
-_DAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
+_DAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
 _NTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _MONTH = r"(?P<name>[a-z]{3,9})\.?"
 _YEAR = r"(?P<year>\d{4})"
 _YEAR_FIRST = re.compile(rf"{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_TIME}", re.I)
 _PAIR = r"(?P<one>\d{1,2})(?P<mark>[-/.])(?P<two>\d{1,2})(?P=mark)"
 _NUMBERS = re.compile(rf"{_PAIR}{_YEAR}{_TIME}", re.I)
-_DAY_FIRST = re.compile(rf"{_DAY}{_NTH}\.?[\s-]+{_MONTH},?[\s-]+{_YEAR}{_TIME}", re.I)
-_MONTH_FIRST = re.compile(rf"{_DAY}{_MONTH}\s+{_NTH},?\s+{_YEAR}{_TIME}", re.I)
+_DAY_FIRST = re.compile(rf"{_DAY}{_NTH}\.?[ -]+{_MONTH},?[ -]+{_YEAR}{_TIME}", re.I)
+_MONTH_FIRST = re.compile(rf"{_DAY}{_MONTH} {_NTH},? {_YEAR}{_TIME}", re.I)
 _SECONDS = re.compile(r"\d{10}(?:\d{3})?")
 
 
 class DateWrong(Exception):
     """The text is no date that can be read; the message says what to do."""
-
-
-class DateUnclear(DateWrong):
-    """Day and month can't be told apart."""
 
 
 def find_order(texts: Iterable[str]) -> str | None:
@@ -48,7 +46,7 @@ def find_order(texts: Iterable[str]) -> str | None:
     """
     orders = set()
     for text in texts:
-        if found := _NUMBERS.fullmatch(text.strip()[: LONGEST + 1]):
+        if found := _NUMBERS.fullmatch(_tidy(text)):
             one, two = int(found["one"]), int(found["two"])
             if one > 12 >= two:
                 orders.add("dmy")
@@ -58,8 +56,8 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Give the time that a text names; raise `DateWrong` or `DateUnclear`."""
-    text = text.strip()
+    """Give the time that a text names; raise `DateWrong`."""
+    text = _tidy(text)
     if len(text) > LONGEST:
         raise DateWrong("It is no date.")
     if _SECONDS.fullmatch(text):
@@ -74,15 +72,9 @@ def read_date(text: str, order: str | None) -> datetime:
     raise DateWrong("Write the date like 2026-03-12.")
 
 
-def is_unclear(text: str, order: str | None) -> bool:
-    """Tell whether day and month of a date can't be told apart."""
-    try:
-        read_date(text, order)
-    except DateUnclear:
-        return True
-    except DateWrong:
-        return False
-    return False
+def _tidy(text: str) -> str:
+    """Return a text with single spaces, cut where it is no date any more."""
+    return " ".join(text.split())[: LONGEST + 1]
 
 
 def _read_numbers(found: re.Match[str], order: str | None) -> datetime:
@@ -91,7 +83,7 @@ def _read_numbers(found: re.Match[str], order: str | None) -> datetime:
         # Only the day stands before a point.
         order = "dmy"
     if order is None and one != two and max(one, two) <= 12:
-        raise DateUnclear("Is the day or the month first? Nothing in the file says it.")
+        raise DateWrong(UNCLEAR)
     if order is None:
         order = "dmy" if one > 12 else "mdy"
     day, month = (one, two) if order == "dmy" else (two, one)

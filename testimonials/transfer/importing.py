@@ -22,7 +22,7 @@ from testimonials.projects.services import mark_changed
 from testimonials.testimonials.changes import in_chunks
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
 from testimonials.testimonials.tag_names import find_spellings, spell
-from testimonials.transfer.dates import find_order, is_unclear
+from testimonials.transfer.dates import UNCLEAR, find_order
 from testimonials.transfer.headings import ColumnMapping
 from testimonials.transfer.rows import (
     NewTestimonial,
@@ -97,7 +97,7 @@ def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
         outcomes.append(outcome)
         if outcome.testimonial is not None:
             present[outcome.testimonial.key] = f"It stands in line {line.number} too."
-    return Plan(outcomes, any(is_unclear(text, order) for text in dates))
+    return Plan(outcomes, any(each.reason.endswith(UNCLEAR) for each in outcomes))
 
 
 def find_present(project_id: str) -> dict[str, str]:

@@ -132,8 +132,10 @@ def _refuse_what_is_no_testimonial(
 def _refuse_halves(said: Mapping[str, str]) -> None:
     """Refuse half a character: JSON can write one, as where an emoji was cut, no database can."""
     for field, text in said.items():
-        if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise RowRefused(f"{FIELDS[field]}: It holds half a character.")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise RowRefused(f"{FIELDS[field]}: It holds half a character.") from None
 
 
 def _read_email(text: str) -> str | None:

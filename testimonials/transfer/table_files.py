@@ -12,6 +12,8 @@ from testimonials.core.errors import ServiceError
 from testimonials.transfer.table_export import COLUMNS, unshield
 
 MAX_LINES = 50_000
+# Empty rows count for nothing, and a table program may write as many as it has.
+MAX_ROWS = 10 * MAX_LINES
 MAX_COLUMNS = 200
 DELIMITERS = (",", ";", "\t", "|")
 # By the names that a person may give.
@@ -80,8 +82,8 @@ class Table:
                 yield cell
 
 
-def read_table(content: bytes, encoding: str = "utf-8") -> Table:
-    """Read a CSV or JSON file; raise `TableUnreadable`."""
+def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LINES) -> Table:
+    """Return what a CSV or JSON file holds; raise `TableUnreadable`."""
     if content[:4] == b"PK\x03\x04":
         raise TableUnreadable(
             "This is a zip file. The archive of a project is taken back with `projects import`; a "
@@ -93,8 +95,8 @@ def read_table(content: bytes, encoding: str = "utf-8") -> Table:
     table = _read_json(text) if text.lstrip()[0] in "[{" else _read_csv(text)
     if not table.lines:
         raise TableUnreadable("The file has headings and nothing below them.")
-    if len(table.lines) > MAX_LINES:
-        raise TableUnreadable(f"The file has more than {MAX_LINES:,} lines. Divide it.")
+    if len(table.lines) > most_lines:
+        raise TableUnreadable(f"The file has more than {most_lines:,} lines. Divide it.")
     _require_few_columns(table.headings)
     return table
 
@@ -154,7 +156,9 @@ def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
     """Give each row that isn't empty with its first line, of a file with lines `before` these."""
     begin = before + 1
     try:
-        for row in reader:
+        for count, row in enumerate(reader):
+            if count > MAX_ROWS:
+                raise csv.Error("there are too many empty rows")
             if any(cell.strip() for cell in row):
                 yield begin, row
             begin = before + reader.line_num + 1

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from testimonials.dashboard import import_pages
 from testimonials.transfer.importing import BATCH_ROWS
 from tests.conftest import Caller
 from tests.dashboard.inbox import Inbox, open_inbox
@@ -164,6 +166,8 @@ def test_who_loses_the_role_meanwhile_imports_no_more(
         (b"Name,Review\n", "headings and nothing below"),
         (b"PK\x03\x04", "This is a zip file."),
         (b'Name,Review\nA,"open', "can’t be read as CSV"),
+        (b"Name,Review\n" + b"A,b\n" * 5_001, "more than 5,000 lines"),
+        (b"Name,Review\n" + b"\n" * 600_000, "too many empty rows"),
         (b"x" * (5 * 1024 * 1024 + 1), "5 MB are the most here"),
         (b"x" * (11 * 1024 * 1024), "5 MB are the most here"),
     ],
@@ -174,6 +178,14 @@ def test_a_file_that_can_not_be_used_is_refused_with_the_reason(
     answer = preview(inbox, content)
     assert answer.status_code == 422
     assert reason in text_of(answer)
+
+
+def test_an_account_imports_so_often_an_hour(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = replace(import_pages.IMPORTS_PER_ACCOUNT, per_hour=2)
+    monkeypatch.setattr(import_pages, "IMPORTS_PER_ACCOUNT", limit)
+    statuses = [preview(inbox, TABLE).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    assert inbox.client.post(f"{inbox.base}/import").status_code == 429
 
 
 def test_a_form_without_a_file_asks_for_one(inbox: Inbox) -> None:
