@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from email_validator import ValidatedEmail
 
 
+# Longer than any address may be.
+LONGEST = 1000
+
+
 class EmailMalformed(ServiceError):
     """The text is no e-mail address."""
 
@@ -97,6 +101,8 @@ def _validate(text: str) -> "ValidatedEmail":
     # Its tables take a thirtieth of a start, and most processes never see an address.
     from email_validator import EmailNotValidError, validate_email
 
+    # The library looks at each letter before it counts them.
+    text = text[:LONGEST]
     try:
         if ENCODED in text:
             # Mail readers would show, and might write to, another one.

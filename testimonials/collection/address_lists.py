@@ -13,6 +13,8 @@ from testimonials.core.fields import clean
 from testimonials.testimonials.schemas import LINE_LENGTH
 
 MAX_PEOPLE = 500
+# So many people with names and addresses as long as they may be.
+LONGEST_PASTED = MAX_PEOPLE * 400
 # Much longer than all that is read; a quote that nobody closed takes in all that follows.
 LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
@@ -30,6 +32,7 @@ HEADINGS = {
 
 _EMPTY_PLACES = re.compile(r",(?:[ \t]*,)+")
 
+TOO_MANY = f"Ask at most {MAX_PEOPLE} people at a time; this has more."
 NO_ADDRESS = "There is no email address here. Write it like name@example.com."
 DISPOSABLE = "This address is a throw-away one, which nobody may read any more."
 NAME_BROKEN = "The name or company has line breaks or control characters. Take them out."
@@ -70,6 +73,7 @@ class AddressList:
         self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
     ) -> None:
         """Take somebody in, or note why not; `whole` is how it stands in the list."""
+        self._require_room()
         whole = whole or " ".join(part for part in (name, email, company) if part)
         try:
             address = normalize_email(email.strip())
@@ -85,13 +89,17 @@ class AddressList:
                 self.people.append(Person(line, address, name, company))
                 return
             reason = NAME_LONG
+        self.refuse(line, whole, reason)
+
+    def refuse(self, line: int, whole: str, reason: str) -> None:
+        """Note a line that can't be used; raise `ListUnreadable` past the most."""
+        self._require_room()
         self.wrong.append(WrongLine(line, _show(whole), reason))
 
-    def check_size(self) -> None:
-        """Raise `ListUnreadable` when there are more people than may be asked at a time."""
-        count = len(self.people) + len(self.wrong)
-        if count > MAX_PEOPLE:
-            raise ListUnreadable(f"Ask at most {MAX_PEOPLE} people at a time; this has {count:,}.")
+    def _require_room(self) -> None:
+        # At once: checking tens of thousands of addresses only to count them takes seconds.
+        if len(self.people) + len(self.wrong) >= MAX_PEOPLE:
+            raise ListUnreadable(TOO_MANY)
 
 
 def read_pasted(text: str) -> AddressList:
@@ -103,19 +111,18 @@ def read_pasted(text: str) -> AddressList:
     first = next((line for line in lines if line.strip()), "")
     if _find_columns(_split_row(first)) is not None:
         return _read_table(lines)
+    if len(text) > LONGEST_PASTED:
+        raise ListUnreadable(TOO_MANY)
     found = AddressList()
     for number, line in enumerate(lines, 1):
         if not line.strip(" \t,;"):
             continue
-        # Strict versions of the library give nothing for a line with an empty place in it.
-        found_pairs = getaddresses([_EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")])
-        pairs = [pair for pair in found_pairs if any(pair)]
+        pairs = _read_line(line)
         if not any("@" in email for _, email in pairs):
-            found.wrong.append(WrongLine(number, _show(line), NO_ADDRESS))
+            found.refuse(number, line, NO_ADDRESS)
             continue
         for name, email in pairs:
             found.add(number, email, name, whole=line if len(pairs) == 1 else "")
-    found.check_size()
     return found
 
 
@@ -133,6 +140,16 @@ def read_csv(content: bytes) -> AddressList:
             "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program."
         ) from None
     return _read_table(text.splitlines(keepends=True))
+
+
+def _read_line(line: str) -> list[tuple[str, str]]:
+    """Return the names and addresses in a line; none where its brackets nest too deeply."""
+    # Strict versions of the library give nothing for a line with an empty place in it.
+    line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
+    try:
+        return [pair for pair in getaddresses([line]) if any(pair)]
+    except RecursionError:
+        return []
 
 
 def write_table(people: Iterable[Person]) -> str:
@@ -164,7 +181,6 @@ def _read_table(lines: Sequence[str]) -> AddressList:
         full = f"{cells.get('first', '')} {cells.get('last', '')}"
         name = cells.get("name") or full.strip()
         found.add(number, cells["email"], name, cells.get("company", ""))
-    found.check_size()
     return found
 
 
@@ -188,7 +204,8 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list
 
 def _split_row(line: str) -> list[str]:
     try:
-        return next(csv.reader([line.lstrip("\ufeff")], delimiter=_find_delimiter(line)), [])
+        line = line.lstrip("\ufeff")[:LONGEST_CELL]
+        return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
     except csv.Error:
         return []
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from flask import Flask, Response, g, render_template, request
 from sqlalchemy.exc import OperationalError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.i18n import gettext_noop, ngettext, translate, use_visitors_language
 
@@ -207,6 +207,10 @@ def answer_service_error(error: ServiceError) -> Response:
 
 
 def _answer_http_error(error: HTTPException) -> Response:
+    if isinstance(error, BadHost):
+        # No page of ours can be made: its links are built with the host's name.
+        body = json.dumps(error_body("The Host header names no host.", "BAD_REQUEST"))
+        return Response(body, error.code, content_type="application/json")
     # The library's own response keeps headers such as Allow and Location.
     response = Response(status=error.code or 500)
     response.headers.update(

@@ -20,6 +20,8 @@ from werkzeug.exceptions import HTTPException
 TRANSLATIONS = Path(__file__).parent.parent / "translations"
 DOMAIN = "messages"
 PARAMETER = "lang"
+# Longer than any address of ours. Each page repeats it for every language, so a longer one is not.
+LONGEST_QUERY = 2000
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,10 @@ def format_number(number: int) -> str:
 
 
 def list_switches() -> list[dict[str, object]]:
-    """Give the links of the language switch: this address, with all it holds, in each language."""
-    kept = [(name, value) for name, value in request.args.items(multi=True) if name != PARAMETER]
+    """Return the links of the language switch: this address in each language, with its query."""
+    is_kept = len(request.query_string) <= LONGEST_QUERY
+    values = request.args.items(multi=True) if is_kept else ()
+    kept = [(name, value) for name, value in values if name != PARAMETER]
     current = current_language()
     return [
         {

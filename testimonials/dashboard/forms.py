@@ -26,6 +26,6 @@ def read_before(text: str) -> dict[str, Any]:
     """Give what a form says that it showed, so that only what was changed in it is written."""
     try:
         before = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return before if isinstance(before, dict) else {}

@@ -1,6 +1,7 @@
 """The widget without its script: its own page, the public wall, and a fragment to build in."""
 
 import hashlib
+import re
 from base64 import b64encode
 from typing import Any
 
@@ -162,6 +163,6 @@ def _read_limit() -> int | None:
     text = request.args.get("limit", "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MAX_IN_FRAGMENT:
+    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_IN_FRAGMENT:
         raise ValidationFailed.of({"limit": [f"Must be a number from 1 to {MAX_IN_FRAGMENT}."]})
     return int(text)

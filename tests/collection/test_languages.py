@@ -246,6 +246,11 @@ def test_the_switch_leads_to_each_language_with_all_the_address_holds(
     _speaks(client.get(f"/{slug}{path}{html.unescape(links[0][0])}"), links[0][1])
 
 
+def test_a_long_address_is_not_repeated_for_each_language(client: FlaskClient, slug: str) -> None:
+    usual = len(client.get(f"/{slug}?lang=de").text)
+    assert len(client.get(f"/{slug}?x={'%ff' * 20_000}&lang=de").text) < usual + 1_000
+
+
 def test_the_switch_can_not_be_made_to_lead_elsewhere(client: FlaskClient, slug: str) -> None:
     page = client.get(f'/{slug}?_external=1&_scheme=javascript&"><script>x=1').text
     assert "<script>x" not in page

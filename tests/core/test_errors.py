@@ -111,6 +111,12 @@ def test_a_fault_leaves_the_application_working(broken_app: Flask) -> None:
     assert client.get("/robots.txt").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/", "/no/such", "/v1/me", "/dashboard"])
+def test_a_host_that_is_none_is_refused(client: FlaskClient, path: str) -> None:
+    answer = client.get(path, headers={"Host": "a" * 64})
+    assert (answer.status_code, answer.json["code"]) == (400, "BAD_REQUEST")  # type: ignore[index]
+
+
 def test_errors_elsewhere_are_pages(client: FlaskClient) -> None:
     answer = client.get("/no-such-page")
     assert (answer.status_code, answer.mimetype) == (404, "text/html")
