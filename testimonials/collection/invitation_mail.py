@@ -34,7 +34,7 @@ DEFAULT_MESSAGE = gettext_noop(
     "how it was? They help us, and everybody who is still deciding."
 )
 
-_NAME = re.compile(r"[^\S\n]*\{name\}")
+_NAME = re.compile(r"(?<![^\S\n])[^\S\n]*+\{name\}")
 
 
 def write_due_mails() -> int:

@@ -48,7 +48,7 @@ def _is_guessable(password: str, words: list[str]) -> bool:
     # Its word lists take 12 MB; only a process that sees a new password needs them.
     from zxcvbn import zxcvbn
 
-    core = re.sub(r"\A[\W\d_]+|[\W\d_]+\Z", "", password)
+    core = re.sub(r"\A[\W\d_]+|(?<![\W\d_])[\W\d_]++\Z", "", password)
     is_decorated = 0 < len(core) >= len(password) - MOST_DECORATION
     with _judging:
         if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:

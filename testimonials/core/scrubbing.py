@@ -1,7 +1,7 @@
 """Taking secrets and people's addresses out of what leaves for a log or a service of others.
 
-The texts come from strangers, so the work grows no faster than their length: they are cut first, and
-each pattern begins only where a run of its characters begins and never gives back what it has taken.
+The texts come from strangers, so the work grows no faster than their length: they are cut first,
+and each pattern begins only where a run of its characters begins and gives nothing of it back.
 """
 
 import re

@@ -90,7 +90,7 @@ HUGO = """{{{{ $url := {fragment} }}}}
   {{{{ end }}}}
 {{{{ end }}}}"""
 
-_TOKEN = re.compile(r"""(?P<value>"[^"\n]*")|(?P<name>[\w-]+)(?==")|(?P<rest>.|\n)""")
+_TOKEN = re.compile(r"""(?P<value>"[^"\n]*")|(?P<name>(?<![\w-])[\w-]++)(?==")|(?P<rest>.|\n)""")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ DEFAULTS: dict[str, Any] = defaults.WIDGET_CONFIG | dict.fromkeys(CTA_FIELDS, ""
 
 _SCHEMA = WidgetConfigUpdateSchema()
 _CTA_SCHEMA = CtaSchema()
-_WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,9}\s*")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
 def flatten_widget(project: Project) -> dict[str, Any]:
@@ -100,6 +100,6 @@ def _check_cta(sent: dict[str, Any]) -> dict[str, Any]:
 def _to_json(field: object, text: str) -> Any:
     if isinstance(field, Switch):
         return {"true": True, "false": False}.get(text, text)
-    if isinstance(field, Count) and _WHOLE_NUMBER.fullmatch(text):
+    if isinstance(field, Count) and _WHOLE_NUMBER.fullmatch(text.strip()):
         return int(text)
     return text
