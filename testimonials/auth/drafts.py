@@ -21,7 +21,7 @@ MAX_FORM_BYTES = 11 * 1024 * 1024
 # What buttons and hidden fields say, and confirmations of what can't be taken back: nobody typed
 # a text there that would be missed. A form with a secret in it is not kept at all.
 NOT_TYPED = {"action", "all", "confirm", "ids", "return_to", "status", "theme", "undo"}
-SECRETS = {"password", "current"}
+SECRETS = {"password", "current", "proof"}
 # Somebody's file, packed: it is chosen once more.
 FILES = {"packed"}
 

@@ -127,6 +127,12 @@ def send_security_mail(email: str, what: str) -> None:
     )
 
 
+def send_password_changed_mail(email: str, *, with_key: bool) -> None:
+    """Put the mail into the outbox that tells an owner of a new password, and perhaps a new key."""
+    key = " Its API key was replaced too." if with_key else ""
+    send_security_mail(email, f"The password of your account was changed.{key}")
+
+
 def send_notice(
     recipient: str,
     purpose: str,

@@ -77,6 +77,9 @@ class Session(Base):
     token_hash: Mapped[str] = mapped_column(unique=True)
     # What the browser calls itself, for the person to recognise it by.
     label: Mapped[str] = mapped_column(String(200))
+    # When whoever sits before it last showed, by more than this session, who they are. None: before
+    # that was noted.
+    proved_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)

@@ -23,6 +23,7 @@ from testimonials.auth.cookies import (
 from testimonials.auth.drafts import Draft, read_draft
 from testimonials.auth.emails import (
     send_account_exists_mail,
+    send_password_changed_mail,
     send_reset_mail,
     send_security_mail,
     send_signup_mail,
@@ -30,7 +31,8 @@ from testimonials.auth.emails import (
 from testimonials.auth.limits import LINK_PER_ADDRESS, LINK_PER_EMAIL, SIGN_IN_PER_ADDRESS
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.login_page import render_login
-from testimonials.auth.services import start_signup
+from testimonials.auth.models import Account
+from testimonials.auth.services import replace_key, start_signup
 from testimonials.auth.sessions import end_session, find_session
 from testimonials.auth.sign_in import (
     EmailLinkInvalid,
@@ -165,7 +167,7 @@ def send_reset_link() -> ResponseReturnValue:
 @session.get("/reset/<token>")
 def show_reset(token: str) -> ResponseReturnValue:
     """Show the form for a new password; changes nothing."""
-    return answer_privately(_reset_form(token, find_account_to_reset(token).email, {}))
+    return answer_privately(_reset_form(token, find_account_to_reset(token), {}))
 
 
 @session.post("/reset/<token>")
@@ -175,17 +177,20 @@ def reset_password(token: str) -> ResponseReturnValue:
     account = find_account_to_reset(token)
     email, password = account.email, request.form.get("password", "")
     if problem := judge_password(password, email, list_shared_projects(account.id)):
-        return answer_privately(_reset_form(token, email, {"password": [problem]}), 422)
+        return answer_privately(_reset_form(token, account, {"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()
     account = find_account_to_reset(token)
     change_password(account, password_hash)
-    send_security_mail(email, "The password of your account was changed.")
+    new_key = replace_key(account) if "replace_key" in request.form else None
+    send_password_changed_mail(email, with_key=new_key is not None)
     act_as(ActorKind.PERSON, account.id)
     record_event(EventType.PASSWORD_RESET, account.id)
+    if new_key:
+        record_event(EventType.KEY_REPLACED, account.id)
     cookie = sign_browser_in(account, "reset link")
     db.session.commit()
-    response = redirect(HOME, 303)
+    response = _new_key_page(account, new_key) if new_key else redirect(HOME, 303)
     set_session_cookie(response, account, cookie)
     return response
 
@@ -271,5 +276,19 @@ def _mail_sent(title: str, text: str) -> str:
     return render_template("auth/mail_sent.html", title=title, text=text, login_url="/login")
 
 
-def _reset_form(token: str, email: str, errors: dict[str, list[str]]) -> str:
-    return render_template("auth/reset.html", email=email, errors=errors, action=f"/reset/{token}")
+def _reset_form(token: str, account: Account, errors: dict[str, list[str]]) -> str:
+    return render_template(
+        "auth/reset.html",
+        email=account.email,
+        has_key=account.has_key,
+        replace_key="replace_key" in request.values,
+        errors=errors,
+        action=f"/reset/{token}",
+    )
+
+
+def _new_key_page(account: Account, new_key: str) -> Response:
+    page = render_template(
+        "auth/new_key.html", new_key=new_key, account_id=account.id, home_url=HOME
+    )
+    return answer_privately(page)

@@ -18,6 +18,8 @@ from testimonials.extensions import begin_write, db
 LIFETIME = timedelta(days=30)
 # How old `last_seen_at` may get before it is written again: not with every page.
 SEEN_INTERVAL = timedelta(hours=1)
+# For how long a proof of who is there counts for what can't be taken back.
+PROOF_LIFETIME = timedelta(minutes=10)
 
 BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
 SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
@@ -31,6 +33,8 @@ class SignedIn:
     session_id: str
     account_id: str
     email: str
+    # When who is there was last proved, by the password say.
+    proved_at: datetime | None
     # The session was just made longer, and so must be its cookie.
     is_renewed: bool = False
 
@@ -56,6 +60,7 @@ def start_session(account: Account, user_agent: str, *, replaces: str = "") -> s
             account_id=account.id,
             token_hash=hash_secret(token),
             label=describe_browser(user_agent),
+            proved_at=clock.now(),
             expires_at=_end_of(clock.now()),
         )
     )
@@ -66,7 +71,9 @@ def find_session(token: str) -> SignedIn | None:
     """Give who is signed in with this token, if anybody is; commits when it was seen long ago."""
     now = clock.now()
     row = db.session.execute(
-        select(Session.id, Session.account_id, Session.last_seen_at, Account.email)
+        select(
+            Session.id, Session.account_id, Session.proved_at, Session.last_seen_at, Account.email
+        )
         .join(Account)
         .where(
             Session.token_hash == hash_secret(token),
@@ -80,7 +87,7 @@ def find_session(token: str) -> SignedIn | None:
     is_renewed = row.last_seen_at < now - SEEN_INTERVAL
     if is_renewed:
         _note_seen(row.id)
-    return SignedIn(row.id, row.account_id, row.email, is_renewed)
+    return SignedIn(row.id, row.account_id, row.email, row.proved_at, is_renewed)
 
 
 def lock_owner(owner: SignedIn) -> Account:
@@ -92,6 +99,23 @@ def lock_owner(owner: SignedIn) -> Account:
     account = get_account(owner.account_id)
     if db.session.scalar(select(Session.id).where(Session.id == owner.session_id)) is None:
         raise SessionEnded
+    return account
+
+
+def has_fresh_proof(owner: SignedIn) -> bool:
+    """Tell whether it was proved a moment ago who is signed in."""
+    return owner.proved_at is not None and abs(clock.now() - owner.proved_at) < PROOF_LIFETIME
+
+
+def note_proof(owner: SignedIn) -> Account:
+    """Note that it was just proved who is signed in; return the account, locked.
+
+    Raises `SessionEnded`.
+    """
+    account = lock_owner(owner)
+    db.session.execute(
+        update(Session).where(Session.id == owner.session_id).values(proved_at=clock.now())
+    )
     return account
 
 

@@ -10,7 +10,11 @@ from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
 from testimonials.auth.attempts import confirm_password
 from testimonials.auth.cookies import clear_session_cookie, know_browser
-from testimonials.auth.emails import send_email_change_mail, send_security_mail
+from testimonials.auth.emails import (
+    send_email_change_mail,
+    send_password_changed_mail,
+    send_security_mail,
+)
 from testimonials.auth.limits import LINK_PER_EMAIL
 from testimonials.auth.services import delete_account, get_account, replace_key
 from testimonials.auth.sessions import (
@@ -19,15 +23,16 @@ from testimonials.auth.sessions import (
     end_sessions,
     list_sessions,
     lock_owner,
+    note_proof,
 )
 from testimonials.auth.sign_in import SignInRefused, change_password, make_email_link
 from testimonials.core import clock
-from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
 from testimonials.core.web import answer_privately
 from testimonials.dashboard.describe import MODES, describe_age, describe_plan
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.forms import Errors, to_form_errors
+from testimonials.dashboard.guards import build_shell, require_proof, require_session
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.notifications import find_modes
@@ -37,17 +42,7 @@ from testimonials.testimonials.services import count_by_status
 
 account = Blueprint("account", __name__)
 
-Errors = dict[str, list[str]]
-
 HERE = "/dashboard/account"
-
-
-class PasswordWrong(ServiceError):
-    """Who is signed in did not give their password."""
-
-    status = 422
-    code = "PASSWORD_WRONG"
-    default_message = "This is not your password."
 
 
 @account.get("/dashboard/account")
@@ -59,14 +54,15 @@ def show_account(owner: SignedIn) -> ResponseReturnValue:
 
 @account.post("/dashboard/account/email")
 @require_session
+@require_proof("change your address", HERE)
 def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     """Mail a link to the new address; the account changes when it is opened."""
+    text = request.form.get("email", "").strip()
     try:
-        _check(owner, request.form.get("password", ""))
-        email = normalize_email(request.form.get("email", "").strip())
-    except (PasswordWrong, EmailMalformed, EmailDisposable) as error:
-        errors = dict(error.errors or {"password": [error.message]})
-        return answer_privately(_page(owner, email_errors=errors), 422)
+        email = normalize_email(text)
+    except (EmailMalformed, EmailDisposable) as error:
+        page = _page(owner, email_errors=to_form_errors(error), email_value=text)
+        return answer_privately(page, 422)
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
     send_email_change_mail(email, owner.email, make_email_link(lock_owner(owner), email))
@@ -82,27 +78,31 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     """Change the password and sign every other browser out."""
     password = request.form.get("password", "")
     try:
-        _check(owner, request.form.get("current", ""))
-    except PasswordWrong as error:
-        page = _page(owner, password_errors={"current": [error.message]})
-        return answer_privately(page, 422)
+        confirm_password(owner, request.form.get("current", ""))
+    except SignInRefused:
+        errors = {"current": ["This is not your password."]}
+        return answer_privately(_page(owner, password_errors=errors), 422)
     projects = list_shared_projects(owner.account_id)
     if problem := judge_password(password, owner.email, projects):
         return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()
-    changed = lock_owner(owner)
+    changed = note_proof(owner)
     change_password(changed, password_hash, but=owner.session_id)
-    send_security_mail(owner.email, "The password of your account was changed.")
+    new_key = replace_key(changed) if "replace_key" in request.form else None
+    send_password_changed_mail(owner.email, with_key=new_key is not None)
     record_event(EventType.PASSWORD_CHANGED, owner.account_id)
+    if new_key:
+        record_event(EventType.KEY_REPLACED, owner.account_id)
     db.session.commit()
-    response = answer_privately(_page(owner, notice="Your password is changed."))
+    response = answer_privately(_page(owner, notice="Your password is changed.", new_key=new_key))
     know_browser(response, changed)
     return response
 
 
 @account.post("/dashboard/account/key")
 @require_session
+@require_proof("replace your API key", HERE)
 def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
     """Replace the API key and show the new one, this once."""
     begin_write()
@@ -126,6 +126,7 @@ def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
 
 @account.post("/dashboard/account/sessions/end")
 @require_session
+@require_proof("sign out everywhere", HERE)
 def end_every_session(owner: SignedIn) -> ResponseReturnValue:
     """Sign every browser out, this one too."""
     begin_write()
@@ -139,13 +140,12 @@ def end_every_session(owner: SignedIn) -> ResponseReturnValue:
 
 @account.post("/dashboard/account/delete")
 @require_session
+@require_proof("delete your account", HERE)
 def delete_here(owner: SignedIn) -> ResponseReturnValue:
     """Remove the account with all it has, at once and for good."""
-    try:
-        _check(owner, request.form.get("password", ""))
-    except PasswordWrong as error:
-        page = _page(owner, delete_errors={"password": [error.message]})
-        return answer_privately(page, 422)
+    if request.form.get("confirm", "").strip().lower() != owner.email:
+        errors = {"confirm": [f"Type {owner.email} to delete this account."]}
+        return answer_privately(_page(owner, delete_errors=errors), 422)
     begin_write()
     for project in list_shared_projects(owner.account_id):
         if project.account_id != owner.account_id:
@@ -158,19 +158,12 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     return response
 
 
-def _check(owner: SignedIn, password: str) -> None:
-    """Check the password of who is signed in."""
-    try:
-        confirm_password(owner, password)
-    except SignInRefused:
-        raise PasswordWrong from None
-
-
 def _page(
     owner: SignedIn,
     *,
     notice: str | None = None,
     new_key: str | None = None,
+    email_value: str = "",
     email_errors: Errors | None = None,
     password_errors: Errors | None = None,
     delete_errors: Errors | None = None,
@@ -183,6 +176,7 @@ def _page(
         notice=notice and {"text": notice, "undo_url": None, "undo_token": None},
         email=found.email,
         email_action=f"{HERE}/email",
+        email_value=email_value,
         email_errors=email_errors or {},
         password_action=f"{HERE}/password",
         password_errors=password_errors or {},

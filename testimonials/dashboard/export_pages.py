@@ -11,7 +11,7 @@ from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.dashboard.guards import require_session
+from testimonials.dashboard.guards import require_proof, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
@@ -48,6 +48,7 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 @exporting.post("/dashboard/account/export")
 @require_session
+@require_proof("download all of your data", "/dashboard/account", is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     """Hand out everything of the account as a zip."""
     with reading_one_moment():

@@ -1,24 +1,37 @@
 """Who may see a page of the dashboard, and what every page of it shows around its content."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import jsonify, make_response, redirect, request
+from flask import jsonify, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
+from testimonials.auth.attempts import confirm_password
 from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.drafts import keep_draft
 from testimonials.auth.login_page import render_login
-from testimonials.auth.sessions import SessionEnded, SignedIn, find_session
+from testimonials.auth.sessions import (
+    SessionEnded,
+    SignedIn,
+    find_session,
+    has_fresh_proof,
+    note_proof,
+)
+from testimonials.auth.sign_in import SignInRefused
 from testimonials.core.endpoint import View
 from testimonials.core.images import image_url
 from testimonials.core.web import answer_privately
+from testimonials.dashboard.forms import Errors
+from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, list_shared_projects, role_in
 from testimonials.projects.models import Project
 from testimonials.testimonials.inbox import count_tabs
 
+# The field of a form that proves who sends it.
+PROOF = "proof"
 THEMES = ("system", "light", "dark")
 THEME_COOKIE = "testimonials-theme"
 
@@ -43,6 +56,58 @@ def require_session(view: View) -> View:
         return response
 
     return wrapper
+
+
+def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Callable[[View], View]:
+    """Make a decorator, below `require_session`, for what somebody else's hands must not do.
+
+    Where the session's last proof is too old, a page asks for the password and sends the same form
+    again, so nothing is lost. `purpose` completes "Enter your password to"; `back` is the page to
+    give up to. A browser stays on the page that a download was asked from, so after the proof that
+    page shows the download's button.
+    """
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
+            is_proved, errors = has_fresh_proof(owner), {}
+            if not is_proved and PROOF in request.form:
+                errors = _take_proof(owner)
+                is_proved = not errors
+            if is_proved and not (is_download and PROOF in request.form):
+                return view(owner=owner, **arguments)
+            page = _proof_page(owner, purpose, back.format(**arguments), errors, is_proved)
+            return answer_privately(page, 200 if is_proved else 422 if errors else 401)
+
+        return wrapper
+
+    return decorate
+
+
+def _take_proof(owner: SignedIn) -> Errors:
+    try:
+        confirm_password(owner, request.form[PROOF])
+    except SignInRefused:
+        return {PROOF: ["This is not your password."]}
+    begin_write()
+    note_proof(owner)
+    db.session.commit()
+    return {}
+
+
+def _proof_page(
+    owner: SignedIn, purpose: str, back_url: str, errors: Errors, is_proved: bool
+) -> str:
+    return render_template(
+        "dashboard/proof.html",
+        shell=build_shell(owner, "account"),
+        purpose=purpose,
+        action=request.path,
+        fields=[each for each in request.form.items(multi=True) if each[0] != PROOF],
+        back_url=back_url,
+        errors=errors,
+        is_proved=is_proved,
+    )
 
 
 def _ask_to_sign_in() -> ResponseReturnValue:

@@ -11,7 +11,7 @@ from testimonials.core.errors import ServiceError, ValidationFailed
 from testimonials.dashboard.checklist import is_hidden
 from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_proof, require_session
 from testimonials.dashboard.rated import check_rated, describe_rated
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
@@ -94,6 +94,7 @@ def save_rated(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 @settings.post("/dashboard/projects/<project_id>/delete")
 @require_session
+@require_proof("delete this project", "/dashboard/projects/{project_id}/settings")
 def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Delete the project, once its slug was typed; it can be taken back for 7 days."""
     begin_write()

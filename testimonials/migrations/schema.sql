@@ -79,7 +79,7 @@ CREATE TABLE session (
 	label VARCHAR(200) NOT NULL, 
 	created_at BIGINT NOT NULL, 
 	last_seen_at BIGINT NOT NULL, 
-	expires_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, proved_at BIGINT, 
 	CONSTRAINT pk_session PRIMARY KEY (id), 
 	CONSTRAINT fk_session_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_session_token_hash UNIQUE (token_hash)

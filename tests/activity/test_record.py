@@ -17,7 +17,7 @@ from testimonials.extensions import db
 from testimonials.operations.expiry import sweep
 from tests.activity.events import read_events, read_types
 from tests.auth.browsers import FIREFOX, open_browser, sign_in
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import Caller, MovableClock
 from tests.rows import add_member
 
 
@@ -113,7 +113,7 @@ def test_a_deleted_account_leaves_one_line_without_its_person(
     project = outsider.create_project()["_id"]
     add_member(app, project, owner, "moderator")
     owner.create_project(businessName="Secret Salon")
-    browser.post("/dashboard/account/delete", data={"password": PASSWORD})
+    browser.post("/dashboard/account/delete", data={"confirm": owner.email})
     assert read_types(app, owner.account_id) == []
     (line,) = read_events(app, None)
     assert (line.type, line.details) == ("account.deleted", {"account": owner.account_id})

@@ -151,7 +151,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     image = _fill(app, browser, owner, project)
     expect(browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "deleted-slug"}))
     expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
-    expect(browsers["gone"].post("/dashboard/account/delete", data={"password": PASSWORD}))
+    expect(browsers["gone"].post("/dashboard/account/delete", data={"confirm": "gone@example.com"}))
     other = people["outsider"].create_project(slug="theirs")["_id"]
     world = World(
         ids={
@@ -210,7 +210,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
             },
         )
     )
-    form = {"email": "new@example.com", "password": PASSWORD}
+    form = {"email": "new@example.com"}
     assert browser.post("/dashboard/account/email", data=form).status_code == 200
     assert client.post("/forgot", data={"email": owner.email}).status_code == 200
     assert init(client, "unclaimed@example.com").status_code == 200

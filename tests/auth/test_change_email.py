@@ -21,9 +21,8 @@ def browser(app: Flask, owner: Caller) -> FlaskClient:
     return open_browser(app, owner)
 
 
-def ask(browser: FlaskClient, email: str = NEW, password: str = PASSWORD) -> TestResponse:
-    form = {"email": email, "password": password}
-    return browser.post("/dashboard/account/email", data=form)
+def ask(browser: FlaskClient, email: str = NEW) -> TestResponse:
+    return browser.post("/dashboard/account/email", data={"email": email})
 
 
 @pytest.fixture
@@ -70,14 +69,6 @@ def test_opening_the_link_changes_nothing(
         assert answer.status_code == 200
         assert answer.headers["Cache-Control"] == "no-store"
     assert email_of(owner) == owner.email
-
-
-def test_the_present_password_is_needed(app: Flask, owner: Caller, browser: FlaskClient) -> None:
-    for password in ("", "not this one at all"):
-        answer = ask(browser, password=password)
-        assert answer.status_code == 422
-        assert "not your password" in answer.text
-    assert purposes(app) == []
 
 
 @pytest.mark.parametrize("email", ["", "plain", "a@mailinator.com", "a\0@example.com"])

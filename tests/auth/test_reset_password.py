@@ -201,7 +201,7 @@ def test_a_changed_or_foreign_token_is_no_link(
 def test_a_link_of_a_removed_account_works_no_more(
     app: Flask, client: FlaskClient, owner: Caller, link: str
 ) -> None:
-    open_browser(app, owner).post("/dashboard/account/delete", data={"password": PASSWORD})
+    open_browser(app, owner).post("/dashboard/account/delete", data={"confirm": owner.email})
     assert_refused(reset(client, link))
 
 
@@ -210,7 +210,7 @@ def test_a_link_to_an_address_that_is_given_up_works_no_more(
 ) -> None:
     # Whoever reads the old mailbox must not get into the account by it.
     browser = open_browser(app, owner)
-    form = {"email": "next@example.com", "password": PASSWORD}
+    form = {"email": "next@example.com"}
     browser.post("/dashboard/account/email", data=form)
     browser.post(mailed_path(app, "email-change"))
     assert_refused(reset(client, link))

@@ -55,6 +55,7 @@ COMMITTERS = {
     "core.delivery": "The background thread has no request; it is its own door.",
     "core.leases": "A lease counts only once others can see it.",
     "core.ratelimit": "A hit counts also when the request that made it fails.",
+    "dashboard.guards": "A proof that was given counts whatever becomes of what it was given for.",
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",
     "operations.requests": "Writing what is due is a job of the background thread by itself.",

@@ -1,16 +1,18 @@
 """The account's page: password, key, browsers, leaving (decisions, "Sessions")."""
 
 import re
+from html import unescape
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
+from testimonials.auth.models import Session
 from testimonials.core.database import Base
 from testimonials.core.outbox import OutboxMail
 from testimonials.core.ratelimit import RateLimitCounter
-from testimonials.extensions import db
+from testimonials.extensions import begin_write, db
 from tests.auth.browsers import (
     COOKIE,
     is_signed_in,
@@ -21,7 +23,8 @@ from tests.auth.browsers import (
     sign_in,
 )
 from tests.auth.links import init, mails
-from tests.conftest import PASSWORD, Caller
+from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.rows import everything
 
 HERE = "/dashboard/account"
 NEW = "seven green lanterns"
@@ -44,21 +47,11 @@ def test_the_page_is_not_kept_by_the_browser(browser: FlaskClient, owner: Caller
     assert owner.api_key not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("path", "form"),
-    [
-        ("email", {"email": "next@example.com", "password": WRONG}),
-        ("email", {"email": "next@example.com"}),
-        ("password", {"current": WRONG, "password": NEW}),
-        ("password", {"password": NEW}),
-        ("delete", {"password": WRONG}),
-        ("delete", {}),
-    ],
-)
+@pytest.mark.parametrize("current", [WRONG, ""])
 def test_a_wrong_password_changes_nothing(
-    app: Flask, browser: FlaskClient, owner: Caller, path: str, form: dict[str, str]
+    app: Flask, browser: FlaskClient, owner: Caller, current: str
 ) -> None:
-    answer = browser.post(f"{HERE}/{path}", data=form)
+    answer = browser.post(f"{HERE}/password", data={"current": current, "password": NEW})
     assert answer.status_code == 422
     assert answer.headers["Cache-Control"] == "no-store"
     assert "This is not your password." in answer.text
@@ -68,31 +61,128 @@ def test_a_wrong_password_changes_nothing(
     assert sign_in(app.test_client(), owner.email).status_code == 303
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "form"),
-    [
-        ("email", "password", {"email": "next@example.com"}),
-        ("password", "current", {"password": NEW}),
-        ("delete", "password", {}),
-    ],
-)
-def test_guessing_the_password_here_is_limited(
+GUARDED: list[tuple[str, dict[str, str], str]] = [
+    (f"{HERE}/email", {"email": "next@example.com"}, "change your address"),
+    (f"{HERE}/key", {}, "replace your API key"),
+    (f"{HERE}/sessions/end", {}, "sign out everywhere"),
+    (f"{HERE}/export", {}, "download all of your data"),
+    (f"{HERE}/delete", {"confirm": "owner@example.com"}, "delete your account"),
+    ("/dashboard/projects/{}/delete", {"confirm": "fern"}, "delete this project"),
+]
+
+
+@pytest.mark.parametrize(("path", "form", "purpose"), GUARDED)
+def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ago(
+    app: Flask,
     browser: FlaskClient,
     owner: Caller,
+    moved_clock: MovableClock,
+    path: str,
+    form: dict[str, str],
+    purpose: str,
+) -> None:
+    path = path.format(owner.create_project(slug="fern")["_id"])
+    open_browser(app, owner)
+    form = form | {"extra": '"><script>1</script>'}
+    moved_clock.move(minutes=10)
+    before = everything(app)
+    for proof, status in ((None, 401), (WRONG, 422), ("", 422)):
+        page = browser.post(path, data=form if proof is None else form | {"proof": proof})
+        assert page.status_code == status
+        assert f"Enter your password to {purpose}." in page.text
+        hidden = r'<input type="hidden" name="([^"]+)" value="([^"]*)"'
+        sent = dict(re.findall(hidden, page.text.partition(f'action="{path}"')[2]))
+        assert {name: unescape(text) for name, text in sent.items() if name != "undo"} == form
+        assert WRONG not in page.text
+    assert everything(app) == before
+    # The answer to the page's own form is that of the form that was sent before.
+    answer = browser.post(path, data=form | {"proof": PASSWORD})
+    if path.endswith("export"):
+        assert ">Download</button>" in answer.text
+        with browser.post(path, data=form) as answer:
+            assert answer.mimetype == "application/zip"
+    else:
+        assert "Enter your password" not in answer.text
+    assert answer.status_code in (200, 303)
+
+
+def test_one_proof_is_enough_for_ten_minutes(
+    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    other = open_browser(app, owner)
+    moved_clock.move(hours=1)
+    assert browser.post(f"{HERE}/key", data={"proof": PASSWORD}).status_code == 200
+    moved_clock.move(minutes=9, seconds=59)
+    assert browser.post(f"{HERE}/key").status_code == 200
+    # It counts for the browser in which it was given alone.
+    assert other.post(f"{HERE}/key").status_code == 401
+    moved_clock.move(seconds=1)
+    assert browser.post(f"{HERE}/key").status_code == 401
+    # A new password was proved by the present one; a session of before this was noted by nothing.
+    browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    assert browser.post(f"{HERE}/key").status_code == 200
+    with app.app_context():
+        begin_write()
+        db.session.execute(update(Session).values(proved_at=None))
+        db.session.commit()
+    assert browser.post(f"{HERE}/key").status_code == 401
+
+
+def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(hours=1)
+    open_browser(app, owner).post(f"{HERE}/sessions/end")
+    answer = browser.post(f"{HERE}/key", data={"proof": PASSWORD})
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/login?")
+    assert owner.get("/v1/me").status_code == 200
+
+
+@pytest.mark.parametrize(("path", "name"), [("password", "current"), ("key", "proof")])
+def test_guessing_the_password_here_is_limited(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    moved_clock: MovableClock,
     monkeypatch: pytest.MonkeyPatch,
     path: str,
     name: str,
-    form: dict[str, str],
 ) -> None:
+    other = open_browser(app, owner)
+    moved_clock.move(hours=1)
     with monkeypatch.context() as patch:
         patch.setattr("testimonials.auth.sign_in.is_password", lambda _stored, _given: False)
         for _ in range(20):
-            answer = browser.post(f"{HERE}/{path}", data=form | {name: WRONG})
+            answer = browser.post(f"{HERE}/{path}", data={"password": NEW, name: WRONG})
             assert answer.status_code == 422
-    answer = browser.post(f"{HERE}/{path}", data=form | {name: PASSWORD})
+    answer = browser.post(f"{HERE}/{path}", data={"password": NEW, name: PASSWORD})
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0
     assert is_signed_in(browser)
+    # Whoever guesses in one browser keeps the owner out of nothing in theirs.
+    assert other.post(f"{HERE}/{path}", data={"password": NEW, name: PASSWORD}).status_code == 200
+
+
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_a_new_password_can_bring_a_new_key(
+    app: Flask, browser: FlaskClient, owner: Caller, is_reset: bool
+) -> None:
+    path, form = f"{HERE}/password", {"current": PASSWORD, "password": NEW}
+    if is_reset:
+        browser.post("/forgot", data={"email": owner.email})
+        path = mailed_path(app, "reset")
+    assert 'name="replace_key"' in browser.get(path if is_reset else HERE).text
+    answer = browser.post(path, data=form | {"replace_key": "1"})
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    (new,) = set(re.findall(r"tst_live_\w+", answer.text))
+    assert owner.get("/v1/me").status_code == 401
+    owner.api_key = new
+    assert owner.get("/v1/me").status_code == 200
+    assert is_signed_in(browser)
+    assert "Its API key was replaced too." in " ".join(mails(app)[-1].text.split())
+    assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
 
 
 def test_a_new_password_signs_every_other_browser_out(
@@ -207,6 +297,18 @@ def test_every_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Ca
     assert owner.get("/v1/me").status_code == 200
 
 
+def test_an_account_is_deleted_once_its_address_was_typed(
+    browser: FlaskClient, owner: Caller
+) -> None:
+    for typed in ("", "outsider@example.org"):
+        answer = browser.post(f"{HERE}/delete", data={"confirm": typed})
+        assert answer.status_code == 422
+        assert f"Type {owner.email} to delete this account." in answer.text
+    assert owner.get("/v1/me").status_code == 200
+    answer = browser.post(f"{HERE}/delete", data={"confirm": f" {owner.email.upper()} "})
+    assert answer.status_code == 303
+
+
 def test_a_removed_account_leaves_nothing(
     app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
 ) -> None:
@@ -220,7 +322,7 @@ def test_a_removed_account_leaves_nothing(
     outsider.create_testimonial(theirs["_id"])
     other = open_browser(app, owner)
 
-    answer = browser.post(f"{HERE}/delete", data={"password": PASSWORD})
+    answer = browser.post(f"{HERE}/delete", data={"confirm": owner.email})
     assert answer.status_code == 303
     assert browser.get(answer.headers["Location"]).status_code == 200
     assert browser.get_cookie(COOKIE) is None
@@ -251,7 +353,7 @@ def test_a_removed_account_is_removed_for_whoever_is_at_work(
     app: Flask, browser: FlaskClient, owner: Caller
 ) -> None:
     other = open_browser(app, owner)
-    browser.post(f"{HERE}/delete", data={"password": PASSWORD})
+    browser.post(f"{HERE}/delete", data={"confirm": owner.email})
     for path in ("key", "sessions/end", "password", "delete"):
         answer = other.post(f"{HERE}/{path}", data={"current": PASSWORD, "password": PASSWORD})
         assert answer.status_code == 303

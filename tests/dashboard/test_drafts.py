@@ -75,7 +75,7 @@ def test_a_photo_is_asked_for_again_and_the_words_are_kept(app: Flask, inbox: In
     ("path", "form"),
     [
         ("/dashboard/account/password", {"current": PASSWORD, "password": "another one here"}),
-        ("/dashboard/account/email", {"email": "new@example.com", "password": PASSWORD}),
+        ("/dashboard/account/key", {"proof": PASSWORD}),
         ("{base}/delete", {"confirm": "salon"}),
         ("{base}/bulk", {"action": "delete", "all": "1", "status": "all"}),
         ("{base}/testimonials/new", {"text": "x" * 100_000}),
@@ -142,7 +142,7 @@ def test_signing_out_everywhere_is_not_undone_by_a_renewed_cookie(
 ) -> None:
     browser = open_browser(app, owner)
     moved_clock.move(days=2)
-    answer = browser.post("/dashboard/account/sessions/end")
+    answer = browser.post("/dashboard/account/sessions/end", data={"proof": PASSWORD})
     cookies = answer.headers.getlist("Set-Cookie")
     assert len(cookies) == 1
     assert "Max-Age=0" in cookies[0]

@@ -19,7 +19,7 @@ from testimonials.projects.models import MemberInvitation, NotificationChoice, P
 from testimonials.projects.team import MAX_TEAM
 from tests.auth.browsers import mailed_path, open_browser, purposes
 from tests.auth.links import mails
-from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.rows import add_member, change_project, count_rows
 
 NOOR = "noor@example.com"
@@ -314,9 +314,7 @@ def test_invitations_end_with_the_right_to_invite_under_whatever_address(
     here = team.seen_by(admin)
     here.invite("back-door@example.com")
     link = mailed_path(team.app, "invitation")
-    here.browser.post(
-        "/dashboard/account/email", data={"email": "admin-2@example.com", "password": PASSWORD}
-    )
+    here.browser.post("/dashboard/account/email", data={"email": "admin-2@example.com"})
     here.browser.post(mailed_path(team.app, "email-change"))
     assert "admin-2@example.com" in team.page()
     team.invite("still@example.com")
@@ -328,7 +326,8 @@ def test_invitations_end_with_the_right_to_invite_under_whatever_address(
     elif end == "left":
         answer = here.browser.post(f"/dashboard/projects/{team.project}/leave")
     else:
-        answer = here.browser.post("/dashboard/account/delete", data={"password": PASSWORD})
+        form = {"confirm": "admin-2@example.com"}
+        answer = here.browser.post("/dashboard/account/delete", data=form)
     assert answer.status_code == 303
     assert invited(team.app) == {"still@example.com": "moderator"}
     assert team.app.test_client().get(link).status_code == 410
@@ -383,12 +382,12 @@ def test_deleting_an_account_ends_what_hangs_on_it(
     team: Team, owner: Caller, moderator: Caller, admin: Caller
 ) -> None:
     leaving = team.seen_by(moderator).browser
-    answer = leaving.post("/dashboard/account/delete", data={"password": PASSWORD})
+    answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
     assert answer.status_code == 303
     assert members(team.app) == {"admin@example.com": "admin"}
     assert "moderator@example.com" not in team.page()
     staying = team.seen_by(admin).browser
-    answer = team.browser.post("/dashboard/account/delete", data={"password": PASSWORD})
+    answer = team.browser.post("/dashboard/account/delete", data={"confirm": owner.email})
     assert answer.status_code == 303
     assert count_rows(team.app, ProjectMember) == 0
     page = staying.get("/dashboard/projects")

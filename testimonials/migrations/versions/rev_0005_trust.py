@@ -57,6 +57,7 @@ def _create_event() -> None:
 # Links, proofs, addresses and invitations of accounts.
 def _add_life_of_accounts() -> None:
     op.add_column("account", sa.Column("own_nonce_hash", sa.String(), nullable=True))
+    op.add_column("session", sa.Column("proved_at", sa.BigInteger(), nullable=True))
     with op.batch_alter_table("member_invitation") as batch:
         batch.add_column(sa.Column("invited_by_id", sa.String(), nullable=True))
         batch.create_foreign_key(
