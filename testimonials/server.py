@@ -18,6 +18,7 @@ from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder, remove_unfinished
 from testimonials.core.logs import set_up_logs
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
+from testimonials.operations.link_mail import answer_link_requests
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.operations.secret import require_known_secret
@@ -98,7 +99,10 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     seat.tell_ready()
     if addresses is not None:
         _print_sample(addresses)
-    run_until_ended(server, BackgroundWorker(app, run_jobs, at_end=hand_over_jobs))
+    background = BackgroundWorker(
+        app, run_jobs, write_mail=answer_link_requests, at_end=hand_over_jobs
+    )
+    run_until_ended(server, background)
     end_metrics(app)
 
 

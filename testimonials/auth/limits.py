@@ -6,6 +6,10 @@ AGENT_INIT_PER_ADDRESS = Limit("agent-init-ip", 5, "from one IP address")
 AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one e-mail address")
 LINK_PER_ADDRESS = Limit("claim-link-ip", 10, "from one IP address")
 LINK_PER_EMAIL = Limit("claim-link-email", 3, "for one e-mail address")
+# Past these no mail is sent, and nobody is told: whoever has the mailbox holds links that work.
+LINK_PER_NETWORK = Limit("link-network", 3, "for one mailbox from one network")
+LINK_PER_MAILBOX = Limit("link-mailbox", 6, "for one mailbox")
+LINK_PER_BROWSER = Limit("link-browser", 3, "from one browser")
 CLAIM_PER_ADDRESS = Limit("claim-ip", 60, "from one IP address")
 SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 

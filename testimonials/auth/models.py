@@ -85,6 +85,19 @@ class Session(Base):
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
+class LinkRequest(Base):
+    """Somebody asked for a link by mail; answered, and gone, within seconds.
+
+    `purpose` is one of `LinkPurpose`. Nobody has looked yet whether the address has an account.
+    """
+
+    __tablename__ = "link_request"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    purpose: Mapped[str]
+    email: Mapped[str] = mapped_column(String(254))
+
+
 class BillingSubscription(Base):
     """The last that the payment provider said of one subscription.
 

@@ -10,21 +10,19 @@ from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import normalize_email
-from testimonials.auth.cookies import set_session_cookie, sign_browser_in
-from testimonials.auth.emails import ProjectSummary, send_claim_mail, send_signup_mail
-from testimonials.auth.limits import CLAIM_PER_ADDRESS, LINK_PER_ADDRESS, LINK_PER_EMAIL
-from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link, make_claim_link
+from testimonials.auth.cookies import describe_visitor, set_session_cookie, sign_browser_in
+from testimonials.auth.emails import ProjectSummary
+from testimonials.auth.limits import CLAIM_PER_ADDRESS
+from testimonials.auth.link_requests import LinkPurpose, request_link
+from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link
 from testimonials.auth.models import Account
 from testimonials.auth.services import (
     claim_account,
     delete_account,
-    find_claimable_account,
     find_key_problem,
-    renew_own_nonce,
     replace_key,
 )
 from testimonials.core.errors import ServiceError
-from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.core.web import answer_privately
@@ -117,7 +115,6 @@ def show_link_request() -> ResponseReturnValue:
 
 
 @claim.post("/claim")
-@limit_by_address(limiter, LINK_PER_ADDRESS)
 def send_new_link() -> ResponseReturnValue:
     """Mail a new link if an account waits to be claimed; the answer is the same if not."""
     text = request.form.get("email", "").strip()
@@ -125,14 +122,7 @@ def send_new_link() -> ResponseReturnValue:
         email = normalize_email(text)
     except ServiceError as error:
         return _link_problem("invalid", text, error.errors or {}), 422
-    limiter.count(LINK_PER_EMAIL, hash_secret(email))
-    begin_write()
-    if (account := find_claimable_account(email)) is not None:
-        link = make_claim_link(account, renew_own_nonce(account))
-        if account.has_key:
-            send_claim_mail(account, link, summarize_projects(account.id), is_resend=True)
-        else:
-            send_signup_mail(account, link)
+    request_link(LinkPurpose.CLAIM, email, describe_visitor(email))
     db.session.commit()
     return render_template("auth/link_sent.html", email=email)
 

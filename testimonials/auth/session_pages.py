@@ -22,17 +22,14 @@ from testimonials.auth.cookies import (
 )
 from testimonials.auth.drafts import Draft, read_draft
 from testimonials.auth.emails import (
-    send_account_exists_mail,
     send_password_changed_mail,
-    send_reset_mail,
     send_security_mail,
-    send_signup_mail,
 )
-from testimonials.auth.limits import LINK_PER_ADDRESS, LINK_PER_EMAIL, SIGN_IN_PER_ADDRESS
-from testimonials.auth.links import make_claim_link
+from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
+from testimonials.auth.link_requests import LinkPurpose, request_link
 from testimonials.auth.login_page import render_login
 from testimonials.auth.models import Account
-from testimonials.auth.services import replace_key, start_signup
+from testimonials.auth.services import replace_key
 from testimonials.auth.sessions import end_session, find_session
 from testimonials.auth.sign_in import (
     EmailLinkInvalid,
@@ -43,10 +40,8 @@ from testimonials.auth.sign_in import (
     find_account_to_reset,
     find_claimed_account,
     lock_checked,
-    make_reset_link,
 )
 from testimonials.core.errors import RateLimited, ServiceError
-from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
 from testimonials.core.ratelimit import limit_by_address
 from testimonials.core.web import answer_privately, safe_target
@@ -118,7 +113,6 @@ def show_signup() -> ResponseReturnValue:
 
 
 @session.post("/signup")
-@limit_by_address(limiter, LINK_PER_ADDRESS)
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the answer is the same for an address that has an account."""
     text = request.form.get("email", "").strip()
@@ -128,13 +122,7 @@ def sign_up() -> ResponseReturnValue:
         require_open_signup(email)
     except ServiceError as error:
         return _signup_form(dict(error.errors or {}), text), 422
-    limiter.count(LINK_PER_EMAIL, hash_secret(email))
-    begin_write()
-    if (started := start_signup(email)) is None:
-        send_account_exists_mail(email)
-    else:
-        account, nonce = started
-        send_signup_mail(account, make_claim_link(account, nonce))
+    request_link(LinkPurpose.SIGN_UP, email, describe_visitor(email))
     db.session.commit()
     text = "Open the link in it to choose a password. It may take a minute to arrive."
     return _mail_sent(f"A mail is on its way to {email}", text)
@@ -147,7 +135,6 @@ def show_forgot() -> ResponseReturnValue:
 
 
 @session.post("/forgot")
-@limit_by_address(limiter, LINK_PER_ADDRESS)
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password, if the address has an account; it answers the same."""
     text = request.form.get("email", "").strip()
@@ -155,12 +142,12 @@ def send_reset_link() -> ResponseReturnValue:
         email = parse_email(text)
     except ServiceError as error:
         return _forgot_form(dict(error.errors or {}), text), 422
-    limiter.count(LINK_PER_EMAIL, hash_secret(email))
-    begin_write()
-    if (account := find_claimed_account(email)) is not None:
-        send_reset_mail(email, make_reset_link(account))
+    request_link(LinkPurpose.RESET, email, describe_visitor(email))
     db.session.commit()
-    text = "If this address has an account, a link to choose a new password is on its way."
+    text = (
+        "If this address has an account, a link to choose a new password is on its way. "
+        "Those of the last hour work too."
+    )
     return _mail_sent("Look into your mail", text)
 
 

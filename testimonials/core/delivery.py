@@ -92,8 +92,8 @@ def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:
 class BackgroundWorker:
     """Two threads: one delivers mail every `mail_seconds`, one sweeps every `sweep_seconds`.
 
-    Mail must not wait for a job that takes long, such as a backup. `at_end` is done once, when the
-    worker is asked to stop.
+    Mail must not wait for a job that takes long, such as a backup. `write_mail` is done each time
+    before mail is sent, `at_end` once, when the worker is asked to stop.
     """
 
     def __init__(
@@ -103,10 +103,12 @@ class BackgroundWorker:
         *,
         mail_seconds: float = 1.0,
         sweep_seconds: float = 60.0,
+        write_mail: Callable[[], object] = lambda: None,
         at_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._app = app
         self._sweep = sweep
+        self._write_mail = write_mail
         self._at_end = at_end
         self._mail_seconds = mail_seconds
         self._sweep_seconds = sweep_seconds
@@ -133,6 +135,7 @@ class BackgroundWorker:
         transport = make_transport(settings["SMTP_URL"], settings["MAIL_FROM"])
         hand_over = HandOver(settings["INSTANCE_PATH"])
         while not self._stop.is_set():
+            self._attempt(self._write_mail)
             self._attempt(lambda: deliver_due_mail(transport, hand_over, self._stop.is_set))
             self._stop.wait(self._mail_seconds)
         hand_over.close()

@@ -344,6 +344,13 @@ CREATE INDEX ix_event_project_id_id ON event (project_id, id);
 
 CREATE INDEX ix_event_with_network ON event (id) WHERE network IS NOT NULL;
 
+CREATE TABLE link_request (
+	id VARCHAR NOT NULL, 
+	purpose VARCHAR NOT NULL, 
+	email VARCHAR(254) NOT NULL, 
+	CONSTRAINT pk_link_request PRIMARY KEY (id)
+);
+
 CREATE TABLE "member_invitation" (
 	project_id VARCHAR NOT NULL, 
 	email VARCHAR(254) NOT NULL, 

@@ -19,7 +19,7 @@ from werkzeug.routing.converters import AnyConverter
 from testimonials.widget.client import script_digest
 from tests.attacks.forms import Field, Form, crawl
 from tests.auth.browsers import COOKIE, open_browser, session_ids
-from tests.auth.links import ORIGIN, init, mails
+from tests.auth.links import ORIGIN, ask_for_link, init, mails
 from tests.collection.asking import ask
 from tests.collection.authors import Visitor
 from tests.conftest import PASSWORD, Caller, MakeCaller
@@ -212,7 +212,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     )
     form = {"email": "new@example.com"}
     assert browser.post("/dashboard/account/email", data=form).status_code == 200
-    assert client.post("/forgot", data={"email": owner.email}).status_code == 200
+    assert ask_for_link(client, "/forgot", owner.email).status_code == 200
     assert init(client, "unclaimed@example.com").status_code == 200
     page = browser.get(f"{base}/page").text
     found = re.search(r"/media/(\w+)\.webp", page)

@@ -9,6 +9,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.outbox import OutboxMail
 from testimonials.extensions import db
+from testimonials.operations.link_mail import answer_link_requests
 
 ORIGIN = "https://testimonials.example.com"
 
@@ -23,6 +24,15 @@ def mailed_links(app: Flask) -> list[str]:
     """Give the path of the claim page in every mail, oldest first."""
     found = (re.search(rf"{ORIGIN}(/claim/\S+)", mail.text) for mail in mails(app))
     return [match[1] for match in found if match]
+
+
+def ask_for_link(client: FlaskClient, path: str, email: str, ip: str = "10.0.0.1") -> TestResponse:
+    """Send a form that asks for a link by mail; the mail is in the outbox afterwards."""
+    answer = client.post(path, data={"email": email}, environ_base={"REMOTE_ADDR": ip})
+    with client.application.app_context():
+        # What the thread does that sends mail.
+        answer_link_requests()
+    return answer
 
 
 def init(

@@ -57,6 +57,7 @@ COMMITTERS = {
     "core.ratelimit": "A hit counts also when the request that made it fails.",
     "dashboard.guards": "A proof that was given counts whatever becomes of what it was given for.",
     "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
+    "operations.link_mail": "Each request for a link is a job of the background thread by itself.",
     "operations.notices": "Each gathered mail is a job of the background thread by itself.",
     "operations.requests": "Writing what is due is a job of the background thread by itself.",
     "widget.scripts": "The script is kept by `serve` before there are requests.",

@@ -22,7 +22,7 @@ from tests.auth.browsers import (
     session_ids,
     sign_in,
 )
-from tests.auth.links import init, mails
+from tests.auth.links import ask_for_link, init, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.rows import everything
 
@@ -170,7 +170,7 @@ def test_a_new_password_can_bring_a_new_key(
 ) -> None:
     path, form = f"{HERE}/password", {"current": PASSWORD, "password": NEW}
     if is_reset:
-        browser.post("/forgot", data={"email": owner.email})
+        ask_for_link(browser, "/forgot", owner.email)
         path = mailed_path(app, "reset")
     assert 'name="replace_key"' in browser.get(path if is_reset else HERE).text
     answer = browser.post(path, data=form | {"replace_key": "1"})
@@ -226,7 +226,7 @@ def test_a_weak_password_is_refused(
 def test_a_reset_link_from_before_is_used_up_by_a_new_password(
     app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
 ) -> None:
-    client.post("/forgot", data={"email": owner.email})
+    ask_for_link(client, "/forgot", owner.email)
     browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
     assert client.get(mailed_path(app, "reset")).status_code == 404
 

@@ -80,6 +80,13 @@ def _add_known_browsers() -> None:
         "account",
         sa.Column("browser_generation", sa.Integer(), server_default="0", nullable=False),
     )
+    op.create_table(
+        "link_request",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("purpose", sa.String(), nullable=False),
+        sa.Column("email", sa.String(length=254), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_link_request")),
+    )
 
 
 # Mail that has left: what was in it is no longer kept.
