@@ -41,6 +41,7 @@ def build_app(settings: Settings | None = None) -> Flask:
         # A connection for each request thread, for mail, a job, and the job's lease, so that
         # none waits.
         "pool_size": settings.threads + 3,
+        "pool_timeout": 4,
         # The values of a statement that failed are what people wrote; the log holds none of that.
         "hide_parameters": True,
     }

@@ -17,6 +17,7 @@ from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder, remove_unfinished
 from testimonials.core.logs import set_up_logs
+from testimonials.extensions import db
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.link_mail import answer_link_requests
 from testimonials.operations.metrics import RESTARTS, end_metrics
@@ -95,6 +96,12 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
             require_known_secret()
             keep_script()
             addresses = _prepare_sample() if sample else None
+    if not settings.is_sqlite:
+        # From here on visitors wait; a migration has its time.
+        from testimonials.core.heartbeat import watch_database
+
+        with app.app_context():
+            watch_database(db.engine)
     server = Server(app, listener, settings.threads)
     seat.tell_ready()
     if addresses is not None:

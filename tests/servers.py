@@ -6,6 +6,7 @@ import glob
 import os
 import secrets
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -107,6 +108,13 @@ class PostgresServer:
     def restart(self) -> None:
         """End every connection in the middle of its work, and start again."""
         self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "restart")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to each of its processes, as SIGSTOP, which freezes them."""
+        parent = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        os.kill(parent, number)
+        for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            os.kill(int(pid), number)
 
     def stop(self) -> None:
         """End the cluster and remove its folder."""

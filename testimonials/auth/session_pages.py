@@ -20,7 +20,7 @@ from testimonials.auth.cookies import (
     set_session_cookie,
     sign_browser_in,
 )
-from testimonials.auth.drafts import Draft, read_draft
+from testimonials.auth.drafts import read_draft
 from testimonials.auth.emails import (
     send_password_changed_mail,
     send_security_mail,
@@ -44,6 +44,7 @@ from testimonials.auth.sign_in import (
 from testimonials.core.errors import RateLimited, ServiceError
 from testimonials.core.passwords import hash_password
 from testimonials.core.ratelimit import limit_by_address
+from testimonials.core.unsent import UnsentForm
 from testimonials.core.web import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
@@ -235,16 +236,8 @@ def _explain(error: ServiceError) -> str:
     )
 
 
-def _resume_page(draft: Draft) -> Response:
-    page = render_template(
-        "auth/resume.html",
-        action=draft.path,
-        fields=draft.fields,
-        typed=draft.typed,
-        had_file=draft.had_file,
-        skip_url=HOME,
-    )
-    return answer_privately(page)
+def _resume_page(draft: UnsentForm) -> Response:
+    return answer_privately(render_template("auth/resume.html", unsent=draft, skip_url=HOME))
 
 
 def _signup_form(errors: dict[str, list[str]], email: str) -> str:

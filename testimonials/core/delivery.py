@@ -10,6 +10,7 @@ from flask import Flask
 
 from testimonials.core.handover import HandOver, Stage
 from testimonials.core.mail import DeliveryFailed, Transport, make_transport
+from testimonials.core.outages import log_fault
 from testimonials.core.outbox import (
     OutboxMail,
     has_due_mail,
@@ -150,6 +151,6 @@ class BackgroundWorker:
         try:
             with self._app.app_context():
                 work()
-        except Exception:
+        except Exception as error:
             # The thread must outlive a full disk or a database that is away for a while.
-            logger.exception("background work failed; it is tried again")
+            log_fault(logger, "background work failed; it is tried again", error)

@@ -10,10 +10,11 @@ import logging
 from collections.abc import Mapping
 
 from flask import Flask, Response, g, render_template, request
-from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.i18n import gettext_noop, ngettext, translate, use_visitors_language
+from testimonials.core.outages import BUSY, log_fault
+from testimonials.core.unsent import read_unsent_form
 
 logger = logging.getLogger("testimonials")
 
@@ -122,7 +123,7 @@ PAGE_MESSAGES = {
     500: gettext_noop("Nothing was changed. Please try again in a moment."),
 }
 
-BUSY_MESSAGE = gettext_noop("The database is busy. Nothing was changed; try again.")
+BUSY_MESSAGE = BUSY.message
 
 TITLES = {
     400: gettext_noop("That didn’t work"),
@@ -132,7 +133,7 @@ TITLES = {
     413: gettext_noop("That is too large"),
     429: gettext_noop("A little too fast"),
     500: gettext_noop("Something failed on our side"),
-    503: gettext_noop("Busy for a moment"),
+    503: gettext_noop("Not available right now"),
 }
 
 
@@ -177,12 +178,18 @@ def _answer(
     if not speaks_english(request.path):
         use_visitors_language()
     status = response.status_code
+    # Nothing is made to be sent again that came from another site.
+    is_own = request.method == "POST" and code != CrossSiteRefused.code
+    unsent = read_unsent_form() if is_own else None
+    if unsent:
+        response.headers["Cache-Control"] = "no-store"
     response.data = render_template(
         "errors/error.html",
         status=status,
         title=title or translate(TITLES.get(status, TITLES[400])),
         explanation=_explain(response, message),
         request_id=g.request_id if status >= 500 else None,
+        unsent=unsent,
     )
     response.content_type = "text/html; charset=utf-8"
     return response
@@ -227,11 +234,10 @@ def _answer_http_error(error: HTTPException) -> Response:
 
 
 def _answer_fault(error: Exception) -> Response:
-    if isinstance(error, OperationalError) and "locked" in str(error.orig):
-        logger.warning("database busy", extra={"request_id": g.request_id})
-        response = Response(status=503, headers={"Retry-After": "1"})
-        return _answer(response, BUSY_MESSAGE, "BUSY")
-    logger.error("unhandled fault", exc_info=error, extra={"request_id": g.request_id})
+    outage = log_fault(logger, "a request failed", error, request_id=g.request_id)
+    if outage is not None:
+        response = Response(status=503, headers={"Retry-After": str(outage.retry_after)})
+        return _answer(response, outage.message, outage.code)
     message = f"Something failed on our side. Nothing was changed. Request id: {g.request_id}"
     if not wants_json(request.path):
         message = PAGE_MESSAGES[500]

@@ -20,6 +20,7 @@ from testimonials.core import clock
 from testimonials.core.database import Base, Timestamp, insert_if_missing
 from testimonials.core.identifiers import new_identifier
 from testimonials.core.meanwhile import doing_meanwhile
+from testimonials.core.outages import log_fault
 from testimonials.extensions import begin_write, db
 
 logger = logging.getLogger("testimonials")
@@ -98,8 +99,8 @@ def keep_job(name: str, lease: timedelta, longest: timedelta) -> Iterator[None]:
         try:
             with app.app_context():
                 renew_lease(name, lease)
-        except Exception:
-            logger.exception("the lease of the job %s was not renewed; it is tried again", name)
+        except Exception as error:
+            log_fault(logger, f"the lease of the job {name} was not renewed; again soon", error)
 
     with doing_meanwhile(renew, lease.total_seconds() / RENEWALS, f"lease-{name}"):
         yield

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from flask import Flask, Response, g, has_request_context, request
 
 from testimonials.core.clock import iso
+from testimonials.core.repeats import RepeatFilter
 from testimonials.core.scrubbing import LONGEST, scrub, scrub_traceback
 
 logger = logging.getLogger("testimonials.access")
@@ -81,6 +82,7 @@ def set_up_logs(level: str, log_format: str) -> None:
     """Send this program's log lines to standard error in the chosen form."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else PlainFormatter())
+    handler.addFilter(RepeatFilter(handler))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

@@ -14,14 +14,15 @@ from flask import (
     stream_with_context,
 )
 from flask.typing import ResponseReturnValue
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.errors import BUSY_MESSAGE, ServiceError
+from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.outages import log_fault
 from testimonials.core.ratelimit import Limit
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.import_form import FORM_BYTES, TOO_LARGE, ImportForm, read_import_form
@@ -126,11 +127,12 @@ def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
     except ServiceError as error:
         db.session.rollback()
         yield json.dumps({"message": f"{error.message} {_say(done)}."}) + "\n"
-    except OperationalError:
+    except DBAPIError as error:
         # The status has left already, so the error's own handler can't answer any more.
         db.session.rollback()
-        logger.warning("an import was interrupted", exc_info=True)
-        yield json.dumps({"message": f"{BUSY_MESSAGE} {_say(done)}."}) + "\n"
+        outage = log_fault(logger, "an import was interrupted", error)
+        reason = outage.message if outage else "Something failed on our side."
+        yield json.dumps({"message": f"{reason} {_say(done)}."}) + "\n"
     else:
         yield json.dumps({"url": add_notice(target, _say(done))}) + "\n"
 

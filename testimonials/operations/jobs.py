@@ -17,6 +17,7 @@ from testimonials.core.leases import (
     settle_job,
     take_job,
 )
+from testimonials.core.outages import log_fault
 from testimonials.extensions import db
 from testimonials.operations.backup import BackupFailed
 from testimonials.operations.expiry import sweep
@@ -91,9 +92,9 @@ def _attempt(work: Callable[[], object]) -> None:
     except BackupFailed as error:
         # Its reason is a sentence; where in the program it was found out helps nobody.
         logger.error("background work failed; it is tried again: no backup, %s", error)
-    except Exception:
+    except Exception as error:
         db.session.rollback()
-        logger.exception("background work failed; it is tried again")
+        log_fault(logger, "background work failed; it is tried again", error)
 
 
 def _describe(error: Exception) -> str:

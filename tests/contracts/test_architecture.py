@@ -218,6 +218,8 @@ LAZY = {
     },
     "operations.shared_metrics": {"prometheus_client.parser"},
     "projects.slugs": {"text_unidecode"},
+    # Imports the driver of PostgreSQL.
+    "server": {"testimonials.core.heartbeat"},
 }
 
 

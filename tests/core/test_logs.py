@@ -102,7 +102,7 @@ def test_what_is_said_during_a_request_has_its_id(make_app: MakeApp, lines: Line
     answer = app.test_client().get("/fails")
     assert answer.status_code == 500
     assert {line["request_id"] for line in lines.json} == {answer.headers["X-Request-Id"]}
-    assert [line["message"] for line in lines.json] == ["on the way", "unhandled fault", "request"]
+    assert [line["message"] for line in lines.json] == ["on the way", "a request failed", "request"]
     assert "private@" not in "\n".join(lines.plain)
 
 

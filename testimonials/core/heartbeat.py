@@ -1,0 +1,118 @@
+"""A PostgreSQL that has stopped answering, noticed by whoever waits for it.
+
+The kernel of a frozen server still takes what is sent and acknowledges it, and the server's own
+limits freeze with it. So a worker that has waited for a moment asks by another connection whether
+the server answers at all. Only where it does not is the statement given up, however long one takes.
+"""
+
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import psycopg
+from psycopg.abc import PQGen
+from sqlalchemy import Engine, event
+
+# For how long an answer is waited for before the server is asked, and it for the answer to that.
+QUIET_SECONDS = 1.5
+# The least that the driver takes. Together they leave room in the five seconds of a visitor.
+CONNECT_SECONDS = 2
+# For how long nobody tries again to connect to a server that doesn't answer.
+PAUSE_SECONDS = 1.0
+# Who waits for a lock waits as long as with SQLite. No statement of a page takes a minute.
+SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server takes what is sent and doesn't answer."""
+
+    def __init__(self) -> None:
+        super().__init__("the database server does not answer")
+
+
+class WatchedConnection(psycopg.Connection[Any]):
+    """A connection that is closed when the server no longer answers."""
+
+    heartbeat: "Heartbeat | None" = None
+
+    def wait(self, gen: PQGen[Any], *args: Any, **options: Any) -> Any:
+        """Wait for the database, as every method of the connection does."""
+        return super().wait(self._watch(gen), *args, **options)
+
+    def _watch(self, gen: PQGen[Any]) -> Generator[Any, Any, Any]:
+        asked_at = time.monotonic()
+        try:
+            state = next(gen)
+            while True:
+                is_ready = yield state
+                if not is_ready and time.monotonic() - asked_at > QUIET_SECONDS:
+                    if self.heartbeat is None or not self.heartbeat.is_felt():
+                        self.pgconn.finish()
+                        raise NoAnswer
+                    asked_at = time.monotonic()
+                state = gen.send(is_ready)
+        except StopIteration as end:
+            return end.value
+
+
+class Heartbeat:
+    """What this process knows of its server, and how it connects to it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._parameters: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+        self._looked_at = 0.0
+        self._is_away = False
+
+    def connect(self, *args: Any, **parameters: Any) -> WatchedConnection:
+        """Connect, or raise `psycopg.OperationalError` within `CONNECT_SECONDS`."""
+        self._parameters = args, parameters
+        if self._is_away and time.monotonic() - self._looked_at < PAUSE_SECONDS:
+            # Each thread that tried would be one less to say so to the others.
+            raise NoAnswer
+        connection = self._try()
+        connection.heartbeat = self
+        return connection
+
+    def is_felt(self) -> bool:
+        """Return whether the server answers; asks it unless somebody just has."""
+        asked_at = time.monotonic()
+        with self._lock:
+            if self._looked_at < asked_at:
+                try:
+                    self._try().close()
+                except (NoAnswer, psycopg.errors.ConnectionTimeout):
+                    pass
+                except psycopg.Error:
+                    # It refuses, which is an answer.
+                    self._note(is_away=False)
+            return not self._is_away
+
+    def _try(self) -> WatchedConnection:
+        args, parameters = self._parameters
+        try:
+            connection = WatchedConnection.connect(*args, **parameters)
+            connection.execute(SESSION_LIMITS)
+        except (NoAnswer, psycopg.errors.ConnectionTimeout):
+            self._note(is_away=True)
+            raise
+        self._note(is_away=False)
+        return connection
+
+    def _note(self, *, is_away: bool) -> None:
+        self._is_away, self._looked_at = is_away, time.monotonic()
+
+
+def watch_database(engine: Engine) -> None:
+    """Have every connection that `engine` makes from now on notice a server that doesn't answer."""
+    heartbeat = Heartbeat()
+
+    @event.listens_for(engine, "do_connect")
+    def connect(
+        _dialect: object, _record: object, args: list[Any], parameters: dict[str, Any]
+    ) -> WatchedConnection:
+        parameters.setdefault("connect_timeout", CONNECT_SECONDS)
+        return heartbeat.connect(*args, **parameters)
+
+    engine.dispose()

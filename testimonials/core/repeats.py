@@ -1,0 +1,59 @@
+"""The same fault again and again: told once a minute, with how often it came."""
+
+import logging
+import threading
+
+SECONDS = 60.0
+
+
+class RepeatFilter(logging.Filter):
+    """Lets a fault through, counts those like it for a minute, and then tells how many there were.
+
+    A database that is away would otherwise fill the disk with tracebacks of every request.
+    """
+
+    def __init__(self, handler: logging.Handler) -> None:
+        super().__init__()
+        self._handler = handler
+        self._counts: dict[object, int] = {}
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether to write a record."""
+        fault = _fault_of(record)
+        if fault is None:
+            return True
+        with self._lock:
+            if fault in self._counts:
+                self._counts[fault] += 1
+                return False
+            self._counts[fault] = 0
+        timer = threading.Timer(SECONDS, self._tell, (fault, record))
+        timer.daemon = True
+        timer.start()
+        return True
+
+    def _tell(self, fault: object, record: logging.LogRecord) -> None:
+        with self._lock:
+            count = self._counts.pop(fault)
+        if count:
+            told = logging.LogRecord(
+                record.name,
+                record.levelno,
+                record.pathname,
+                record.lineno,
+                "%s more like this within %g s: %s",
+                (count, SECONDS, record.getMessage()),
+                None,
+            )
+            self._handler.handle(told)
+
+
+def _fault_of(record: logging.LogRecord) -> object:
+    """Return what makes a fault the same as another, None for a record that is no fault."""
+    if fault := getattr(record, "fault", None):
+        return record.name, record.msg, fault
+    if not record.exc_info or record.exc_info[1] is None:
+        return None
+    error = record.exc_info[1]
+    return record.name, record.msg, type(error), str(error).partition("\n")[0]
