@@ -67,7 +67,13 @@ MakeDoor = Callable[..., Door]
 
 @pytest.fixture
 def open_door(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeDoor]:
-    """Make servers that look at their connections often, and wait for nobody at their end."""
+    """Make servers that look at their connections often, and wait for nobody at their end.
+
+    No time but one that a test shortens is ever over, however slow the machine is.
+    """
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "STALLED_SECONDS"):
+        monkeypatch.setattr(connections, name, 10 * PATIENCE)
+    monkeypatch.setitem(worker.SERVER_OPTIONS, "channel_timeout", int(10 * PATIENCE))
     monkeypatch.setattr(worker, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(worker, "GRACE_SECONDS", 0.0)
     doors: list[Door] = []
