@@ -171,9 +171,9 @@ def test_whoever_reads_no_answer_holds_no_thread(
         assert door.ask() == 200
         # It has asked for more than is kept for anybody, and is gone.
         wait_for(lambda: not door.channels, what="the end of the connection")
-    with door.connect(large * 10):
+    with door.connect(large * 14):
         assert door.ask() == 200
-        assert any(channel.total_outbufs_len for channel in door.channels)
+        wait_for(lambda: any(each.total_outbufs_len for each in door.channels), what="its answers")
         monkeypatch.setattr(connections, "STALLED_SECONDS", 0.1)
         wait_for(lambda: not door.channels, what="the end of the connection")
 
