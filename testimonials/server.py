@@ -17,6 +17,7 @@ from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import ServiceError
 from testimonials.core.instance_folder import hold_folder, remove_unfinished
 from testimonials.core.logs import set_up_logs
+from testimonials.core.sqlite_file import fold_log
 from testimonials.extensions import db
 from testimonials.operations.jobs import hand_over_jobs, run_jobs
 from testimonials.operations.link_mail import answer_link_requests
@@ -62,6 +63,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     settings = load_settings(overrides=overrides)
 
     def load() -> Settings:
+        nonlocal settings
         settings = load_settings(overrides=overrides)
         set_up_logs(settings.log_level, settings.log_format)
         return settings
@@ -79,10 +81,17 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         logger.info("listening on %s (%s)", address, describe_count(settings.workers))
 
     code = Supervisor(signals, listener, load, work, announce).run(settings)
-    if settings.host.startswith(UNIX):
-        Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
+    _tidy_up(settings)
     logger.info("stopped")
     raise SystemExit(code)
+
+
+def _tidy_up(settings: Settings) -> None:
+    if settings.host.startswith(UNIX):
+        Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
+    if settings.database_file is not None:
+        # The workers end without closing it. Whoever copies the one file now has everything.
+        fold_log(settings.database_file)
 
 
 def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:

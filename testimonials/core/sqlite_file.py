@@ -61,6 +61,12 @@ def _copy_files(source: Path, target: Path) -> None:
             shutil.copyfile(f"{source}{ending}", f"{target}{ending}")
 
 
+def fold_log(path: Path) -> None:
+    """Bring what is in the write-ahead log into the file itself, where nobody else reads it now."""
+    with contextlib.suppress(sqlite3.Error), open_file(path, wait=1) as opened:
+        opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def find_damage(path: Path) -> list[str]:
     """Give what is wrong with the file or its references, at most 20 sentences; [] when sound.
 

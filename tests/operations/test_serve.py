@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -139,12 +140,18 @@ def test_a_first_start_of_several_processes_at_once_succeeds(
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_exit_code_0(start: StartService, ending: signal.Signals) -> None:
-    service = start()
+def test_a_signal_ends_it_with_exit_code_0_and_a_database_in_one_file(
+    start: StartService, tmp_path: Path, ending: signal.Signals
+) -> None:
+    service = start(workers="2")
+    service.sign_up()
     service.process.send_signal(ending)
     assert service.wait() == 0
     assert any("stopped" in line for line in service.output)
     assert "Traceback" not in "".join(service.output), service.output
+    copy = shutil.copy(tmp_path / "service" / "testimonials.db", tmp_path / "copy.db")
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("SELECT count(*) FROM account").fetchone() == (1,)
 
 
 # The real command, which is sent signals with the lines of its log that match: that hits moments
