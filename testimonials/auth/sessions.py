@@ -128,13 +128,13 @@ def list_sessions(account_id: str) -> Sequence[Session]:
     ).all()
 
 
-def end_session(account_id: str, session_id: str) -> None:
-    """Sign one browser of the account out."""
+def end_session(account_id: str, session_id: str) -> bool:
+    """Sign one browser of the account out; return whether it was signed in."""
     if not is_identifier(session_id):
-        return
-    db.session.execute(
-        delete(Session).where(Session.id == session_id, Session.account_id == account_id)
-    )
+        return False
+    chosen = (Session.id == session_id, Session.account_id == account_id)
+    statement = delete(Session).where(*chosen).returning(Session.id)
+    return db.session.scalar(statement) is not None
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:
