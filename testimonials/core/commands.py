@@ -11,7 +11,7 @@ from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.core.errors import ServiceError
-from testimonials.core.printable import make_printable
+from testimonials.core.printable import make_printable, write_json
 from testimonials.core.scrubbing import scrub
 from testimonials.extensions import db
 from testimonials.migrations.runner import require_head
@@ -34,7 +34,7 @@ def database_command(command: Command) -> Command:
         try:
             return command(*arguments, **options)
         except ServiceError as error:
-            raise click.ClickException(error.message) from None
+            raise click.ClickException(make_printable(error.message)) from None
         except UnicodeEncodeError:
             # The shell hands over any bytes; no database takes them for text.
             raise click.ClickException("An argument is not valid UTF-8 text.") from None
@@ -79,7 +79,7 @@ def describe_refusal(error: OSError) -> str | None:
 
 def print_json(value: object) -> None:
     """Print a value as indented JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(write_json(value))
 
 
 def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str) -> None:

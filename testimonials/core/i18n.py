@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from flask import Flask, Response, g, has_request_context, request
+from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
 TRANSLATIONS = Path(__file__).parent.parent / "translations"
@@ -127,6 +128,11 @@ def gettext_noop(message: str) -> str:
     return message
 
 
+def isolate(text: str, name: str) -> Markup:
+    """Return a sentence whose direction of reading the name in it can't turn."""
+    return escape(text).replace(escape(name), Markup("<bdi>{}</bdi>").format(name))
+
+
 def format_number(number: int) -> str:
     """Write a whole number with the separators of the language spoken now, from five digits on."""
     if abs(number) < 10_000:
@@ -162,6 +168,7 @@ def register_languages(app: Flask) -> None:
         languages=LANGUAGES,
         list_switches=list_switches,
         format_number=format_number,
+        isolate=isolate,
     )
     app.after_request(_add_headers)
 

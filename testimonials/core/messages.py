@@ -22,6 +22,8 @@ _ADDRESS = re.compile(
 # Nine letters have at most 36 bytes, which keeps the first line of a subject below 76 characters.
 _LETTERS_OF_A_WORD = 9
 _FOLD = re.compile(rb"\r\n(?=[ \t])")
+# What people may type, and what would break a line elsewhere or turn the direction of reading.
+_STEERING = re.compile(r"[\x80-\x9f\u2028-\u202e\u2066-\u2069]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -59,9 +61,8 @@ def write_message(mail: OutboxMail, sender: str) -> bytes:
     phrase = encode_words(name) if needs_encoding(name) else f'"{quote(name)}"'
     message["From"] = f"{phrase} <{address}>" if name else address
     message["To"] = mail.recipient
-    message["Subject"] = (
-        encode_words(mail.subject) if needs_encoding(mail.subject) else mail.subject
-    )
+    subject = _STEERING.sub("", mail.subject)
+    message["Subject"] = encode_words(subject) if needs_encoding(subject) else subject
     # A header can't hold other letters in it, unless the receiver's server takes them too.
     if mail.reply_to and mail.reply_to.isascii() and is_address(mail.reply_to):
         message["Reply-To"] = mail.reply_to

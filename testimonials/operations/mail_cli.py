@@ -63,7 +63,8 @@ def show_command(mail_id: str, as_json: bool) -> None:
         print_json(_describe(found) | {"text": found.text, "html": found.html})
     else:
         print_record(_describe(found), as_json=False)
-        click.echo(f"\n{found.text or TEXT_FORGOTTEN}")
+        lines = (found.text or TEXT_FORGOTTEN).splitlines()
+        click.echo("\n".join(["", *map(make_printable, lines)]))
 
 
 @mail.command("retry")

@@ -9,6 +9,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.core.identifiers import new_identifier
+from testimonials.core.printable import make_printable
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import get_project, lock_project
 from testimonials.transfer.copied_photos import copy_photos
@@ -135,8 +136,8 @@ def _tell(
         click.echo(f"This looks like a file of {service}.")
     for line in lines:
         reason = f" {line['reason']}" if line["reason"] else f" {line['name']}: {line['text']}"
-        click.echo(f"line {line['line']}: {LABELS[line['state']]}.{reason}")
+        click.echo(make_printable(f"line {line['line']}: {LABELS[line['state']]}.{reason}"))
     for url, reason in problems:
-        click.echo(f"The photo stays where it is: {url} {reason}")
+        click.echo(make_printable(f"The photo stays where it is: {url} {reason}"))
     verb = "would be imported" if is_dry else "imported"
     click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} there already, {counts[REFUSED]} refused.")

@@ -54,8 +54,15 @@ class Form:
         return body
 
 
-def crawl(browser: FlaskClient, starts: Iterable[str]) -> list[Form]:
-    """Follow every link of our own from these pages; give the forms, one for each path and kind."""
+def crawl(
+    browser: FlaskClient,
+    starts: Iterable[str],
+    check: Callable[[str, str], object] = lambda text, address: None,
+) -> list[Form]:
+    """Follow every link of our own from these pages; return each kind of form once.
+
+    `check` is called with each page.
+    """
     waiting, seen = list(starts), set()
     found: dict[tuple[Any, ...], Form] = {}
     while waiting:
@@ -67,6 +74,7 @@ def crawl(browser: FlaskClient, starts: Iterable[str]) -> list[Form]:
         answer = browser.get(address)
         if answer.status_code != 200 or answer.mimetype != "text/html":
             continue
+        check(answer.text, address)
         page = LexborHTMLParser(answer.text)
         waiting += list(_links(page, path))
         for form in read_forms(page, path):

@@ -131,7 +131,8 @@ def test_the_address_wins_over_the_browser(client: FlaskClient, slug: str, code:
     answer = client.get(f"/{slug}?lang={code}", headers={"Accept-Language": "fr"})
     page = _speaks(answer, code)
     assert SEND[code] in page
-    assert CONSENT[code] in page
+    # A name of any direction stands for itself in the sentence.
+    assert CONSENT[code] in re.sub("</?bdi>", "", page)
 
 
 @pytest.mark.parametrize("asked", ["xx", "", "de_AT/..", "%00", "d", "deutsch", "EN-us-x"])

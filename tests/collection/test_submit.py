@@ -106,7 +106,7 @@ def test_it_is_pending_with_the_source_public_page(
 def test_what_the_author_agreed_to_is_kept_with_it(
     app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
 ) -> None:
-    assert "Kiln &amp; Clay may show my words" in client.get(f"/{slug}").text
+    assert "<bdi>Kiln &amp; Clay</bdi> may show my words" in client.get(f"/{slug}").text
     _send(client, slug)
     (row,) = read_testimonials(app, project["_id"])
     assert (row.consent_text or "").startswith("Kiln & Clay may show my words")

@@ -28,6 +28,7 @@ def test_a_mail_has_text_and_html_and_the_headers_of_a_machine(
     app: Flask, client: FlaskClient, smtp: MailSink
 ) -> None:
     init(client)
+    (path,) = mailed_links(app)
     (mail,) = received_by(app, smtp).received
     assert mail.sender == "testimonials@testimonials.example.com"
     assert mail.recipients == ["new@example.com"]
@@ -36,7 +37,6 @@ def test_a_mail_has_text_and_html_and_the_headers_of_a_machine(
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Date"]
     assert re.fullmatch(r"<\w{24}@testimonials\.example\.com>", message["Message-ID"])
-    (path,) = mailed_links(app)
     assert f"https://testimonials.example.com{path}\r\n" in mail.text
     assert f'href="https://testimonials.example.com{path}"' in mail.html
 
