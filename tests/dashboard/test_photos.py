@@ -2,11 +2,13 @@
 
 import io
 import re
+import threading
 
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from testimonials.core.decoder_process import decoder
 from testimonials.core.images import MEGABYTE, Image
 from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
@@ -66,6 +68,18 @@ def test_without_a_photo_there_is_none(inbox: Inbox) -> None:
     )
     assert answer.status_code == 303
     assert avatar(inbox) is None
+
+
+def test_a_photo_among_too_many_leaves_the_words(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoder, "_places", threading.Semaphore(0))
+    logo = inbox.client.post(f"{inbox.base}/page/logo", data={"logo": (io.BytesIO(PHOTO), "x")})
+    for answer in (send(inbox, "new"), logo):
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+        assert "Many pictures are arriving just now." in answer.text
+    assert "Said on the phone.</textarea>" in send(inbox, "new").text
+    assert count_rows(inbox.app, Image) == 0
 
 
 def test_a_new_photo_is_told_in_the_history_and_undone(inbox: Inbox) -> None:

@@ -16,6 +16,8 @@ import testimonials
 from testimonials.cli import main
 from testimonials.migrations.runner import head
 from testimonials.widget.client import build_script
+from tests.operations.test_serve_pictures import send_photo
+from tests.pictures import photo, to_bytes
 from tests.process import Service, start_service
 from tests.servers import PATIENCE, wait_for
 
@@ -114,6 +116,8 @@ def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> 
     assert served.call("GET", "/widget/v1.js").body == build_script()
     picture = served.call("GET", _find_picture(served, page))
     assert picture.body.startswith(b"\x89PNG")
+    # A process beside the worker, where there is no interpreter to start.
+    assert send_photo(served, to_bytes(photo(), "JPEG")).status == 200
     assert served.call("GET", "/docs").status == 200
     # A password is judged by word lists, an address by the list of throwaway domains.
     refused = served.call("POST", "/v1/auth/agent-init", {"email": "x@mailinator.com"})

@@ -30,7 +30,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service.kill()
 
 
-def send(service: Service, picture: bytes) -> Answer:
+def send_photo(service: Service, picture: bytes) -> Answer:
     """Send the form of /kiln with a photo."""
     page = service.call("GET", "/kiln").body.decode()
     found = re.search('name="token" value="([^"]+)"', page)
@@ -58,7 +58,7 @@ def test_a_hostile_picture_is_taken_or_refused(
     service: Service, words: str, make: Callable[[], bytes]
 ) -> None:
     (worker,) = service.workers
-    answer = send(service, make())
+    answer = send_photo(service, make())
     page = html.unescape(answer.body.decode())
     assert words in page
     assert answer.status == (422 if words else 200)
@@ -75,7 +75,7 @@ def test_others_are_answered_while_pictures_wait(service: Service) -> None:
     os.kill(decoder, signal.SIGSTOP)
     try:
         with ThreadPoolExecutor(3) as pool:
-            sent = [pool.submit(send, service, many_scans(5000, 99)) for _ in range(3)]
+            sent = [pool.submit(send_photo, service, many_scans(5000, 99)) for _ in range(3)]
             # Half of the threads may wait for pictures, so the third is sent away, with its words.
             done, waiting = wait(sent, PATIENCE, FIRST_COMPLETED)
             (busy,) = (each.result() for each in done)
@@ -97,7 +97,7 @@ def test_a_decoder_that_is_gone_is_replaced_and_ends_with_its_worker(service: Se
     (first,) = children(worker)
     os.kill(first, signal.SIGKILL)
     picture = to_bytes(photo(), "PNG")
-    assert [send(service, picture).status for _ in range(2)] == [503, 200]
+    assert [send_photo(service, picture).status for _ in range(2)] == [503, 200]
     (decoder,) = set(children(worker)) - {first}
     assert service.stop() == 0
     wait_for(lambda: not Path(f"/proc/{decoder}").exists(), what="the decoder's end")
