@@ -29,8 +29,9 @@ logger = logging.getLogger("testimonials")
 CPU_SECONDS = 6
 SECONDS = 20
 DATA_BYTES = 768 * 1024 * 1024
-# More than any answer has.
+# More than any answer has, and how a whole one ends.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
+END = b"\nend"
 # At most so many pictures are decoded or wait in a process, and never on all of its threads.
 MAX_PLACES = 4
 
@@ -63,10 +64,10 @@ class Decoder:
                 logger.exception("the process that decodes pictures does not answer")
                 self.close()
                 raise DecoderBusy from None
-        if not answer:
+        if not answer.endswith(END):
             logger.warning("a picture took more time or memory than it may, and was given up")
             raise Unreadable(TOO_MUCH_WORK)
-        head, _, content = answer.partition(b"\n")
+        head, _, content = answer.removesuffix(END).partition(b"\n")
         described = json.loads(head)
         if "text" in described:
             raise Unreadable(described["text"], **described["values"])
@@ -136,6 +137,7 @@ def _run(requests: socket.socket) -> NoReturn:
             if not files:
                 break
             if os.fork() == 0:
+                requests.close()
                 _answer(socket.socket(fileno=files[0]), Use(*json.loads(message)))
             os.close(files[0])
     finally:
@@ -156,10 +158,11 @@ def _answer(connection: socket.socket, use: Use) -> NoReturn:
             data = file.read()
             try:
                 found = decode_picture(data, use)
-                file.write(json.dumps({"size": [found.width, found.height]}).encode() + b"\n")
-                file.write(found.content)
+                head: dict[str, object] = {"size": [found.width, found.height]}
+                content = found.content
             except Unreadable as error:
-                file.write(json.dumps({"text": error.text, "values": error.values}).encode())
+                head, content = {"text": error.text, "values": error.values}, b""
+            file.write(json.dumps(head).encode() + b"\n" + content + END)
     except Exception:
         logger.exception("a picture could not be decoded")
     finally:
