@@ -237,4 +237,5 @@ OTHER_TABLES = {
     "outbox_mail": "The outbox stays where it is.",
     "background_job": "It belongs to the processes of one instance.",
     "rate_limit_counter": "It is gone within an hour.",
+    "secret_mark": "It tells the secret key of one instance.",
 }

@@ -64,6 +64,7 @@ SILENT_COMMANDS = {
     "db upgrade": INSTANCE,
     "db check": READS,
     "db move": INSTANCE,
+    "db forget-secret": INSTANCE,
     "db current": READS,
     "config show": READS,
     "backup": INSTANCE,
