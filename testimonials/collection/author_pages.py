@@ -15,6 +15,7 @@ from testimonials.collection.authors import AuthorLinkInvalid, AuthorRefused, fi
 from testimonials.collection.schemas import Errors, consent_missing, read_words, to_values
 from testimonials.core.i18n import PARAMETER, asked_language, use_visitors_language
 from testimonials.core.ratelimit import Limit, limit_by_address
+from testimonials.core.unsent import read_unsent_form
 from testimonials.core.web import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 
@@ -148,7 +149,8 @@ def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
     """Say what is wrong with a link."""
     db.session.rollback()
     reason = "gone" if error.status == 410 else "invalid"
-    page = render_template("collection/author_end.html", reason=reason)
+    unsent = read_unsent_form()
+    page = render_template("collection/author_end.html", reason=reason, unsent=unsent)
     return answer_privately(page, error.status)
 
 

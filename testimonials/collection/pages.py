@@ -24,6 +24,7 @@ from testimonials.core.i18n import PARAMETER, asked_language, translate, use_vis
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.images import ImageBusy
 from testimonials.core.ratelimit import Limit, client_key
+from testimonials.core.unsent import read_unsent_form
 from testimonials.core.web import answer_as, answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
@@ -176,7 +177,8 @@ def _read_signs(count: int) -> list[str]:
 
 
 def _paused(project: Project) -> str:
-    return render_template("collection/paused.html", **describe_page(project))
+    shown = describe_page(project)
+    return render_template("collection/paused.html", unsent=read_unsent_form(), **shown)
 
 
 def _form(

@@ -179,8 +179,7 @@ def _answer(
         use_visitors_language()
     status = response.status_code
     # Nothing is made to be sent again that came from another site.
-    is_own = request.method == "POST" and code != CrossSiteRefused.code
-    unsent = read_unsent_form() if is_own else None
+    unsent = None if code == CrossSiteRefused.code else read_unsent_form()
     if unsent:
         response.headers["Cache-Control"] = "no-store"
     response.data = render_template(
@@ -190,6 +189,7 @@ def _answer(
         explanation=_explain(response, message),
         request_id=g.request_id if status >= 500 else None,
         unsent=unsent,
+        can_resend=status in (413, 429, 500, 503),
     )
     response.content_type = "text/html; charset=utf-8"
     return response

@@ -20,8 +20,12 @@ QUIET_SECONDS = 1.5
 CONNECT_SECONDS = 2
 # For how long nobody tries again to connect to a server that doesn't answer.
 PAUSE_SECONDS = 1.0
+# A connection that a firewall has forgotten is given up by the kernel after so long.
+UNACKNOWLEDGED_MS = 4000
 # Who waits for a lock waits as long as with SQLite. No statement of a page takes a minute.
 SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
+# By then the server has ended the statement, unless the very process that works on it is frozen.
+LONGEST_SECONDS = 65.0
 
 
 class NoAnswer(psycopg.OperationalError):
@@ -41,13 +45,14 @@ class WatchedConnection(psycopg.Connection[Any]):
         return super().wait(self._watch(gen), *args, **options)
 
     def _watch(self, gen: PQGen[Any]) -> Generator[Any, Any, Any]:
-        asked_at = time.monotonic()
+        began_at = asked_at = time.monotonic()
         try:
             state = next(gen)
             while True:
                 is_ready = yield state
                 if not is_ready and time.monotonic() - asked_at > QUIET_SECONDS:
-                    if self.heartbeat is None or not self.heartbeat.is_felt():
+                    is_late = time.monotonic() - began_at > LONGEST_SECONDS
+                    if self.heartbeat is None or is_late or not self.heartbeat.is_felt():
                         self.pgconn.finish()
                         raise NoAnswer
                     asked_at = time.monotonic()
@@ -113,6 +118,7 @@ def watch_database(engine: Engine) -> None:
         _dialect: object, _record: object, args: list[Any], parameters: dict[str, Any]
     ) -> WatchedConnection:
         parameters.setdefault("connect_timeout", CONNECT_SECONDS)
+        parameters.setdefault("tcp_user_timeout", UNACKNOWLEDGED_MS)
         return heartbeat.connect(*args, **parameters)
 
     engine.dispose()

@@ -8,7 +8,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 # More than any form of ours is full of; the sign-in form itself takes 256 KiB.
 MAX_LENGTH = 64 * 1024
 # A form with a photo is read for its words.
-MAX_FORM_BYTES = 11 * 1024 * 1024
+MAX_FORM_BYTES = 16 * 1024 * 1024
 # What buttons and hidden fields say, and confirmations of what can't be taken back: nobody typed
 # a text there that would be missed. A form with a secret in it is not kept at all.
 NOT_TYPED = {
@@ -39,7 +39,9 @@ class UnsentForm:
 
 
 def read_unsent_form() -> UnsentForm | None:
-    """Return this request's form, None where there is nothing that could be shown again."""
+    """Return the form that was sent, None where nothing was typed that could be shown again."""
+    if request.method != "POST":
+        return None
     request.max_content_length = MAX_FORM_BYTES
     try:
         fields = list(request.form.items(multi=True))

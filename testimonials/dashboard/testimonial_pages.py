@@ -48,7 +48,7 @@ Errors = dict[str, list[str]]
 LINES = ("author_name", "author_role", "author_company")
 FIELDS = (*LINES, "author_email", "text", "rating", "submitted_on", "twitter_handle", "tags")
 # A photo may have 10 MB; what is written beside it is small.
-UPLOAD_FORM_BYTES = 11 * MEGABYTE
+UPLOAD_FORM_BYTES = 16 * MEGABYTE
 TOO_LARGE = {
     "avatar": [
         "The picture is too large: 10 MB are the most. It was too much to read the rest either; "

@@ -278,6 +278,11 @@ def test_a_paused_page_says_so_in_the_visitors_language(
     assert "No momento não recebemos depoimentos" in page
     assert "<bdi>Kiln & Clay</bdi> pausou esta página." in page
     assert 'hreflang="ja"' in page
+    # It was paused while somebody wrote.
+    late = client.post(f"/{slug}?lang=pt", data={"text": "Só elogios."})
+    assert late.status_code == 409
+    assert "O que você escreveu" in late.text
+    assert "Só elogios." in late.text
 
 
 @each_language
