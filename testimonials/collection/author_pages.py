@@ -22,7 +22,7 @@ from testimonials.extensions import begin_write, db, limiter
 author = Blueprint("author", __name__)
 author.before_request(use_visitors_language)
 
-CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address")
+CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
 limit_changes = limit_by_address(limiter, CHANGES_PER_ADDRESS)
 
 

@@ -37,7 +37,7 @@ collection.before_request(use_visitors_language)
 # A tablet on a counter has one address for all who write on it, so what is above the first number
 # is only held; above the second no person is behind it.
 HELD_ABOVE = 30
-SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address")
+SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
 AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
 HONEYPOT = "subject"

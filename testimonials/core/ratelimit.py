@@ -2,11 +2,10 @@
 
 import functools
 import ipaddress
-import logging
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 from flask import Flask, current_app, request
@@ -18,10 +17,9 @@ from sqlalchemy import ColumnElement, Delete, Engine, delete, func, or_, select,
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, mapped_column
 
+from testimonials.core.counting_failed import CountingFailed, has_just_failed, telling_of_failure
 from testimonials.core.database import Base
-from testimonials.core.errors import BUSY_MESSAGE, RateLimited, ServiceError
-
-logger = logging.getLogger("testimonials.ratelimit")
+from testimonials.core.errors import RateLimited
 
 # Redis answers within milliseconds; one that doesn't must not hold up all threads. What the address
 # of the setting says of it, such as `?socket_timeout=5`, counts instead.
@@ -138,26 +136,20 @@ class DatabaseStorage(Storage):
 class Limit:
     """So many requests an hour for each key of one scope; `subject` is named in the refusal.
 
-    The hour may be `hours` long.
+    The hour may be `hours` long. What is only `for_load` is not counted while Redis is away;
+    anything else is refused then.
     """
 
     scope: str
     per_hour: int
     subject: str
     hours: int = 1
+    for_load: bool = False
 
     @property
     def item(self) -> RateLimitItemPerHour:
         """The limit as the library knows it."""
         return RateLimitItemPerHour(self.per_hour, self.hours)
-
-
-class CountingFailed(ServiceError):
-    """Redis, where requests are counted, is away; nobody is let in uncounted."""
-
-    status = 503
-    code = "BUSY"
-    default_message = BUSY_MESSAGE
 
 
 class RateLimiter:
@@ -181,7 +173,7 @@ class RateLimiter:
     def count(self, limit: Limit, key: str) -> int:
         """Count one request and give how many there were within the limit's hours.
 
-        Raises `RateLimited` (429 with Retry-After) past the limit.
+        Raises `RateLimited` (429 with Retry-After) past the limit, and `CountingFailed`.
 
         Comes before a door's writing transaction. What was read so far is over, since a request
         that holds one connection while it waits for another can bring all of them to a halt.
@@ -190,17 +182,30 @@ class RateLimiter:
         item = limit.item
         # What the strategy's own `hit` does, which keeps the number to itself.
         storage = self._strategy.storage
-        with _told(storage):
-            count = int(storage.incr(item.key_for(limit.scope, key), item.get_expiry()))
+        if limit.for_load and has_just_failed():
+            return 0
+        try:
+            with _told(storage):
+                count = int(storage.incr(item.key_for(limit.scope, key), item.get_expiry()))
+        except CountingFailed:
+            if limit.for_load:
+                return 0
+            raise
         if count > item.amount:
             raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
         return count
 
     def allows(self, limit: Limit, key: str) -> bool:
-        """Count one event and tell whether it is within the limit; else as `count`."""
+        """Count one event and tell whether it is within the limit; what can't be counted is not.
+
+        Else as `count`.
+        """
         current_app.extensions["sqlalchemy"].session.close()
-        with _told(self._strategy.storage):
+        if has_just_failed():
+            return False
+        with suppress(CountingFailed), _told(self._strategy.storage):
             return bool(self._strategy.hit(limit.item, limit.scope, key))
+        return False
 
     def has_room(self, limit: Limit, key: str) -> bool:
         """Tell whether one more would be within the limit, and count nothing."""
@@ -228,16 +233,9 @@ class RateLimiter:
         return storage.count_expired() if isinstance(storage, DatabaseStorage) else 0
 
 
-@contextmanager
-def _told(storage: Storage) -> Iterator[None]:
-    """Raise `CountingFailed` where Redis can't be asked, with a line in the log."""
-    try:
-        yield
-    except storage.base_exceptions as error:
-        if isinstance(storage, DatabaseStorage):
-            raise
-        logger.error("requests can't be counted in Redis: %s", error)
-        raise CountingFailed(headers={"Retry-After": "1"}) from None
+def _told(storage: Storage) -> AbstractContextManager[None]:
+    """Name a failure of Redis; one of the database says itself what it is."""
+    return nullcontext() if isinstance(storage, DatabaseStorage) else telling_of_failure(storage)
 
 
 def _has_passed() -> ColumnElement[bool]:

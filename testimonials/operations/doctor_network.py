@@ -44,7 +44,7 @@ def check_limits() -> Iterator[Finding]:
     if current_app.config["RATELIMIT_STORAGE_URL"] and not limiter.can_count():
         yield Finding(
             "Redis, which RATELIMIT_STORAGE_URL names, does not answer: signing up, signing in and "
-            "sending testimonials answer 503.",
+            "inviting answer 503, and authors get no mail with their link.",
             "Start it, or leave RATELIMIT_STORAGE_URL out and restart: the database counts then.",
         )
 

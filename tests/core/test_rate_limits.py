@@ -24,7 +24,8 @@ from testimonials.core.ratelimit import (
 )
 from testimonials.extensions import db, limiter
 from testimonials.operations.expiry import sweep
-from tests.conftest import MakeApp
+from tests.collection.authors import Visitor
+from tests.conftest import MakeApp, MakeCaller
 from tests.servers import PATIENCE, free_port
 
 
@@ -153,18 +154,38 @@ def test_the_sweep_leaves_redis_to_itself(make_app: MakeApp, redis_url: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["silent", "away", "unix"])
-def test_redis_that_does_not_answer_is_503_and_holds_nobody_up(
-    make_app: MakeApp, kind: str, tmp_path: Path
+def test_without_redis_nobody_signs_up_or_in_and_is_told_why(
+    make_app: MakeApp, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1] if kind == "silent" else free_port()
         url = f"redis://:s3cret@127.0.0.1:{port}/0?socket_timeout=0.05"
         app = make_app(ratelimit_storage_url=f"unix://{tmp_path}/no" if kind == "unix" else url)
-        answer = app.test_client().post("/v1/auth/agent-init", json={"email": "me@example.com"})
-        assert (answer.status_code, answer.get_json()["code"]) == (503, "BUSY")
+        client = app.test_client()
+        answer = client.post("/v1/auth/agent-init", json={"email": "me@example.com"})
+        assert (answer.status_code, answer.get_json()["code"]) == (503, "COUNTING_FAILED")
         assert answer.headers["Retry-After"] == "1"
+        assert "Redis" in answer.get_json()["message"]
+        for path in ("/login", "/signup", "/forgot"):
+            page = client.post(path, data={"email": "me@example.com", "password": "three"})
+            assert (page.status_code, "Redis" in page.text) == (503, True)
         with app.app_context():
             assert not limiter.can_count()
+    told = [record.message for record in caplog.records if "Redis" in record.message]
+    assert len(told) == 1
+    assert "s3cret" not in told[0]
+
+
+def test_without_redis_visitors_still_write_and_only_the_mail_to_a_stranger_is_left_out(
+    make_app: MakeApp, make_caller: MakeCaller
+) -> None:
+    app = make_app(ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}/0")
+    project = make_caller("owner@example.com", is_claimed=True, on=app).create_project(slug="kiln")
+    visitor = Visitor(app.test_client(), project["_id"], "kiln")
+    link = visitor.write()
+    visitor.post(f"{link}/correct", name="Noor", text="Other words")
+    assert visitor.row().text == "Other words"
+    assert visitor.mailed() == []
 
 
 def test_redis_has_two_seconds_to_answer(make_app: MakeApp) -> None:
