@@ -203,6 +203,13 @@ class Settings:
         "A collection page's form with a link in its words that is sent sooner than this many "
         "seconds after it was opened is held as spam. 0: none is.",
     )
+    flood_per_hour: int = setting(
+        100,
+        whole(0, 1_000_000),
+        "A collection page that got this many submissions within an hour holds more as spam and "
+        "tells its owner, unless it usually gets many: a tenth of its last thirty days is always "
+        "let through. 0: no number is too many.",
+    )
     operator_email: str = setting(
         "",
         parse_email,

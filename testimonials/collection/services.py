@@ -9,9 +9,10 @@ from flask import current_app
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
+from testimonials.collection.flood import tell_of_flood
 from testimonials.collection.photos import collects_photo
 from testimonials.collection.repeats import find_arrived, make_submission_key
-from testimonials.collection.spam import FAST, find_reasons, fingerprint
+from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint
 from testimonials.core import clock
 from testimonials.core.errors import ServiceError
 from testimonials.core.i18n import current_language, gettext, gettext_noop
@@ -118,4 +119,6 @@ def submit_testimonial(
         return db.session.scalars(query).one(), False
     if not reasons:
         tell_of_submission(project, testimonial)
+    elif FLOOD in reasons:
+        tell_of_flood(project, testimonial)
     return testimonial, True

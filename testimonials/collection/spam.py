@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import bindparam, func, select
 
 from testimonials.extensions import db
@@ -28,9 +29,7 @@ MOST_LINKS = 2
 DUPLICATE_DAYS = timedelta(days=7)
 # Several people may well write the same few words; nobody writes the same sentence as another.
 OWN_WORDS_LENGTH = 30
-# A newsletter brings a small business this many in its best hour, and one that usually gets more
-# may get more: a tenth of what it took in thirty days.
-FLOOD_PER_HOUR = 100
+# A project that usually gets many may get more than the setting says: a tenth of thirty days.
 FLOOD_SHARE = 10
 USUAL_DAYS = timedelta(days=30)
 MOST_COUNTED = 20_000
@@ -150,11 +149,12 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -
 def _is_flooded(project: Project, now: datetime) -> bool:
     """Tell whether the project got more within the hour than it usually may."""
     hour = now - timedelta(hours=1)
-    if not _reaches(project, hour, FLOOD_PER_HOUR):
+    limit: int = current_app.config["FLOOD_PER_HOUR"]
+    if not limit or not _reaches(project, hour, limit):
         return False
     times = {"project_id": project.id, "since": now - USUAL_DAYS, "until": hour}
     allowed = int(db.session.connection().scalar(_COUNT_USUAL, times) or 0) // FLOOD_SHARE
-    return allowed <= FLOOD_PER_HOUR or _reaches(project, hour, allowed)
+    return allowed <= limit or _reaches(project, hour, allowed)
 
 
 def _reaches(project: Project, since: datetime, count: int) -> bool:

@@ -14,6 +14,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.asked_people import find_invited_emails
+from testimonials.collection.flood import count_flood
 from testimonials.core.web import safe_target
 from testimonials.dashboard.checklist import describe_checklist, note
 from testimonials.dashboard.describe import describe_testimonial
@@ -86,6 +87,7 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
             for row in rows
         ],
         total=total,
+        flood={"count": count_flood(project), "limit": current_app.config["FLOOD_PER_HOUR"]},
         bulk_action=f"{base}/bulk",
         tag_action=f"{base}/tags",
         samples_action=f"{base}/samples",

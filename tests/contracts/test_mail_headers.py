@@ -16,6 +16,7 @@ from testimonials.auth import emails
 from testimonials.auth.models import Account
 from testimonials.auth.services import claim_account, start_account
 from testimonials.collection.emails import send_author_mail
+from testimonials.collection.flood import send_flood_mail
 from testimonials.collection.invitation_mail import write_due_mails
 from testimonials.collection.models import Invitation, InvitationBatch
 from testimonials.config import load_settings
@@ -103,6 +104,7 @@ def write_every_kind(account: Account, text: str) -> None:
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)
+    send_flood_mail(project, reader)
     operator_mail.tell_of_failed_backup(text)
     db.session.flush()
     operator_mail.tell_that_backups_work()

@@ -21,7 +21,7 @@ ANSWERS = {
     "backup-works": "The operator named this address in the settings.",
 }
 # Each comes because somebody else did something, or again and again.
-ENDABLE = {"submissions", "invitation", "invitation-reminder"}
+ENDABLE = {"flood", "submissions", "invitation", "invitation-reminder"}
 
 
 @dataclass(frozen=True)

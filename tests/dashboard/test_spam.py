@@ -42,6 +42,19 @@ def test_the_tab_comes_with_the_first_spam_and_stands_at_the_end(inbox: Inbox) -
     assert inbox.counts()["spam"] == 1
 
 
+def test_the_inbox_tells_of_a_flood_for_a_week(inbox: Inbox, moved_clock: MovableClock) -> None:
+    hold(inbox, "Robot")
+    assert "many came at once.</strong>" not in inbox.get("inbox").text
+    for name in ("Ana", "Ben"):
+        hold(inbox, name, "address,flood")
+    page = inbox.get("inbox").text
+    assert "2 submissions are held because many came at once" in page
+    assert "on top of 100 goes" in page
+    assert "Open the spam folder" in page
+    moved_clock.move(days=8)
+    assert "many came at once.</strong>" not in inbox.get("inbox").text
+
+
 def test_spam_stands_in_its_own_tab_alone(inbox: Inbox) -> None:
     inbox.receive("Maya")
     hold(inbox, "Robot")

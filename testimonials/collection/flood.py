@@ -1,0 +1,69 @@
+"""Telling owners that more came at once than is let through, since it may be an event of theirs."""
+
+from datetime import datetime, timedelta
+
+from flask import current_app
+from sqlalchemy import Select, func, select
+
+from testimonials.auth.emails import send_notice
+from testimonials.collection.spam import FLOOD
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.notifications import Reader, list_readers, make_unsubscribe_url
+from testimonials.testimonials.emails import NAME_LENGTH, cut
+from testimonials.testimonials.models import Testimonial
+
+# The inbox tells of a flood for so long.
+TOLD_DAYS = timedelta(days=7)
+
+
+def tell_of_flood(project: Project, row: Testimonial) -> None:
+    """Tell who reads mail about the locked project that `row` was held; of a day's first alone."""
+    midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    # In a flood the newest of the others tells.
+    others = _find_flood(project, midnight).where(Testimonial.id != row.id)
+    newest = others.order_by(Testimonial.created_at.desc()).limit(1)
+    if db.session.scalar(newest) is not None:
+        return
+    for reader in list_readers(project):
+        if reader.mode != "never":
+            send_flood_mail(project, reader)
+
+
+def send_flood_mail(project: Project, reader: Reader) -> None:
+    """Put the mail into the outbox that says that the spam folder may hold real testimonials."""
+    base = f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}"
+    name = cut(project.name, NAME_LENGTH)
+    send_notice(
+        reader.email,
+        "flood",
+        f"Many testimonials came at once for {name}",
+        [
+            f"More than {current_app.config['FLOOD_PER_HOUR']} came within an hour. What comes on "
+            "top is held in the spam folder for 30 days, since it is mostly programs that write "
+            "so many.",
+            "If it was an event or a newsletter of yours, release them there; nothing is lost. "
+            "Whoever runs this service can raise the limit.",
+        ],
+        f"{base}/inbox?status=spam",
+        "Open the spam folder",
+        "You hear of this once a day at the most, and never if you choose no mail under "
+        "Notifications.",
+        # Who never asked for it can end it without opening anything.
+        make_unsubscribe_url(project.id, reader.account_id),
+    )
+
+
+def count_flood(project: Project) -> int:
+    """Return how many are in the spam folder for a flood of the last days."""
+    found = _find_flood(project, clock.now() - TOLD_DAYS).where(Testimonial.status == "spam")
+    return int(db.session.scalar(select(func.count()).select_from(found.subquery())) or 0)
+
+
+def _find_flood(project: Project, since: datetime) -> Select[str]:
+    return select(Testimonial.id).where(
+        Testimonial.project_id == project.id,
+        Testimonial.created_at > since,
+        Testimonial.held_for.contains(FLOOD),
+    )
