@@ -47,6 +47,8 @@ HOSTILE = (
     "日本語の名前" * 10,
     'a"@example.com, <evil@example.com>;:\\',
 )
+# What would turn a line around or break it elsewhere is left out of a subject.
+STEERING = dict.fromkeys(map(ord, "\u2028\u0085\u202e"))
 HEADERS = ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"]
 HEADERS += ["MIME-Version", "Content-Type"]
 OPTIONAL = ["Reply-To", "List-Unsubscribe", "List-Unsubscribe-Post"]
@@ -148,7 +150,7 @@ def test_what_people_type_is_shown_as_typed_and_is_no_header(
         message = received.message
         mail = sent[str(message["Message-ID"])[1:].partition("@")[0]]
         assert [name for name in message if name not in OPTIONAL] == HEADERS
-        assert message["Subject"] == mail.subject
+        assert message["Subject"] == mail.subject.translate(STEERING)
         assert (message["From"], message["To"]) == (SENDER, mail.recipient)
         assert received.recipients == [mail.recipient]
         assert message["Reply-To"] == mail.reply_to
@@ -158,4 +160,5 @@ def test_what_people_type_is_shown_as_typed_and_is_no_header(
         assert parts == ["text/plain", "text/html"]
     assert len(smtp.received) == len(sent)
     # It really went through the subjects, where they hold what somebody typed.
-    assert any(text[:50] in str(received.message["Subject"]) for received in smtp.received)
+    shown = text.translate(STEERING)[:50]
+    assert any(shown in str(received.message["Subject"]) for received in smtp.received)
