@@ -117,7 +117,9 @@ class Settings:
         "", parse_mail_from, "The sender of mails. Empty: `Testimonials <testimonials@app host>`."
     )
     mail_days: float = setting(
-        30.0, parse_days, "Days for which mail that left or was given up stays in the outbox."
+        30.0,
+        parse_days,
+        "Days for which the outbox tells of mail that left, and keeps mail that was given up.",
     )
     activity_days: float = setting(
         400.0,
