@@ -67,11 +67,16 @@ class HandOver:
         folder.mkdir(mode=0o700, exist_ok=True)
         with _locked(folder):
             path = folder / f"{os.getpid()}-{os.urandom(4).hex()}"
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            self._path = path
-            # Real bytes: a page that a full disk has no place for would kill the process later.
-            os.write(self._descriptor, bytes(SIZE))
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                # Real bytes: a page that a full disk has no place for would kill the process later.
+                os.write(descriptor, bytes(SIZE))
+            except OSError:
+                os.close(descriptor)
+                path.unlink()
+                raise
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._path, self._descriptor = path, descriptor
 
     def take(self, mail_id: str, attempt: int) -> None:
         """Note which mail is in hand from now on."""

@@ -84,5 +84,5 @@ def log_fault(
         logger.error(message, exc_info=error, extra=extra)
     else:
         reason = " ".join(str(getattr(error, "orig", error)).split())
-        logger.error("%s: %s", message, reason, extra=extra | {"fault": outage.code})
+        logger.error("%s: %s", message, reason, extra=extra | {"fault": f"{outage.code} {message}"})
     return outage

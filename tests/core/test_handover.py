@@ -17,6 +17,7 @@ from testimonials.core.outbox import MailState, OutboxMail, lease_mail
 from testimonials.extensions import begin_write, db
 from tests.auth.links import mails
 from tests.core.test_outbox import SENDER, put_mail
+from tests.operations.disks import fill, small_disk
 from tests.servers import MailSink
 
 MAIL = "0123456789abcdef01234567"
@@ -80,6 +81,16 @@ def test_what_a_living_process_has_in_hand_is_its_own(tmp_path: Path) -> None:
     mine.close()
     # It ended without having put the mail down.
     assert remains_in(tmp_path) == [Remains(MAIL, 1, Stage.BEFORE_THE_END)]
+
+
+def test_mail_leaves_also_where_a_full_disk_has_no_room_for_a_note(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        remains_in(disk)
+        fill(disk / "filler")
+        hand_over = HandOver(disk)
+        hand_over.take(MAIL, 1)
+        hand_over.close()
+        assert [path.name for path in (disk / FOLDER).iterdir()] == [LOCK]
 
 
 def test_a_mail_put_down_leaves_nothing(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,13 @@ import pytest
 def mount(*arguments: object) -> bool:
     """Run mount or umount; tell whether it was allowed."""
     return subprocess.run(map(str, arguments), capture_output=True, check=False).returncode == 0
+
+
+def fill(path: Path) -> None:
+    """Write a file for as long as its disk has room."""
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """A database that is frozen, away or out of room: said as such, to visitors and in the log."""
 
-import contextlib
 import io
 import logging
 import re
@@ -21,7 +20,7 @@ from testimonials.config import load_settings
 from testimonials.core import heartbeat, repeats
 from testimonials.core.outages import find_outage
 from tests.conftest import StartService
-from tests.operations.disks import small_disk
+from tests.operations.disks import fill, small_disk
 from tests.servers import PostgresServer, free_port, new_database, wait_for
 
 WORDS = "It simply works.\n<b>Really</b>."
@@ -79,13 +78,6 @@ def test_only_a_server_that_answers_nobody_is_given_up(
     assert outage is not None
     assert outage.code == "DATABASE_AWAY"
     engine.dispose()
-
-
-def fill(path: Path) -> None:
-    """Write a file for as long as the disk has room."""
-    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(4096))
 
 
 def fields_of(page: str) -> dict[str, str]:
