@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import islice
 
 import click
 from sqlalchemy import select
@@ -56,7 +55,7 @@ def list_command(
         types=types,
         since=since and since.replace(tzinfo=UTC),
     )
-    events = list(islice(list_events(wanted), limit))
+    events = list(list_events(wanted, limit))
     people, projects = _find_names(events)
     if as_csv:
         write_events(events, people, projects, sys.stdout.buffer)

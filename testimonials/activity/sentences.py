@@ -29,7 +29,7 @@ SENTENCES = {
     EventType.INVITATION_DECLINED: "declined the invitation to {email}",
     EventType.INVITATION_WITHDRAWN: "took back the invitation to {email}",
     EventType.MEMBER_CHANGED: "made {email} {role}",
-    EventType.MEMBER_REMOVED: "removed {email} from the team",
+    EventType.MEMBER_REMOVED: "removed {email} (…{member}) from the team",
     EventType.MEMBER_LEFT: "left the team",
     EventType.PROJECT_CREATED: "created {name}",
     EventType.PROJECT_CHANGED: "changed the settings",
@@ -59,6 +59,9 @@ GROUPS = {
     "Testimonials": ("testimonial", "testimonials", "samples", "requests", "author"),
 }
 
+# How much of an account's id stands for whoever has no address here any more.
+SHOWN_OF_ID = 6
+
 # Addresses or names by ids.
 Names = Mapping[str, str]
 
@@ -66,6 +69,7 @@ Names = Mapping[str, str]
 def tell(event: Event, people: Names, projects: Names) -> str:
     """Return the sentence of an event; `people` has the addresses that the reader may know."""
     details = defaultdict(str, event.details)
+    details["member"] = details["member"][-SHOWN_OF_ID:]
     parts = [name_actor(event, people), SENTENCES[EventType(event.type)].format_map(details)]
     if (project := projects.get(event.project_id or "")) and "name" not in details:
         parts.append(f"in {project}")
@@ -82,8 +86,8 @@ def name_actor(event: Event, people: Names) -> str:
     """Say who did it."""
     name = event.actor_name or ""
     return {
-        ActorKind.PERSON: people.get(name, f"A former user (…{name[-6:]})"),
-        ActorKind.AGENT: f"An assistant with the key …{name}",
+        ActorKind.PERSON: people.get(name, f"A former user (…{name[-SHOWN_OF_ID:]})"),
+        ActorKind.AGENT: f"An assistant (key ending in {name})",
         ActorKind.OPERATOR: f"The operator ({name})",
         ActorKind.SYSTEM: name or "The service",
         ActorKind.VISITOR: "Somebody",

@@ -107,7 +107,7 @@ class EventFilter:
     since: datetime | None = None
 
 
-def list_events(wanted: EventFilter) -> Iterator[Event]:
+def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event]:
     """Yield events, newest first, as they are asked for."""
     conditions = [
         Event.account_id == wanted.account_id if wanted.account_id else None,
@@ -118,9 +118,8 @@ def list_events(wanted: EventFilter) -> Iterator[Event]:
         Event.id >= first_identifier(wanted.since) if wanted.since else None,
     ]
     query = select(Event).where(*(each for each in conditions if each is not None))
-    yield from db.session.scalars(
-        query.order_by(Event.id.desc()).execution_options(yield_per=ROWS_AT_ONCE)
-    )
+    query = query.order_by(Event.id.desc()).limit(limit)
+    yield from db.session.scalars(query.execution_options(yield_per=ROWS_AT_ONCE))
 
 
 def find_types(text: str) -> list[EventType]:

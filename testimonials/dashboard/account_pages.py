@@ -30,6 +30,7 @@ from testimonials.core import clock
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
 from testimonials.core.web import answer_privately
+from testimonials.dashboard.activity_view import describe_activity, read_search
 from testimonials.dashboard.describe import MODES, describe_age, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_session
@@ -50,6 +51,16 @@ HERE = "/dashboard/account"
 def show_account(owner: SignedIn) -> ResponseReturnValue:
     """Show the account."""
     return answer_privately(_page(owner))
+
+
+@account.get("/dashboard/account/activity")
+@require_session
+def show_activity(owner: SignedIn) -> ResponseReturnValue:
+    """Show what happened to the account and its projects, narrowed as the address says."""
+    shown = describe_activity(read_search(owner.account_id, request.args))
+    return render_template(
+        "dashboard/activity.html", shell=build_shell(owner, "account"), account_url=HERE, **shown
+    )
 
 
 @account.post("/dashboard/account/email")
@@ -189,6 +200,7 @@ def _page(
         mails=_describe_mails(owner),
         sessions=_describe_sessions(owner),
         everywhere_action=f"{HERE}/sessions/end",
+        activity_url=f"{HERE}/activity",
         export_action=f"{HERE}/export",
         delete_counts={
             "projects": len(projects),

@@ -1,22 +1,26 @@
 """Taking one's data along: a project as an archive or a table, an account with everything."""
 
 import io
+import tempfile
 from typing import IO
 
-from flask import Blueprint, Response, send_file
+from flask import Blueprint, Response, request, send_file
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
+from testimonials.activity.sentences import tell
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
+from testimonials.dashboard.activity_view import read_search
 from testimonials.dashboard.guards import require_proof, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.models import Project
 from testimonials.transfer.accounts import make_account_archive
-from testimonials.transfer.archives import make_archive
+from testimonials.transfer.activity_table import find_names, write_events
+from testimonials.transfer.archives import SPOOLED_BYTES, make_archive
 from testimonials.transfer.snapshot import reading_one_moment
 from testimonials.transfer.table_export import make_table
 
@@ -57,6 +61,18 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
     record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
     db.session.commit()
     return _hand_out(file, "testimonials-account.zip", "application/zip")
+
+
+@exporting.get("/dashboard/account/activity.csv")
+@require_session
+def export_activity(owner: SignedIn) -> ResponseReturnValue:
+    """Hand out what the page of the account's record shows, all pages of it."""
+    search = read_search(owner.account_id, request.args)
+    people, projects = find_names(owner.account_id)
+    out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
+    found = (each for each in search.find() if search.matches(tell(each, people, projects)))
+    write_events(found, people, projects, out)
+    return _hand_out(out, "activity.csv", "text/csv")
 
 
 def _record(project: Project, form: str) -> None:

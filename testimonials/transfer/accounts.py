@@ -9,16 +9,18 @@ from typing import IO, Any
 from sqlalchemy import func, select
 
 from testimonials import __version__
+from testimonials.activity.services import EventFilter, list_events
 from testimonials.auth.models import Account, BillingSubscription, Session
 from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.transfer.activity_table import find_names, write_events
 from testimonials.transfer.archives import SPOOLED_BYTES, make_archive
 from testimonials.transfer.contents import to_name
 
 FORMAT, VERSION = "testimonials-account", 1
-JSON_NAME = "account.json"
+JSON_NAME, ACTIVITY_NAME = "account.json", "activity.csv"
 
 # Nobody needs these to have their data, and whoever finds the file could misuse them.
 SECRETS = {
@@ -38,7 +40,7 @@ def make_account_archive(account: Account) -> IO[bytes]:
 
 
 def write_account_archive(account: Account, out: IO[bytes]) -> None:
-    """Write all of an account: `account.json`, and the archive of each project in `projects`."""
+    """Write all of an account: `account.json`, `activity.csv`, and each project in `projects`."""
     described = describe_account(account)
     ids = [each["id"] for each in described["projects"]]
     with zipfile.ZipFile(out, "w") as archive:
@@ -51,6 +53,9 @@ def write_account_archive(account: Account, out: IO[bytes]) -> None:
             ):
                 shutil.copyfileobj(inner, entry)
             db.session.expunge_all()
+        with archive.open(ACTIVITY_NAME, "w", force_zip64=True) as entry:
+            events = list_events(EventFilter(account.id))
+            write_events(events, *find_names(account.id), entry)
 
 
 def describe_account(account: Account) -> dict[str, Any]:

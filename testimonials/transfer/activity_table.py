@@ -6,15 +6,39 @@ import json
 from collections.abc import Iterable
 from typing import IO, Any
 
+from sqlalchemy import or_, select
+
 from testimonials.activity.models import Event
 from testimonials.activity.sentences import Names, tell
+from testimonials.auth.models import Account
 from testimonials.core.clock import iso
+from testimonials.extensions import db
+from testimonials.projects.models import Project, ProjectMember
 from testimonials.transfer.table_export import shield
 
 COLUMNS = (
     "id", "createdAt", "type", "accountId", "projectId", "actorKind", "actorName", "network",
     "times", "sentence", "details",
 )  # fmt: skip
+
+
+def find_names(account_id: str) -> tuple[Names, Names]:
+    """Return the addresses that the owner of an account may know, and the names of its projects.
+
+    Those of whoever has left are not among them: they may have another address by now.
+    """
+    members = (
+        select(ProjectMember.account_id)
+        .join(Project, Project.id == ProjectMember.project_id)
+        .where(Project.account_id == account_id)
+    )
+    people = db.session.execute(
+        select(Account.id, Account.email)
+        .where(or_(Account.id == account_id, Account.id.in_(members)))
+        .order_by(Account.email)
+    )
+    projects = db.session.scalars(select(Project).where(Project.account_id == account_id))
+    return {row.id: row.email for row in people}, {each.id: each.name for each in projects}
 
 
 def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def test_an_operator_reads_and_narrows_the_record(
     rows = json.loads(run(app, "activity", "list", "--json"))
     assert [row["sentence"] for row in rows] == [
         "The operator (accounts rotate-key) replaced the API key",
-        f"An assistant with the key …{outsider.api_key[-4:]} created =1+1 from 127.0.0.x",
+        f"An assistant (key ending in {outsider.api_key[-4:]}) created =1+1 from 127.0.0.x",
         f"{owner.email} signed in by password from 203.0.113.x with Firefox on Linux",
     ]
     narrowed = run(app, "activity", "list", "--account", owner.email, "--type", "session", "--csv")
