@@ -6,8 +6,10 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 
-def explain_statements(engine: Engine, work: Callable[[], object]) -> list[str]:
-    """Run `work`; give the plan of each SELECT on testimonials that it made."""
+def explain_statements(
+    engine: Engine, work: Callable[[], object], table: str = "testimonial"
+) -> list[str]:
+    """Run `work`; return the plan of each statement that it read from a table with."""
     made: list[tuple[str, Any]] = []
 
     def note(*arguments: Any) -> None:
@@ -21,7 +23,7 @@ def explain_statements(engine: Engine, work: Callable[[], object]) -> list[str]:
     plans = []
     with engine.connect() as connection:
         for statement, parameters in made:
-            if statement.startswith("SELECT") and "FROM testimonial" in statement:
+            if f"FROM {table}" in statement:
                 rows = connection.exec_driver_sql("EXPLAIN QUERY PLAN " + statement, parameters)
                 plans.append("\n".join(row[3] for row in rows))
     return plans

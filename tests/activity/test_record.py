@@ -13,11 +13,13 @@ from sqlalchemy.exc import OperationalError
 from testimonials.activity import services
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
+from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.operations.expiry import sweep
 from tests.activity.events import read_events, read_types
 from tests.auth.browsers import FIREFOX, open_browser, sign_in
 from tests.conftest import Caller, MovableClock
+from tests.plans import explain_statements
 from tests.rows import add_member
 
 
@@ -140,6 +142,24 @@ def test_an_operator_reads_and_narrows_the_record(
     assert len(narrowed.splitlines()) == 2
     assert "session.started" in narrowed
     assert "Nothing is recorded." in run(app, "activity", "list", "--since", "2999-01-01")
+
+
+def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, owner: Caller) -> None:
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL reads a small table whole, whatever indexes it has.")
+
+    def work() -> None:
+        record = (EventType.SESSION_REFUSED, owner.account_id, None, Actor(ActorKind.VISITOR))
+        services.add_event(*record, "203.0.113.0/24", {})
+        wanted = services.EventFilter(owner.account_id, [EventType.KEY_REPLACED], before="f" * 24)
+        list(services.list_events(wanted, 50))
+        services.forget_networks(1000)
+        services.delete_old_events(clock.now(), 1000)
+
+    with app.app_context():
+        plans = explain_statements(db.engine, work, "event")
+    assert len(plans) == 5
+    assert [plan for plan in plans if "SCAN event" in plan] == []
 
 
 def run(app: Flask, *arguments: str) -> str:
