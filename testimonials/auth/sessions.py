@@ -128,13 +128,15 @@ def list_sessions(account_id: str) -> Sequence[Session]:
     ).all()
 
 
-def end_session(account_id: str, session_id: str) -> bool:
-    """Sign one browser of the account out; return whether it was signed in."""
+def end_session(account_id: str, session_id: str) -> str | None:
+    """Sign one browser of the account out; return what it calls itself, None if there is none."""
     if not is_identifier(session_id):
-        return False
-    chosen = (Session.id == session_id, Session.account_id == account_id)
-    statement = delete(Session).where(*chosen).returning(Session.id)
-    return db.session.scalar(statement) is not None
+        return None
+    return db.session.scalar(
+        delete(Session)
+        .where(Session.id == session_id, Session.account_id == account_id)
+        .returning(Session.label)
+    )
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:

@@ -129,8 +129,8 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
 def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
     """Sign one browser out."""
     begin_write()
-    if end_session(owner.account_id, session_id):
-        record_event(EventType.SESSION_ENDED, owner.account_id, which="another browser")
+    if browser := end_session(owner.account_id, session_id):
+        record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
     db.session.commit()
     return redirect(HERE, 303)
 
