@@ -11,6 +11,7 @@ class EventType(StrEnum):
     SESSION_ENDED = "session.ended"
     PASSWORD_CHANGED = "password.changed"  # noqa: S105
     PASSWORD_RESET = "password.reset"  # noqa: S105
+    PASSWORD_REFUSED = "password.refused"  # noqa: S105
     ADDRESS_REQUESTED = "address.requested"
     ADDRESS_CHANGED = "address.changed"
     KEY_ISSUED = "key.issued"
@@ -53,6 +54,7 @@ class EventType(StrEnum):
 # import that writes part after part is told of once.
 COUNTED = {
     EventType.SESSION_REFUSED,
+    EventType.PASSWORD_REFUSED,
     EventType.PROJECT_CHANGED,
     EventType.PAGE_CHANGED,
     EventType.WIDGET_CHANGED,

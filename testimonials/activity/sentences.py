@@ -14,6 +14,7 @@ SENTENCES = {
     EventType.SESSION_ENDED: "signed out {which}",
     EventType.PASSWORD_CHANGED: "changed the password",
     EventType.PASSWORD_RESET: "chose a new password by a mailed link",
+    EventType.PASSWORD_REFUSED: "gave a wrong password while signed in",
     EventType.ADDRESS_REQUESTED: "asked to change the email address to {email}",
     EventType.ADDRESS_CHANGED: "changed the email address from {old} to {email}",
     EventType.KEY_ISSUED: "made a new API key",

@@ -8,7 +8,6 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
-from testimonials.auth.attempts import confirm_password
 from testimonials.auth.cookies import clear_session_cookie, know_browser
 from testimonials.auth.emails import (
     send_email_change_mail,
@@ -25,7 +24,7 @@ from testimonials.auth.sessions import (
     lock_owner,
     note_proof,
 )
-from testimonials.auth.sign_in import SignInRefused, change_password, make_email_link
+from testimonials.auth.sign_in import change_password, make_email_link
 from testimonials.core import clock
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
@@ -33,7 +32,12 @@ from testimonials.core.web import answer_privately
 from testimonials.dashboard.activity_view import describe_activity, read_search
 from testimonials.dashboard.describe import MODES, describe_age, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
-from testimonials.dashboard.guards import build_shell, require_proof, require_session
+from testimonials.dashboard.guards import (
+    build_shell,
+    check_own_password,
+    require_proof,
+    require_session,
+)
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.notifications import find_modes
@@ -88,10 +92,7 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
 def set_password(owner: SignedIn) -> ResponseReturnValue:
     """Change the password and sign every other browser out."""
     password = request.form.get("password", "")
-    try:
-        confirm_password(owner, request.form.get("current", ""))
-    except SignInRefused:
-        errors = {"current": ["This is not your password."]}
+    if errors := check_own_password(owner, "current"):
         return answer_privately(_page(owner, password_errors=errors), 422)
     projects = list_shared_projects(owner.account_id)
     if problem := judge_password(password, owner.email, projects):
@@ -117,9 +118,11 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
 def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
     """Replace the API key and show the new one, this once."""
     begin_write()
-    api_key = replace_key(lock_owner(owner))
+    changed = lock_owner(owner)
+    became = EventType.KEY_REPLACED if changed.has_key else EventType.KEY_ISSUED
+    api_key = replace_key(changed)
     send_security_mail(owner.email, "The API key of your account was replaced.")
-    record_event(EventType.KEY_REPLACED, owner.account_id)
+    record_event(became, owner.account_id)
     db.session.commit()
     return answer_privately(_page(owner, new_key=api_key))
 
@@ -158,10 +161,11 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
         errors = {"confirm": [f"Type {owner.email} to delete this account."]}
         return answer_privately(_page(owner, delete_errors=errors), 422)
     begin_write()
+    leaving = lock_owner(owner)
     for project in list_shared_projects(owner.account_id):
         if project.account_id != owner.account_id:
             record_project_event(EventType.MEMBER_LEFT, project)
-    delete_account(lock_owner(owner))
+    delete_account(leaving)
     record_event(EventType.ACCOUNT_DELETED, None, account=owner.account_id)
     db.session.commit()
     response = redirect("/claim/declined", 303)

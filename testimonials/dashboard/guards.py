@@ -9,6 +9,8 @@ from flask import jsonify, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.attempts import confirm_password
 from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.drafts import keep_draft
@@ -84,11 +86,21 @@ def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Call
     return decorate
 
 
-def _take_proof(owner: SignedIn) -> Errors:
+def check_own_password(owner: SignedIn, field: str) -> Errors:
+    """Return what is wrong with the password in a field of who is signed in; record a wrong one."""
     try:
-        confirm_password(owner, request.form[PROOF])
+        confirm_password(owner, request.form.get(field, ""))
     except SignInRefused:
-        return {PROOF: ["This is not your password."]}
+        begin_write()
+        record_event(EventType.PASSWORD_REFUSED, owner.account_id)
+        db.session.commit()
+        return {field: ["This is not your password."]}
+    return {}
+
+
+def _take_proof(owner: SignedIn) -> Errors:
+    if errors := check_own_password(owner, PROOF):
+        return errors
     begin_write()
     note_proof(owner)
     db.session.commit()
