@@ -232,7 +232,6 @@ OTHER_TABLES = {
     "account": "An account is exported by itself.",
     "event": "The record of what happened belongs to the account.",
     "link_request": "It is answered within seconds, by mail.",
-    "secret_mark": "It tells the secret of one instance from another's.",
     "session": "A signed-in browser belongs to one instance.",
     "billing_subscription": "It belongs to the account.",
     "outbox_mail": "The outbox stays where it is.",
