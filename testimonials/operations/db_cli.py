@@ -109,8 +109,9 @@ def _try_upgrade(as_json: bool) -> None:
 
 
 @db.command("forget-secret")
+@json_option
 @database_command
-def forget_secret_command() -> None:
+def forget_secret_command(as_json: bool) -> None:
     """Let the next start choose the secret key: after you have changed it on purpose.
 
     Stop all hosts first. Links that were sent before stop working.
@@ -118,7 +119,10 @@ def forget_secret_command() -> None:
     begin_write()
     forget_secret()
     database.session.commit()
-    click.echo("The next start decides which secret key counts.")
+    if as_json:
+        print_json({"forgotten": True})
+    else:
+        click.echo("The next start decides which secret key counts.")
 
 
 @db.command("move")

@@ -90,6 +90,7 @@ def test_every_command_answers_json(
         "mail show": _read(app, "mail", "show", mail["id"]),
         "mail retry": _read(app, "mail", "retry", mail["id"]),
         "prune": _read(app, "prune"),
+        "db forget-secret": _read(app, "db", "forget-secret"),
         "db upgrade": _read(app, "db", "upgrade"),
         "db current": _read(app, "db", "current"),
         "db check": _read(app, "db", "check"),
