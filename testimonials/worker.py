@@ -20,6 +20,7 @@ from waitress.utilities import BadRequest, build_http_date
 from testimonials.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks, end_overdue
 from testimonials.core.delivery import BackgroundWorker
 from testimonials.core.errors import error_body
+from testimonials.core.web import DATA_POLICY
 
 BACKLOG = 1024
 # The application refuses sooner and in its own words; this keeps endless bodies off the disk.
@@ -64,6 +65,8 @@ class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
         self.response_headers += [
             ("Content-Type", "application/json"),
             ("Content-Length", str(len(body))),
+            ("Content-Security-Policy", DATA_POLICY),
+            ("X-Content-Type-Options", "nosniff"),
             ("Connection", "close"),
         ]
         self.close_on_finish = True

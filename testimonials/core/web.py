@@ -19,9 +19,10 @@ from testimonials.core.errors import ServiceError, wants_json
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
     "img-src 'self' data: https: http:; connect-src 'self' {service}; "
-    "form-action 'self'; base-uri 'none'; frame-src {frames}; frame-ancestors {ancestors}"
+    "form-action 'self'; object-src 'none'; base-uri 'none'; frame-src {frames}; "
+    "frame-ancestors {ancestors}"
 )
-DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
+DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 
 class _NoSession(SessionInterface):

@@ -6,6 +6,7 @@ from testimonials.core.errors import NotFound
 from testimonials.core.i18n import gettext_noop
 from testimonials.core.identifiers import is_identifier
 from testimonials.core.images import CONTENT_TYPE, Image
+from testimonials.core.web import DATA_POLICY
 from testimonials.extensions import db
 
 media = Blueprint("media", __name__)
@@ -21,7 +22,7 @@ def get_image(image_id: str) -> Response:
     response.set_etag(image.id)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     # Opened by itself it is a picture and nothing else, whatever a browser makes of its bytes.
-    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response.headers["Content-Security-Policy"] = f"{DATA_POLICY}; sandbox"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.make_conditional(request)
     return response

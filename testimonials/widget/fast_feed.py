@@ -47,7 +47,10 @@ def init_feed(app: Flask) -> None:
     url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
     if url.get_backend_name() == "sqlite":
         app.extensions[TICKER] = ticker = Ticker()
-        fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker)
+        # Proxies are not looked at here, so the settings say whether the world comes by https.
+        is_https = app.config["BASE_URL"].startswith("https://")
+        hsts = [("Strict-Transport-Security", app.config["HSTS"])] if is_https else []
+        fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker, hsts)
         app.wsgi_app = fast  # type: ignore[method-assign]
 
 
@@ -61,12 +64,14 @@ class FastFeed:
         sightings: Sightings,
         database: str,
         ticker: Ticker,
+        more_headers: list[tuple[str, str]],
     ) -> None:
         self._application = application
         self._bodies = bodies
         self._sightings = sightings
         self._database = f"file:{quote(database)}?mode=ro"
         self._ticks = ticker.ticks
+        self._more_headers = more_headers
         self._local = threading.local()
 
     def __call__(
@@ -92,7 +97,7 @@ class FastFeed:
             if (origin := environ.get("HTTP_ORIGIN")) is not None:
                 self._sightings.note(key[0], origin)
             next(self._ticks)
-            start_response(status, headers)
+            start_response(status, headers + self._more_headers)
             return [content]
         return self._application(environ, start_response)
 

@@ -6,6 +6,7 @@ from flask import Blueprint, Response, current_app, request
 
 from testimonials.core.envelope import dump_json
 from testimonials.core.versioned_cache import Answer, Body, VersionedCache
+from testimonials.core.web import DATA_POLICY
 from testimonials.widget.scripts import current_script, find_script
 from testimonials.widget.selection import WHOLE, read_selection
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
@@ -85,6 +86,7 @@ def _write_answer(body: Body, variant: str, content_type: str, caching: str) -> 
         ("Access-Control-Allow-Origin", "*"),
         ("Cross-Origin-Resource-Policy", "cross-origin"),
         ("X-Content-Type-Options", "nosniff"),
+        ("Content-Security-Policy", DATA_POLICY),
     ]
     if variant == "304":
         return "304 NOT MODIFIED", headers, b""

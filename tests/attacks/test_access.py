@@ -14,6 +14,8 @@ from werkzeug.test import TestResponse
 from testimonials.core.signing import TokenPurpose
 from tests.attacks.conftest import restore
 from tests.attacks.world import NAME, SECRET, SLUG, UNKNOWN, Door, World, find_doors
+from tests.auth.browsers import COOKIE
+from tests.auth.links import ORIGIN
 from tests.rows import everything
 
 pytestmark = pytest.mark.sqlite
@@ -423,6 +425,29 @@ def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
                 policy = answer.headers["Content-Security-Policy"]
                 assert f"frame-ancestors {ancestors}" in policy, door
     assert everything(app) == before
+
+
+def test_every_answer_has_the_headers_of_its_kind(
+    app: Flask, world: World, doors: list[Door]
+) -> None:
+    browser = world.open(app, "owner")
+    browser.set_cookie(
+        COOKIE, world.cookies["owner"], domain=ORIGIN.removeprefix("https://"), path="/"
+    )
+    for door in doors:
+        # A second time: the widget's data then comes from memory.
+        for _ in range(2 if door.method == "GET" else 0):
+            path = world.path(door)
+            with browser.get(path, base_url=ORIGIN, headers=world.keys["owner"]) as answer:
+                headers, policy = answer.headers, answer.headers["Content-Security-Policy"]
+                assert "object-src 'none'; base-uri 'none'" in policy, door
+                assert "frame-ancestors" in policy, door
+                assert headers["X-Content-Type-Options"] == "nosniff", door
+                assert headers["Strict-Transport-Security"] == "max-age=31536000", door
+                kind = headers["Content-Type"]
+                assert not kind.startswith("text/") or "charset=utf-8" in kind, door
+                is_open = headers.get("Access-Control-Allow-Origin") == "*"
+                assert is_open <= (keeper(door) == "public" and door.first == "widget"), door
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])

@@ -138,6 +138,7 @@ def test_every_answer_has_a_request_id_of_its_own(client: FlaskClient) -> None:
 def test_every_answer_says_how_browsers_must_treat_it(client: FlaskClient, path: str) -> None:
     headers = client.get(path).headers
     assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "object-src 'none'; base-uri 'none'; " in headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert "unsafe-inline" not in headers["Content-Security-Policy"]
     assert "Referrer-Policy" in headers

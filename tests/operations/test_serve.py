@@ -50,6 +50,7 @@ def _send_raw(service: Service, content: bytes) -> Answer:
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     head, _, body = received.partition(b"\r\n\r\n")
     assert b"content-type: application/json" in head.lower()
+    assert b"x-content-type-options: nosniff" in head.lower()
     return Answer(int(head.split()[1]), None, body)  # type: ignore[arg-type]
 
 
