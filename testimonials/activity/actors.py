@@ -28,6 +28,9 @@ class Actor:
     kind: ActorKind
     name: str | None = None
 
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
 
 def act_as(kind: ActorKind, name: str) -> None:
     """Note who makes this request."""

@@ -167,6 +167,7 @@ def _answer(
     errors: FieldErrors | None = None,
     title: str | None = None,
 ) -> Response:
+    g.error_code = code
     # A script of a page asks for what it can read; a person's browser asks for a page.
     is_script = request.accept_mimetypes.best == "application/json"
     if wants_json(request.path) or is_script:

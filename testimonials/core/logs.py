@@ -21,7 +21,7 @@ logger = logging.getLogger("testimonials.access")
 SECRET_ARGUMENTS = frozenset({"token"})
 # Longer than any name or id of ours, shorter than any token.
 LONG_SEGMENT = re.compile(r"[^/]{61,}")
-FIELDS = ("request_id", "method", "path", "status", "milliseconds")
+FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
 # Our own messages end with what to do, which must not be cut off.
 LONGEST_MESSAGE = 1000
 
@@ -104,16 +104,19 @@ def _note_start() -> None:
 
 
 def _log_request(response: Response) -> Response:
-    logger.info(
-        "request",
-        extra={
-            "request_id": g.request_id,
-            "method": request.method,
-            "path": _loggable_path(),
-            "status": response.status_code,
-            "milliseconds": round((time.perf_counter() - g.started) * 1000, 1),
-        },
-    )
+    line = {
+        "request_id": g.request_id,
+        "method": request.method,
+        "path": _loggable_path(),
+        "status": response.status_code,
+        "milliseconds": round((time.perf_counter() - g.started) * 1000, 1),
+    }
+    # Who it was, where that is known, and why it was refused, so that what somebody tried is found.
+    if "actor" in g:
+        line["actor"] = str(g.actor)
+    if "error_code" in g:
+        line["code"] = g.error_code
+    logger.info("request", extra=line)
     return response
 
 

@@ -47,6 +47,21 @@ def test_a_request_is_one_line_with_its_id(client: FlaskClient, lines: Lines) ->
     assert f"request_id={line['request_id']} method=GET path=/v1/me" in lines.plain[0]
 
 
+def test_a_refused_request_says_who_it_was_and_why(
+    owner: Caller, agent: Caller, lines: Lines
+) -> None:
+    project = owner.create_project()["_id"]
+    agent.get(f"/v1/projects/{project}")
+    agent.client.get("/v1/me", headers=agent.headers | {"x-api-key": owner.api_key})
+    agent.client.post("/login", headers={"Sec-Fetch-Site": "cross-site"})
+    refused = [(line["status"], line.get("actor"), line["code"]) for line in lines.json[1:]]
+    assert refused == [
+        (404, f"agent:{agent.api_key[-4:]}", "NOT_FOUND"),
+        (401, None, "INVALID_CREDENTIALS"),
+        (403, None, "CROSS_SITE_REQUEST"),
+    ]
+
+
 def test_a_path_can_not_forge_a_line(client: FlaskClient, lines: Lines) -> None:
     client.get("/v1/x%0A2026-01-01T00:00:00.000Z info forged%0D%1b[31m%E2%80%A8")
     assert len(lines.plain) == 1
