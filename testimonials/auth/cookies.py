@@ -1,6 +1,6 @@
 """The cookies of a browser, and how a request becomes signed in and known."""
 
-from flask import current_app, request
+from flask import after_this_request, current_app, g, request
 from werkzeug import Response
 
 from testimonials.activity.actors import ActorKind, act_as, current_network
@@ -35,14 +35,14 @@ def sign_browser_in(account: Account, means: str) -> str:
 
 def set_session_cookie(response: Response, account: Account, token: str) -> None:
     """Keep the session's token in the browser, and know the browser from now on."""
-    _set(response, _name(), token, int(LIFETIME.total_seconds()))
+    set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
     know_browser(response, account)
 
 
 def know_browser(response: Response, account: Account) -> None:
     """Let the browser sign in to the account whatever others try at it, until all are ended."""
     # A name for each account: a person may have several.
-    _set(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
+    set_cookie(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
 
 
 def describe_visitor(email: str) -> Visitor:
@@ -51,14 +51,22 @@ def describe_visitor(email: str) -> Visitor:
     return Visitor(client_key(), str(current_network()), find_known_browser(tokens, email))
 
 
-def renew_session_cookie(response: Response) -> None:
+def replace_session_cookie(token: str) -> None:
+    """Give the browser another token for its session, whatever the answer to this request is."""
+    g.session_token = token
+    after_this_request(renew_session_cookie)
+
+
+def renew_session_cookie(response: Response) -> Response:
     """Keep the token of this request for as long as the session was made longer.
 
     An answer that sets or clears the cookie itself knows better.
     """
     cookies = response.headers.getlist("Set-Cookie")
     if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
-        _set(response, _name(), read_session_cookie(), int(LIFETIME.total_seconds()))
+        token = g.get("session_token") or read_session_cookie()
+        set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+    return response
 
 
 def clear_session_cookie(response: Response) -> None:
@@ -71,7 +79,12 @@ def is_https() -> bool:
     return str(current_app.config["APP_URL"]).startswith("https://")
 
 
-def _set(response: Response, name: str, value: str, seconds: int) -> None:
+def theme_cookie() -> str:
+    """Return the name of the cookie that holds the theme chosen for the dashboard."""
+    return f"{_name()}-theme"
+
+
+def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
     """Set a cookie out of reach of scripts and of other sites' forms."""
     response.set_cookie(
         name, value, max_age=seconds, httponly=True, samesite="Lax", secure=is_https()

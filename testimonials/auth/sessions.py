@@ -107,16 +107,17 @@ def has_fresh_proof(owner: SignedIn) -> bool:
     return owner.proved_at is not None and abs(clock.now() - owner.proved_at) < PROOF_LIFETIME
 
 
-def note_proof(owner: SignedIn) -> Account:
-    """Note that it was just proved who is signed in; return the account, locked.
+def note_proof(owner: SignedIn) -> tuple[Account, str]:
+    """Note that it was just proved who is signed in; return the account, locked, and a new token.
 
+    The token from before opens nothing any more: whoever else has it has not proved anything.
     Raises `SessionEnded`.
     """
     account = lock_owner(owner)
-    db.session.execute(
-        update(Session).where(Session.id == owner.session_id).values(proved_at=clock.now())
-    )
-    return account
+    token = secrets.token_urlsafe(32)
+    changes = {"proved_at": clock.now(), "token_hash": hash_secret(token)}
+    db.session.execute(update(Session).where(Session.id == owner.session_id).values(changes))
+    return account, token
 
 
 def list_sessions(account_id: str) -> Sequence[Session]:

@@ -8,7 +8,11 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
-from testimonials.auth.cookies import clear_session_cookie, know_browser
+from testimonials.auth.cookies import (
+    clear_session_cookie,
+    know_browser,
+    replace_session_cookie,
+)
 from testimonials.auth.emails import (
     send_email_change_mail,
     send_password_changed_mail,
@@ -99,7 +103,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
         return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()
-    changed = note_proof(owner)
+    changed, token = note_proof(owner)
     change_password(changed, password_hash, but=owner.session_id)
     new_key = replace_key(changed) if "replace_key" in request.form else None
     send_password_changed_mail(owner.email, with_key=new_key is not None)
@@ -107,6 +111,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     if new_key:
         record_event(EventType.KEY_REPLACED, owner.account_id)
     db.session.commit()
+    replace_session_cookie(token)
     response = answer_privately(_page(owner, notice="Your password is changed.", new_key=new_key))
     know_browser(response, changed)
     return response
@@ -129,6 +134,7 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
 
 @account.post("/dashboard/account/sessions/<session_id>/end")
 @require_session
+@require_proof("sign a browser out", HERE)
 def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
     """Sign one browser out."""
     begin_write()

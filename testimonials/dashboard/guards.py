@@ -12,7 +12,12 @@ from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.attempts import confirm_password
-from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
+from testimonials.auth.cookies import (
+    read_session_cookie,
+    renew_session_cookie,
+    replace_session_cookie,
+    theme_cookie,
+)
 from testimonials.auth.drafts import keep_draft
 from testimonials.auth.login_page import render_login
 from testimonials.auth.sessions import (
@@ -35,7 +40,6 @@ from testimonials.testimonials.inbox import count_tabs
 # The field of a form that proves who sends it.
 PROOF = "proof"
 THEMES = ("system", "light", "dark")
-THEME_COOKIE = "testimonials-theme"
 
 
 def require_session(view: View) -> View:
@@ -102,8 +106,9 @@ def _take_proof(owner: SignedIn) -> Errors:
     if errors := check_own_password(owner, PROOF):
         return errors
     begin_write()
-    note_proof(owner)
+    _, token = note_proof(owner)
     db.session.commit()
+    replace_session_cookie(token)
     return {}
 
 
@@ -137,7 +142,7 @@ def _ask_to_sign_in() -> ResponseReturnValue:
 
 def build_shell(owner: SignedIn, active: str, project: Project | None = None) -> dict[str, Any]:
     """Give what the frame of a page shows: account, projects, where one is, the theme."""
-    theme = request.cookies.get(THEME_COOKIE, "system")
+    theme = request.cookies.get(theme_cookie(), "system")
     role = role_in(owner.account_id, project) if project else None
     return {
         "email": owner.email,

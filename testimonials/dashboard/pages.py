@@ -6,7 +6,7 @@ from marshmallow import ValidationError
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.cookies import is_https
+from testimonials.auth.cookies import set_cookie, theme_cookie
 from testimonials.auth.services import get_account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
@@ -14,7 +14,7 @@ from testimonials.core.errors import ServiceError, ValidationFailed
 from testimonials.core.fields import clean
 from testimonials.dashboard.describe import describe_plan
 from testimonials.dashboard.forms import to_form_errors
-from testimonials.dashboard.guards import THEME_COOKIE, THEMES, build_shell, require_session
+from testimonials.dashboard.guards import THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
@@ -87,9 +87,7 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
     theme = request.form.get("theme", "system")
     response = redirect("/dashboard/account", 303)
     if theme in THEMES:
-        response.set_cookie(
-            THEME_COOKIE, theme, max_age=365 * 86400, samesite="Lax", secure=is_https()
-        )
+        set_cookie(response, theme_cookie(), theme, 365 * 86400)
     return response
 
 

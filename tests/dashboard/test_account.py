@@ -30,6 +30,7 @@ from tests.rows import everything
 HERE = "/dashboard/account"
 NEW = "seven green lanterns"
 WRONG = "not this one at all"
+THEME_COOKIE = f"{COOKIE}-theme"
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ GUARDED: list[tuple[str, dict[str, str], str]] = [
     (f"{HERE}/email", {"email": "next@example.com"}, "change your address"),
     (f"{HERE}/key", {}, "replace your API key"),
     (f"{HERE}/sessions/end", {}, "sign out everywhere"),
+    (f"{HERE}/sessions/{'0' * 24}/end", {}, "sign a browser out"),
     (f"{HERE}/export", {}, "download all of your data"),
     (f"{HERE}/delete", {"confirm": "owner@example.com"}, "delete your account"),
     ("/dashboard/projects/{}/delete", {"confirm": "fern"}, "delete this project"),
@@ -129,6 +131,34 @@ def test_one_proof_is_enough_for_ten_minutes(
         db.session.execute(update(Session).values(proved_at=None))
         db.session.commit()
     assert browser.post(f"{HERE}/key").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "status"),
+    [
+        ("key", {"proof": PASSWORD}, 200),
+        # The proof counts whatever becomes of what was asked for.
+        ("email", {"proof": PASSWORD, "email": "nonsense"}, 422),
+        ("delete", {"proof": PASSWORD, "confirm": "nonsense"}, 422),
+        ("password", {"current": PASSWORD, "password": NEW}, 200),
+    ],
+)
+def test_a_proof_brings_a_new_token_and_ends_the_one_before(
+    app: Flask,
+    browser: FlaskClient,
+    moved_clock: MovableClock,
+    path: str,
+    form: dict[str, str],
+    status: int,
+) -> None:
+    stolen, before = app.test_client(), browser.get_cookie(COOKIE)
+    assert before is not None
+    stolen.set_cookie(COOKIE, before.value, path="/")
+    moved_clock.move(hours=2)
+    assert is_signed_in(stolen)
+    assert browser.post(f"{HERE}/{path}", data=form).status_code == status
+    assert is_signed_in(browser)
+    assert not is_signed_in(stolen)
 
 
 def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(
@@ -366,14 +396,14 @@ def test_a_removed_account_is_removed_for_whoever_is_at_work(
 @pytest.mark.parametrize("theme", ["light", "dark", "system"])
 def test_a_theme_is_kept(browser: FlaskClient, theme: str) -> None:
     assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
-    cookie = browser.get_cookie("testimonials-theme")
+    cookie = browser.get_cookie(THEME_COOKIE)
     assert cookie is not None
-    assert (cookie.value, cookie.secure) == (theme, True)
+    assert (cookie.value, cookie.secure, cookie.http_only) == (theme, True, True)
 
 
 @pytest.mark.parametrize("theme", ['"><script>', "", "x" * 10_000])
 def test_another_theme_is_no_theme(browser: FlaskClient, theme: str) -> None:
     assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
-    assert browser.get_cookie("testimonials-theme") is None
-    browser.set_cookie("testimonials-theme", "x'onload=alert(1)")
+    assert browser.get_cookie(THEME_COOKIE) is None
+    browser.set_cookie(THEME_COOKIE, "x'onload=alert(1)")
     assert "onload" not in browser.get(HERE).text
