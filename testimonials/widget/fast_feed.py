@@ -48,8 +48,8 @@ def init_feed(app: Flask) -> None:
     if url.get_backend_name() == "sqlite":
         app.extensions[TICKER] = ticker = Ticker()
         # Proxies are not looked at here, so the settings say whether the world comes by https.
-        is_https = app.config["BASE_URL"].startswith("https://")
-        hsts = [("Strict-Transport-Security", app.config["HSTS"])] if is_https else []
+        policy = app.config["HSTS"] if app.config["BASE_URL"].startswith("https://") else ""
+        hsts = [("Strict-Transport-Security", policy)] if policy else []
         fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker, hsts)
         app.wsgi_app = fast  # type: ignore[method-assign]
 
