@@ -2,6 +2,7 @@
 
 from flask import Blueprint, Flask
 
+from testimonials.auth.address_pages import address
 from testimonials.auth.api import auth
 from testimonials.auth.billing_pages import billing
 from testimonials.auth.pages import claim
@@ -41,6 +42,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     testimonials,
     claim,
     session,
+    address,
     billing,
     invitation,
     feed,

@@ -14,6 +14,7 @@ class EventType(StrEnum):
     PASSWORD_REFUSED = "password.refused"  # noqa: S105
     ADDRESS_REQUESTED = "address.requested"
     ADDRESS_CHANGED = "address.changed"
+    ADDRESS_RESTORED = "address.restored"
     KEY_ISSUED = "key.issued"
     KEY_REPLACED = "key.replaced"
     KEY_DROPPED = "key.dropped"

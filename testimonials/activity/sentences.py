@@ -17,6 +17,7 @@ SENTENCES = {
     EventType.PASSWORD_REFUSED: "gave a wrong password while signed in",
     EventType.ADDRESS_REQUESTED: "asked to change the email address to {email}",
     EventType.ADDRESS_CHANGED: "changed the email address from {old} to {email}",
+    EventType.ADDRESS_RESTORED: "took the account back to {email} from {old}",
     EventType.KEY_ISSUED: "made a new API key",
     EventType.KEY_REPLACED: "replaced the API key",
     EventType.KEY_DROPPED: "removed the assistant’s API key",

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from flask import current_app, render_template
 
-from testimonials.auth.models import Account
+from testimonials.auth.models import Account, FormerAddress
+from testimonials.auth.services import TAKE_BACK
 from testimonials.core import clock
 from testimonials.core.i18n import ENGLISH, speaking
 from testimonials.core.outbox import OutboxMail
@@ -107,10 +108,53 @@ def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
         new_email,
         "email-change",
         "Confirm your new address",
-        [f"The account of {old_email} is to use this address from now on."],
+        [
+            f"Whoever is signed in to the account of {old_email} wants to use this address "
+            "instead: to sign in with it, and to get mails here.",
+            f"If that is you, open the link where you are signed in, or sign in as {old_email}.",
+        ],
         link,
         "Use this address",
-        "The link works for one hour and only once. Ignore this mail if you did not ask for it.",
+        "The link works for one hour and only once. If you know nothing of it, ignore this mail: "
+        "without you nothing happens.",
+    )
+
+
+def send_address_changed_mail(former: FormerAddress, link: str) -> None:
+    """Put the mail into the outbox with which the old address can take an account back."""
+    until = clock.day(former.left_at + TAKE_BACK)
+    send_notice(
+        former.email,
+        "address-changed",
+        "Your account has another address now",
+        [
+            f"Your account has left this address on {clock.day(former.left_at)}. You sign in to it "
+            f"as {former.account.email} now, and mails go there.",
+            "Was it you? Then there is nothing to do.",
+            "If it wasn’t you, somebody else is in your account. Take it back with this link: it "
+            "gets this address again, every browser is signed out, and you choose a new password.",
+        ],
+        link,
+        "It wasn’t me, take it back",
+        f"The link works once, until {until}, also when address or password change again. Keep "
+        "it to yourself.",
+    )
+
+
+def send_taken_back_mail(replaced: str, email: str) -> None:
+    """Put the mail into the outbox that tells an address that the account has gone back."""
+    send_notice(
+        replaced,
+        "security",
+        "The account has its old address again",
+        [
+            f"The account that used this address has {email} again: somebody who reads the mail "
+            "there took it back with the link from our mail, and every browser was signed out."
+        ],
+        "",
+        "",
+        f"If you changed the address yourself and {email} is not yours any more, write to whoever "
+        f"runs {current_app.config['APP_URL']}.",
     )
 
 

@@ -5,6 +5,7 @@ from flask import current_app, render_template
 NOTICES = {
     "signed-out": "You are signed out.",
     "expired": "Please sign in again.",
+    "address": "Sign in with your present address to use the new one.",
     "kept": "You were signed out meanwhile. Sign in again: what you typed is kept.",
 }
 

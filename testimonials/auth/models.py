@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import Boolean, ForeignKey, Integer, String, Text, false
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.core import clock
 from testimonials.core.database import Base, Timestamp, present
@@ -96,6 +96,21 @@ class LinkRequest(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     purpose: Mapped[str]
     email: Mapped[str] = mapped_column(String(254))
+
+
+class FormerAddress(Base):
+    """An address that an account left: for 7 days whoever reads the mail there can take it back.
+
+    Until then nobody else can begin an account with it.
+    """
+
+    __tablename__ = "former_address"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    email: Mapped[str] = mapped_column(String(254), index=True)
+    left_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
+    account: Mapped[Account] = relationship()
 
 
 class BillingSubscription(Base):

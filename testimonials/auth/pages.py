@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_event
+from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.addresses import normalize_email
 from testimonials.auth.cookies import describe_visitor, set_session_cookie, sign_browser_in
 from testimonials.auth.emails import ProjectSummary
@@ -61,11 +61,12 @@ def redeem_claim(token: str) -> ResponseReturnValue:
         db.session.rollback()
         return answer_privately(_claim_form(account, token, errors), 422)
     new_key = replace_key(account) if _key_choice(account) == "replace" else None
+    act_as(ActorKind.PERSON, account.id)
     if account.was_asked_for and "drop" in request.form:
-        delete_projects(account.id)
+        for gone in delete_projects(account.id):
+            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
     claim_account(account, password_hash)
     projects = summarize_projects(account.id)
-    act_as(ActorKind.PERSON, account.id)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
     if new_key is not None:
         record_event(EventType.KEY_REPLACED, account.id)

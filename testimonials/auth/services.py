@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from flask import current_app
 from sqlalchemy import ColumnElement, bindparam, delete, or_, select
 
-from testimonials.auth.models import Account
+from testimonials.auth.models import Account, FormerAddress
 from testimonials.core import clock
 from testimonials.core.database import Timestamp, insert_if_missing
 from testimonials.core.errors import CredentialsInvalid, NotFound
@@ -22,6 +22,8 @@ from testimonials.core.identifiers import (
 )
 from testimonials.extensions import db
 
+# For how long an account can be taken back to an address that it left.
+TAKE_BACK = timedelta(days=7)
 UNKNOWN_KEY_HASH = hash_secret(new_api_key())
 
 
@@ -211,8 +213,29 @@ def list_accounts() -> Sequence[Account]:
     ).all()
 
 
+def find_former_address(email: str) -> FormerAddress | None:
+    """Return the newest of an account that left this address and can still be taken back to it."""
+    return db.session.scalars(
+        select(FormerAddress)
+        .where(FormerAddress.email == email, FormerAddress.left_at > clock.now() - TAKE_BACK)
+        .order_by(FormerAddress.left_at.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+def delete_old_former_addresses() -> int:
+    """Remove the addresses to which no account can be taken back any more; give how many."""
+    old = delete(FormerAddress).where(FormerAddress.left_at <= clock.now() - TAKE_BACK)
+    return len(db.session.scalars(old.returning(FormerAddress.id)).all())
+
+
 def _open_account(email: str) -> Account | None:
-    """Give the unclaimed account of `email` with its days started anew; None when it is claimed."""
+    """Return the unclaimed account of `email`, its days started anew; None when it is claimed.
+
+    None also where an account that left the address can still be taken back to it.
+    """
+    if find_former_address(email) is not None:
+        return None
     db.session.execute(
         delete(Account).where(Account.email == email, ~is_live()),
         execution_options={"synchronize_session": False},

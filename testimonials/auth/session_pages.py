@@ -23,7 +23,6 @@ from testimonials.auth.cookies import (
 from testimonials.auth.drafts import read_draft
 from testimonials.auth.emails import (
     send_password_changed_mail,
-    send_security_mail,
 )
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
@@ -32,11 +31,9 @@ from testimonials.auth.models import Account
 from testimonials.auth.services import replace_key
 from testimonials.auth.sessions import end_session, find_session
 from testimonials.auth.sign_in import (
-    EmailLinkInvalid,
     ResetLinkInvalid,
     SignInRefused,
     change_password,
-    confirm_email,
     find_account_to_reset,
     find_claimed_account,
     lock_checked,
@@ -181,33 +178,6 @@ def reset_password(token: str) -> ResponseReturnValue:
     response = _new_key_page(account, new_key) if new_key else redirect(HOME, 303)
     set_session_cookie(response, account, cookie)
     return response
-
-
-@session.get("/email/<token>")
-def show_email_change(token: str) -> ResponseReturnValue:
-    """Show one button that confirms the new address; changes nothing."""
-    page = render_template("auth/confirm_email.html", action=f"/email/{token}", login_url="/login")
-    return answer_privately(page)
-
-
-@session.post("/email/<token>")
-@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
-def change_email(token: str) -> ResponseReturnValue:
-    """Give the account its new address."""
-    begin_write()
-    account, old_email = confirm_email(token)
-    send_security_mail(old_email, f"Your account uses the address {account.email} from now on.")
-    act_as(ActorKind.PERSON, account.id)
-    record_event(EventType.ADDRESS_CHANGED, account.id, old=old_email, email=account.email)
-    db.session.commit()
-    return _mail_sent("Your address is changed", f"Sign in as {account.email} from now on.")
-
-
-@session.errorhandler(EmailLinkInvalid)
-def show_email_problem(error: EmailLinkInvalid) -> ResponseReturnValue:
-    """Say that a link to a new address doesn't work any more, and where to ask for another."""
-    page = render_template("auth/email_problem.html", account_url="/dashboard/account")
-    return answer_privately(page, error.status)
 
 
 @session.errorhandler(ResetLinkInvalid)

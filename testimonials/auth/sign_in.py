@@ -1,11 +1,9 @@
-"""Passwords at work: signing in, choosing a new one, changing the address."""
+"""Passwords at work: signing in, and choosing a new one."""
 
 from flask import current_app
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
-from testimonials.auth.services import delete_expired_accounts
 from testimonials.auth.sessions import end_sessions
 from testimonials.core.errors import ServiceError
 from testimonials.core.identifiers import hash_secret
@@ -16,7 +14,6 @@ from testimonials.extensions import db
 RESET_SECONDS = 60 * 60
 
 reset_purpose = TokenPurpose("reset")
-email_purpose = TokenPurpose("email-change")
 
 # What an unknown address is checked against, so that it costs what a known one does.
 _nobody: list[str] = []
@@ -38,21 +35,6 @@ class ResetLinkInvalid(ServiceError):
     default_message = "This link doesn’t work any more."
 
 
-class EmailLinkInvalid(ServiceError):
-    """The link to a new address is too old, was used, or was never ours."""
-
-    status = 404
-    code = "LINK_INVALID"
-    default_message = "This link doesn’t work any more."
-
-
-class EmailTaken(ServiceError):
-    """Another account has the address."""
-
-    code = "EMAIL_TAKEN"
-    default_message = "Another account has this address."
-
-
 def check_password(email: str, password: str) -> Account:
     """Give the claimed account with this address and password; raise `SignInRefused`."""
     account = find_claimed_account(email)
@@ -72,7 +54,7 @@ def lock_checked(account: Account) -> Account:
     Checking takes a moment, in which the owner may have changed the password because somebody else
     knows the old one. Raises `SignInRefused`.
     """
-    locked = _lock(account.id)
+    locked = lock_claimed(account.id)
     if locked is None or locked.password_hash != account.password_hash:
         raise SignInRefused
     return locked
@@ -87,7 +69,7 @@ def find_claimed_account(email: str) -> Account | None:
 
 def make_reset_link(account: Account) -> str:
     """Give the link with which the owner chooses a new password."""
-    token = reset_purpose.sign([account.id, _fingerprint(account)])
+    token = reset_purpose.sign([account.id, fingerprint(account)])
     return f"{current_app.config['APP_URL']}/reset/{token}"
 
 
@@ -96,9 +78,9 @@ def find_account_to_reset(token: str) -> Account:
 
     The link holds a fingerprint of the present address and password, so using it once uses it up.
     """
-    account_id, fingerprint = _read(reset_purpose, token, 2)
-    account = _lock(account_id)
-    if account is None or _fingerprint(account) != fingerprint:
+    account_id, mark = read_link(reset_purpose, token, 2)
+    account = lock_claimed(account_id)
+    if account is None or fingerprint(account) != mark:
         raise ResetLinkInvalid
     return account
 
@@ -109,37 +91,8 @@ def change_password(account: Account, password_hash: str, *, but: str | None = N
     end_sessions(account.id, but=but)
 
 
-def make_email_link(account: Account, new_email: str) -> str:
-    """Give the link that confirms a new address."""
-    token = email_purpose.sign([account.id, _fingerprint(account), new_email])
-    return f"{current_app.config['APP_URL']}/email/{token}"
-
-
-def confirm_email(token: str) -> tuple[Account, str]:
-    """Give the account the address of the link; raise `EmailLinkInvalid` or `EmailTaken`.
-
-    Gives the account and its old address. A new password or address uses the link up: whoever
-    asked for it may have been locked out since.
-    """
-    try:
-        account_id, fingerprint, new_email = _read(email_purpose, token, 3)
-    except ResetLinkInvalid:
-        raise EmailLinkInvalid from None
-    account = _lock(account_id)
-    if account is None or _fingerprint(account) != fingerprint:
-        raise EmailLinkInvalid
-    # An account whose days have passed is gone for the world, and so is its hold on an address.
-    delete_expired_accounts()
-    old_email = account.email
-    try:
-        with db.session.begin_nested():
-            account.email = new_email
-    except IntegrityError:
-        raise EmailTaken from None
-    return account, old_email
-
-
-def _read(purpose: TokenPurpose, token: str, length: int) -> list[str]:
+def read_link(purpose: TokenPurpose, token: str, length: int) -> list[str]:
+    """Return the parts of a link that works for an hour; raise `ResetLinkInvalid`."""
     try:
         payload, _ = purpose.read(token, RESET_SECONDS)
     except (TokenInvalid, TokenExpired):
@@ -149,7 +102,8 @@ def _read(purpose: TokenPurpose, token: str, length: int) -> list[str]:
     return payload
 
 
-def _lock(account_id: str) -> Account | None:
+def lock_claimed(account_id: str) -> Account | None:
+    """Return the claimed account with this id, locked."""
     return db.session.scalars(
         select(Account)
         .where(Account.id == account_id, Account.claimed_at.is_not(None))
@@ -157,5 +111,6 @@ def _lock(account_id: str) -> Account | None:
     ).one_or_none()
 
 
-def _fingerprint(account: Account) -> str:
+def fingerprint(account: Account) -> str:
+    """Return what a link holds that a new address or password is to use up."""
     return hash_secret(f"{account.email} {account.password_hash}")[:16]

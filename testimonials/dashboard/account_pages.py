@@ -1,5 +1,6 @@
 """The account: address, password, API key, browsers that are signed in, and leaving."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request
@@ -7,6 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
+from testimonials.auth.address_change import make_change_link
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
 from testimonials.auth.cookies import (
     clear_session_cookie,
@@ -28,7 +30,7 @@ from testimonials.auth.sessions import (
     lock_owner,
     note_proof,
 )
-from testimonials.auth.sign_in import change_password, make_email_link
+from testimonials.auth.sign_in import change_password
 from testimonials.core import clock
 from testimonials.core.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
@@ -42,6 +44,7 @@ from testimonials.dashboard.guards import (
     require_proof,
     require_session,
 )
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.notifications import find_modes
@@ -58,7 +61,7 @@ HERE = "/dashboard/account"
 @require_session
 def show_account(owner: SignedIn) -> ResponseReturnValue:
     """Show the account."""
-    return answer_privately(_page(owner))
+    return answer_privately(_page(owner, notice=read_notice(HERE)))
 
 
 @account.get("/dashboard/account/activity")
@@ -84,11 +87,10 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
         return answer_privately(page, 422)
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
-    send_email_change_mail(email, owner.email, make_email_link(lock_owner(owner), email))
+    send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
     db.session.commit()
-    notice = f"Open the link in the mail to {email} to use it."
-    return answer_privately(_page(owner, notice=notice))
+    return redirect(add_notice(HERE, f"Open the link in the mail to {email} to use it."), 303)
 
 
 @account.post("/dashboard/account/password")
@@ -112,7 +114,9 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
         record_event(EventType.KEY_REPLACED, owner.account_id)
     db.session.commit()
     replace_session_cookie(token)
-    response = answer_privately(_page(owner, notice="Your password is changed.", new_key=new_key))
+    response = answer_privately(
+        _page(owner, notice={"text": "Your password is changed."}, new_key=new_key)
+    )
     know_browser(response, changed)
     return response
 
@@ -182,7 +186,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
 def _page(
     owner: SignedIn,
     *,
-    notice: str | None = None,
+    notice: Mapping[str, str | None] | None = None,
     new_key: str | None = None,
     email_value: str = "",
     email_errors: Errors | None = None,
@@ -194,7 +198,7 @@ def _page(
     return render_template(
         "dashboard/account.html",
         shell=build_shell(owner, "account"),
-        notice=notice and {"text": notice, "undo_url": None, "undo_token": None},
+        notice=notice,
         email=found.email,
         email_action=f"{HERE}/email",
         email_value=email_value,

@@ -8,7 +8,7 @@ from flask import current_app
 
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing import delete_unlinked_subscriptions
-from testimonials.auth.services import delete_expired_accounts
+from testimonials.auth.services import delete_expired_accounts, delete_old_former_addresses
 from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.collection.asked_people import delete_old_invitations, is_told_from
 from testimonials.core import clock
@@ -94,6 +94,7 @@ KINDS: dict[str, Callable[[], int]] = {
     "projects": delete_trashed_projects,
     "testimonials": _empty_trash,
     "sessions": delete_expired_sessions,
+    "formerAddresses": delete_old_former_addresses,
     "teamInvitations": delete_expired_invitations,
     "askedPeople": delete_old_invitations,
     "mails": _delete_old_mails,

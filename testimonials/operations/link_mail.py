@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from sqlalchemy import exists, select
 
+from testimonials.auth.address_change import make_take_back_link
 from testimonials.auth.emails import (
     send_account_exists_mail,
+    send_address_changed_mail,
     send_claim_mail,
     send_reset_mail,
     send_signup_mail,
@@ -13,7 +15,12 @@ from testimonials.auth.emails import (
 from testimonials.auth.link_requests import LinkPurpose
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import LinkRequest
-from testimonials.auth.services import find_claimable_account, renew_own_nonce, start_signup
+from testimonials.auth.services import (
+    find_claimable_account,
+    find_former_address,
+    renew_own_nonce,
+    start_signup,
+)
 from testimonials.auth.sign_in import find_claimed_account, make_reset_link
 from testimonials.extensions import begin_write, db
 from testimonials.testimonials.summaries import summarize_projects
@@ -35,11 +42,11 @@ def answer_link_requests() -> None:
 
 
 def _answer_sign_up(email: str) -> None:
-    if (started := start_signup(email)) is None:
-        send_account_exists_mail(email)
-    else:
+    if (started := start_signup(email)) is not None:
         account, nonce = started
         send_signup_mail(account, make_claim_link(account, nonce))
+    elif not _remind_of_change(email):
+        send_account_exists_mail(email)
 
 
 def _answer_claim(email: str) -> None:
@@ -55,6 +62,17 @@ def _answer_claim(email: str) -> None:
 def _answer_reset(email: str) -> None:
     if (account := find_claimed_account(email)) is not None:
         send_reset_mail(email, make_reset_link(account))
+    else:
+        _remind_of_change(email)
+
+
+def _remind_of_change(email: str) -> bool:
+    """Mail again how to take an account back to this address, if one has left it."""
+    former = find_former_address(email)
+    if former is None or former.account.email == email:
+        return False
+    send_address_changed_mail(former, make_take_back_link(former))
+    return True
 
 
 ANSWERS: dict[LinkPurpose, Callable[[str], None]] = {

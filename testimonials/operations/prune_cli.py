@@ -10,6 +10,7 @@ WORDS = {
     "projects": "deleted projects past their days of grace",
     "testimonials": "testimonials from trash and spam",
     "sessions": "sessions that have ended",
+    "formerAddresses": "addresses that can't take an account back any more",
     "teamInvitations": "invitations to teams that ran out",
     "askedPeople": "people who never answered a request",
     "mails": "old mails in the outbox",

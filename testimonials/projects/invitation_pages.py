@@ -11,6 +11,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
+from testimonials.auth.address_change import AddressTaken
 from testimonials.auth.cookies import (
     read_session_cookie,
     set_session_cookie,
@@ -135,6 +136,11 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     begin_write()
     found = find_invitation(token, for_update=True)
     started = start_signup(email)
+    if started is None and find_claimed_account(email) is None:
+        raise AddressTaken(
+            "An account left this address less than 7 days ago and can still be taken back to it. "
+            "Until then nobody can join with it."
+        )
     if started is None or _find_key_problem(started[0]):
         # Claimed in the meantime, or an agent has started it; the page says what there is now.
         db.session.rollback()
@@ -142,11 +148,12 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     account, _ = started
     if request.form.get("key") == "drop":
         drop_key(account)
-    if "drop" in request.form:
-        delete_projects(account.id)
     claim_account(account, password_hash)
     accept_invitation(found, account)
     _record_joining(found, account)
+    if "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
     if request.form.get("key") == "drop":
         record_event(EventType.KEY_DROPPED, account.id)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)

@@ -93,9 +93,11 @@ def list_deleted(account_id: str) -> Sequence[Project]:
     ).all()
 
 
-def delete_projects(account_id: str) -> None:
-    """Remove every project of the account at once and for good; their slugs are free again."""
+def delete_projects(account_id: str) -> Sequence[Project]:
+    """Remove every project of the account at once and for good; return what they were."""
+    gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
     db.session.execute(delete(Project).where(Project.account_id == account_id))
+    return gone
 
 
 def delete_trashed_projects() -> int:

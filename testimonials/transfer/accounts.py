@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from testimonials import __version__
 from testimonials.activity.services import EventFilter, list_events
-from testimonials.auth.models import Account, BillingSubscription, Session
+from testimonials.auth.models import Account, BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.extensions import db
@@ -26,6 +26,7 @@ JSON_NAME, ACTIVITY_NAME = "account.json", "activity.csv"
 SECRETS = {
     Account: {"key_hash", "claim_nonce_hash", "own_nonce_hash", "password_hash"},
     Session: {"token_hash"},
+    FormerAddress: set(),
     BillingSubscription: set(),
     NotificationChoice: set(),
 }
@@ -70,6 +71,7 @@ def describe_account(account: Account) -> dict[str, Any]:
         "exportedAt": clock.iso(clock.now()),
         "account": _describe(account),
         "sessions": _list(Session, account.id),
+        "formerAddresses": _list(FormerAddress, account.id),
         "subscriptions": _list(BillingSubscription, account.id),
         "notifications": _list(NotificationChoice, account.id),
         "memberships": _list_memberships(account.id),

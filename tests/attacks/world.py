@@ -18,7 +18,7 @@ from werkzeug.routing.converters import AnyConverter
 
 from testimonials.widget.client import script_digest
 from tests.attacks.forms import Field, Form, crawl
-from tests.auth.browsers import COOKIE, open_browser, session_ids
+from tests.auth.browsers import COOKIE, mailed_path, open_browser, session_ids
 from tests.auth.links import ORIGIN, ask_for_link, init, mails
 from tests.collection.asking import ask
 from tests.collection.authors import Visitor
@@ -148,6 +148,9 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
         add_member(app, project, people[name], role)
     base = f"/dashboard/projects/{project}"
     testimonial = owner.create_testimonial(project, text=SECRET)["_id"]
+    form = {"email": "moved@example.com"}
+    expect(browsers["removed"].post("/dashboard/account/email", data=form))
+    expect(browsers["removed"].post(mailed_path(app, "email-change")))
     image = _fill(app, browser, owner, project)
     expect(browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "deleted-slug"}))
     expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
@@ -211,7 +214,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
         )
     )
     form = {"email": "new@example.com"}
-    assert browser.post("/dashboard/account/email", data=form).status_code == 200
+    assert browser.post("/dashboard/account/email", data=form).status_code == 303
     assert ask_for_link(client, "/forgot", owner.email).status_code == 200
     assert init(client, "unclaimed@example.com").status_code == 200
     page = browser.get(f"{base}/page").text

@@ -14,6 +14,7 @@ ANSWERS = {
     "account-exists": "The reader asked for an account.",
     "reset": "The reader asked for a new password.",
     "email-change": "The reader asked to use this address.",
+    "address-changed": "The reader's own account was changed.",
     "security": "The reader's own account was changed.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask
 
-from testimonials.auth.models import BillingSubscription, Session
+from testimonials.auth.models import BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import Invitation, InvitationBatch
 from testimonials.core import clock
 from testimonials.core.images import Image
@@ -59,6 +59,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     account_id=owner.account_id, token_hash="h", label="B",
                     expires_at=now + timedelta(days=30),
                 ),
+                FormerAddress(account_id=owner.account_id, email="f@example.com", left_at=now),
                 MemberInvitation(
                     project_id=project, email="n@example.com", role="admin", nonce_hash="h",
                     invited_by=owner.email, expires_at=now,

@@ -58,6 +58,22 @@ def _create_event() -> None:
 def _add_life_of_accounts() -> None:
     op.add_column("account", sa.Column("own_nonce_hash", sa.String(), nullable=True))
     op.add_column("session", sa.Column("proved_at", sa.BigInteger(), nullable=True))
+    op.create_table(
+        "former_address",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=False),
+        sa.Column("email", sa.String(length=254), nullable=False),
+        sa.Column("left_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"],
+            ["account.id"],
+            name=op.f("fk_former_address_account_id_account"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_former_address")),
+    )
+    for column in ("account_id", "email", "left_at"):
+        op.create_index(f"ix_former_address_{column}", "former_address", [column])
     with op.batch_alter_table("member_invitation") as batch:
         batch.add_column(sa.Column("invited_by_id", sa.String(), nullable=True))
         batch.create_foreign_key(
