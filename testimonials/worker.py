@@ -45,6 +45,7 @@ CROWD, RUSH = 100, 64
 # A connection may bring an upload, which is a file too. Each thread has the database open, and the
 # worker pipes, locks and whatever else.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
+LONGEST_CHUNK_LINE = 8 * 1024
 # What waitress has its own mind about.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
 # Seconds that requests in flight have to finish, and that a connection without one is kept, so that
@@ -112,8 +113,17 @@ def _write_date(second: int) -> bytes:
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
     """Refuses an address that Python's own parser stumbles over, such as ``http://[x``.
 
-    Lines without a request are refused too: they would begin the time for a head anew.
+    Lines without a request are refused too: they would begin the time for a head anew. So are lines
+    without an end between chunks, which the library would copy with each part that arrives.
     """
+
+    def received(self, data: bytes) -> int:
+        consumed = int(super().received(data))
+        body = self.body_rcv if self.chunked else None
+        rest = 0 if body is None else len(body.control_line) + len(body.trailer)
+        if rest > LONGEST_CHUNK_LINE:
+            self.error, self.completed = BadRequest("A line of a chunk is too long"), True
+        return consumed
 
     @property
     def empty(self) -> bool:
