@@ -15,6 +15,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.asked_people import find_invited_emails
 from testimonials.collection.flood import count_flood
+from testimonials.core.identifiers import is_identifier
 from testimonials.core.web import safe_target
 from testimonials.dashboard.checklist import describe_checklist, note
 from testimonials.dashboard.describe import describe_testimonial
@@ -208,7 +209,9 @@ def _find_chosen(project: Project) -> Sequence[Facts]:
     """Give the rows that a form of the bulk bar is about."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)
-    return find_rows(project.id, wanted, request.form.getlist("ids"), is_all=is_all)
+    # What is no id names nothing, and a statement takes only so many values.
+    ids = list(filter(is_identifier, request.form.getlist("ids")))
+    return find_rows(project.id, wanted, ids, is_all=is_all)
 
 
 def _count(number: int) -> str:
