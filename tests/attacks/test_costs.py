@@ -39,8 +39,8 @@ def grows_too_fast(work: Callable[[int], object], size: int, floor: float) -> bo
     if cost(lambda: work(size)) <= floor:
         return False
     # Whatever else the machine does makes work look slower, never faster.
-    quarter = min(cost(lambda: work(size // 4)) for _ in range(5))
-    return min(cost(lambda: work(size)) for _ in range(3)) > max(floor, MOST_GROWTH * quarter)
+    quarter = min(cost(lambda: work(size // 4)) for _ in range(3))
+    return min(cost(lambda: work(size)) for _ in range(2)) > max(floor, MOST_GROWTH * quarter)
 
 
 def find_patterns() -> Iterator[tuple[re.Pattern[Any], str]]:

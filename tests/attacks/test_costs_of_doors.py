@@ -1,0 +1,321 @@
+"""Every door of the URL map, with as much as it lets in: the work grows no faster than that.
+
+What is sent goes into the path, and into every parameter, field and header that the door's view was
+seen to ask for, so a new one is attacked without being named here.
+"""
+
+import io
+import json
+import logging
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+import pytest
+from flask import Flask, Request
+from waitress.adjustments import Adjustments
+from werkzeug.datastructures import ImmutableMultiDict
+from werkzeug.test import EnvironBuilder, run_wsgi_app
+
+from testimonials.application import MAX_FORM_BYTES
+from testimonials.core.endpoint import MAX_BODY_BYTES
+from testimonials.core.logs import PlainFormatter
+from testimonials.worker import SERVER_OPTIONS, _Parser
+from tests.attacks.conftest import restore
+from tests.attacks.test_costs import cost, grows_too_fast
+from tests.attacks.world import Door, World, find_doors
+from tests.auth.browsers import COOKIE
+from tests.auth.links import ORIGIN
+
+pytestmark = pytest.mark.sqlite
+
+# The cheapest page costs a unit. Work is compared with that for a quarter past `NOTABLE` units, and
+# no request costs more than `MOST_WORK`, about half a second.
+NOTABLE, MOST_WORK = 200, 3_000
+# An answer may show what was sent, escaped, in more than one place.
+MOST_REPEATED = 10
+HEAD_BYTES = int(SERVER_OPTIONS["max_request_header_size"]) - 2_000
+FORM_BYTES, JSON_BYTES = MAX_FORM_BYTES - 8_000, MAX_BODY_BYTES // 2
+# What is worst for some pattern or parser, each in lines of its own.
+SHAPES = ("[", "(", "a", " ", "a@a.", "a:", "<a ", "-.", '"\\', "é,", "1", ",", "=;q=")
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+MARK = "placeholder"
+
+Environ = dict[str, Any]
+
+
+@lru_cache(maxsize=64)
+def write_worst(size: int) -> str:
+    """Return so many letters, with a line for each shape."""
+    part = size // len(SHAPES)
+    return "\n".join((shape * part)[: part - 1] for shape in SHAPES)
+
+
+@lru_cache(maxsize=64)
+def encode_worst(size: int) -> str:
+    """Return so many bytes that are such a text in a query."""
+    return write_worst(size).replace("\n", "%0A")
+
+
+class AskedValues(ImmutableMultiDict[str, Any]):
+    """Parameters or fields that note which of them a view asks for."""
+
+    names: ClassVar[set[str]] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.names.add(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.names.add(str(key))
+        return super().__contains__(key)
+
+    def get(self, key: str, default: Any = None, type: Any = None) -> Any:
+        """Note the name."""
+        return super().get(key, default) if key in self else default
+
+    def getlist(self, key: str, type: Any = None) -> list[Any]:
+        """Note the name."""
+        return super().getlist(key) if key in self else []
+
+
+class AskedEnviron(dict[str, Any]):
+    """An environment that notes which headers are asked for."""
+
+    names: ClassVar[set[str]] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Note the name."""
+        self.names.add(key)
+        return super().get(key, default)
+
+
+class AskedRequest(Request):
+    """A request whose parts note what is asked for."""
+
+    parameter_storage_class = AskedValues
+
+
+class Target:
+    """A door, and the requests of any size that can be sent to it."""
+
+    def __init__(self, app: Flask, world: World, door: Door) -> None:
+        self.app, self.world, self.door = app, world, door
+        self.operation = getattr(app.view_functions[door.rule.endpoint], "operation", None)
+        path = world.path(door)
+        headers = {"Cookie": f"{COOKIE}={world.cookies['owner']}"} | world.keys["owner"]
+        builder = EnvironBuilder(path, ORIGIN, method=door.method, headers=headers)
+        self.environ = builder.get_environ()
+        found = world.bodies(path)[0] if door.method == "POST" else {}
+        self.body = {name: each for name, each in found.items() if not isinstance(each, tuple)}
+        AskedValues.names.clear()
+        AskedEnviron.names.clear()
+        self.plain = len(self.send(self.fill(""))[1])
+        self.names = AskedValues.names | set(self.body)
+        self.headers = {name for name in AskedEnviron.names if name.startswith("HTTP_")}
+
+    def send(self, environ: Environ) -> tuple[int, bytes]:
+        """Send a request; give the status and the body of the answer."""
+        sent = environ.get("body", "").encode()
+        body = {"wsgi.input": io.BytesIO(sent), "CONTENT_LENGTH": str(len(sent))}
+        environ = AskedEnviron(self.environ | environ | body)
+        answer, status, _ = run_wsgi_app(self.app, environ, buffered=True)
+        return int(status[:3]), b"".join(answer)
+
+    def fill(self, more: str, name: str = "") -> Environ:
+        """Give the form as somebody fills it in, but for a name, with something behind it."""
+        if self.door.is_safe:
+            return {"QUERY_STRING": more.encode().decode("latin-1")}
+        body = {key: value for key, value in self.body.items() if key != name}
+        return {"CONTENT_TYPE": FORM, "body": f"{urlencode(body, doseq=True)}&{more}"}
+
+    def fill_json(self, values: dict[str, str]) -> Environ:
+        """Give the example of an endpoint with other values."""
+        assert self.operation is not None
+        body = json.dumps((self.operation.example or {}) | values)
+        return {"CONTENT_TYPE": JSON, "body": body}
+
+    def put(self, name: str, text: str) -> Environ:
+        """Give the path with a text in the place of a placeholder."""
+        path = self.world.path(self.door, {name: MARK})
+        return {"PATH_INFO": path.replace(MARK, text).encode().decode("latin-1")}
+
+    def attacks(self) -> Iterator[tuple[str, Callable[[int], Environ], int]]:
+        """Give what is attacked, the request of a size, and the largest size."""
+        for name in self.door.names:
+            yield name, lambda size, name=name: self.put(name, write_worst(size)), HEAD_BYTES
+        for name in self.headers:
+            yield name, lambda size, name=name: {
+                name: write_worst(size).replace("\n", " ").encode().decode("latin-1")
+            }, HEAD_BYTES  # fmt: skip
+        if self.operation is not None and self.operation.body is not None:
+            for name in self.operation.body().fields:
+                yield name, lambda size, name=name: self.fill_json(
+                    {name: write_worst(size)}
+                ), JSON_BYTES  # fmt: skip
+            for unit in ("[", '{"a":', "1"):
+                yield unit, lambda size, unit=unit: {
+                    "CONTENT_TYPE": JSON, "body": unit * (size // len(unit))
+                }, MAX_BODY_BYTES  # fmt: skip
+            return
+        most = HEAD_BYTES if self.door.is_safe else FORM_BYTES
+        for name in self.names:
+            yield (
+                name,
+                lambda size, name=name: self.fill(f"{name}={encode_worst(size)}", name),
+                most,
+            )
+        if self.door.rule.rule == "/login":
+            # One form stands for all: reading its parts is not the view's.
+            yield "many", lambda size: self.fill("x=%ff&" * (size // 6)), most
+
+
+@pytest.fixture
+def watched(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
+    """The application, whose requests note what is asked of them, with a log."""
+    monkeypatch.setattr(app, "request_class", AskedRequest)
+    handler, logger = logging.StreamHandler(io.StringIO()), logging.getLogger("testimonials")
+    handler.setFormatter(PlainFormatter())
+    level = logger.level
+    logger.setLevel("INFO")
+    logger.addHandler(handler)
+    yield app
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+@pytest.fixture
+def unit(watched: Flask, world: World) -> float:
+    """What the cheapest page costs."""
+    door = next(each for each in find_doors(watched) if each.rule.rule == "/healthz")
+    page = Target(watched, world, door)
+    return min(cost(lambda: page.send({})) for _ in range(20))
+
+
+def test_no_door_works_more_than_in_proportion(
+    watched: Flask, world: World, instance: Path, unit: float
+) -> None:
+    problems = []
+    for door in find_doors(watched):
+        if door.method == "HEAD":
+            continue
+        restore(watched, instance)
+        target = Target(watched, world, door)
+        for name, make, most in target.attacks():
+            found = find_problem(target, make, most, unit)
+            problems += [f"{door}, {name}: {found}"] if found else []
+    assert problems == []
+
+
+CHUNKED = "Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("most", "head", "part"),
+    [
+        (8_000, "", "a: b\r\n"),
+        (60_000, "a: ", " "),
+        (60_000, "a: ", "\r"),
+        (4_000_000, f"{CHUNKED}1;", "a"),
+        (700_000, f"{CHUNKED}0\r\n", "a: b\r\n"),
+        (100_000, CHUNKED, "1\r\na\r\n"),
+    ],
+)
+def test_no_request_is_parsed_longer_than_in_proportion(most: int, head: str, part: str) -> None:
+    sent = f"POST / HTTP/1.1\r\nHost: a\r\n{head}{part * most}".encode()
+
+    def parse(size: int) -> None:
+        parser = _Parser(Adjustments(**SERVER_OPTIONS))
+        place, end = 0, len(sent) * size // most
+        while place < end and not parser.completed:
+            place += parser.received(sent[place : place + 8192])
+
+    assert not grows_too_fast(parse, most, 50 * cost(lambda: parse(0)))
+
+
+# Some of what a file may hold that takes long to read, by how often it is in the file.
+FILES = {
+    "rows": (
+        5_000,
+        "text,name,email,date\n",
+        f"Words,Name,somebody@some.where.example.com,3 Mar 2024 10:00{' ' * 60}x\n",
+    ),
+    "names": (5_000, "text,name\n", f"a,{'é' * 900}\n"),
+    "headings": (1_000_000, "", "a,a ,"),
+    "empty rows": (200_000, "text,name\n", ",,\n"),
+    "quotes": (2_500_000, "text,name\n", '"'),
+    "JSON": (1_000_000, "", "["),
+    "objects": (50_000, "[", '{"text":"a","name":"b"},'),
+    "keys": (200_000, '[{"text":"a"', ',"a":1'),
+}
+LISTS = {
+    "comments": (500_000, "", "("),
+    "groups": (200_000, "", "a:"),
+    "addresses": (30_000, "", "<a@b.co>, "),
+    "signs": (50_000, "", "@"),
+    "lines": (400_000, "", "x\n"),
+    "table": (100_000, "email,name\n", "a@b.co,b\n"),
+    "headings": (300_000, "email", ",a"),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_no_file_is_read_longer_than_in_proportion(
+    watched: Flask, world: World, unit: float, kind: str
+) -> None:
+    send_file(watched, world, unit, "import/preview", "file", *FILES[kind])
+
+
+@pytest.mark.parametrize("field", ["people", "file"])
+@pytest.mark.parametrize("kind", LISTS)
+def test_no_list_of_people_is_read_longer_than_in_proportion(
+    watched: Flask, world: World, unit: float, kind: str, field: str
+) -> None:
+    send_file(watched, world, unit, "invitations/preview", field, *LISTS[kind])
+
+
+def send_file(
+    app: Flask, world: World, unit: float, path: str, field: str, most: int, head: str, part: str
+) -> None:
+    """Send a form with a large file or text that repeats a part."""
+    door = next(each for each in find_doors(app) if each.rule.rule.endswith(path))
+    target = Target(app, world, door)
+    more = '; filename="a.csv"' if field == "file" else ""
+    values = "".join(
+        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value[0]}\r\n'
+        for name, value in target.body.items()
+        if name != field
+    )
+    start = f'{values}--x\r\nContent-Disposition: form-data; name="{field}"{more}\r\n\r\n{head}'
+
+    def make(size: int) -> Environ:
+        body = f"{start}{part * size}\r\n--x--\r\n"
+        return {"CONTENT_TYPE": "multipart/form-data; boundary=x", "body": body}
+
+    assert find_problem(target, make, most, unit) is None
+
+
+def find_problem(
+    target: Target, make: Callable[[int], Environ], most: int, unit: float
+) -> str | None:
+    """Say what is wrong with how a door takes the largest request, compared with smaller ones."""
+    storage = target.app.extensions["testimonials_ratelimit"].storage
+    answers: list[tuple[int, bytes]] = []
+
+    def work(size: int) -> None:
+        with target.app.app_context():
+            storage.reset()
+        answers.append(target.send(make(size)))
+
+    if grows_too_fast(work, most, NOTABLE * unit):
+        return "the work grows faster than what is sent"
+    # Asked again only where it was much, and by bad luck alone it is not so twice.
+    if len(answers) > 1 and cost(lambda: work(most)) > MOST_WORK * unit:
+        return "it costs too much"
+    status, body = answers[0]
+    sent = max(len(value) for value in make(most).values())
+    if status >= 500 or len(body) > target.plain + MOST_REPEATED * sent:
+        return f"the answer is {status}, of {len(body):,} bytes"
+    return None
