@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 
 import testimonials
 from testimonials.core.error_reports import clean_event
@@ -119,3 +120,15 @@ def test_what_strangers_wrote_is_cut_before_it_is_scrubbed(text: str) -> None:
     assert len(found["message"]) <= 1_010
     assert len(found["exception"]) < 10_000
     assert not grows_too_fast(lambda size: log(size), len(text), 20 * cost(lambda: log(1_000)))
+
+
+@pytest.mark.parametrize("name", ["Accept", "Accept-Language", "Content-Type", "Cookie", "Origin"])
+@pytest.mark.parametrize("unit", [" ", "\t", ";", ",", "a,", "a=b;", "a;q=1,", '"', "-a"])
+def test_a_header_is_read_in_linear_time(client: FlaskClient, name: str, unit: str) -> None:
+    def send(size: int) -> None:
+        value = f"x{unit * (size // len(unit))}x"
+        client.post("/signup", headers={name: value})
+        client.get("/v1/me", headers={name: value})
+
+    send(10)
+    assert not grows_too_fast(send, 20_000, 20 * cost(lambda: send(100)))
