@@ -48,7 +48,8 @@ def know_browser(response: Response, account: Account) -> None:
 def describe_visitor(email: str) -> Visitor:
     """Return who sent the request, about the account of `email`."""
     tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
-    return Visitor(client_key(), str(current_network()), find_known_browser(tokens, email))
+    address = client_key(ipv6_bits=48)
+    return Visitor(address, str(current_network()), find_known_browser(tokens, email))
 
 
 def replace_session_cookie(token: str) -> None:

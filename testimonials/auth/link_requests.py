@@ -15,6 +15,7 @@ from testimonials.auth.limits import (
     LINK_PER_NETWORK,
 )
 from testimonials.auth.models import LinkRequest
+from testimonials.core.identifiers import hash_secret
 from testimonials.extensions import begin_write, db, limiter
 
 
@@ -27,20 +28,30 @@ class LinkPurpose(StrEnum):
 
 
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
-    """Note that a link is to be mailed, unless the mailbox has got as many as it may lately.
+    """Note that a link is to be mailed, unless as many were asked for lately as may be.
 
     Nobody is told of the latter: else anybody could keep an owner from choosing a new password.
     Begins the write. Raises `RateLimited` for what one address asks, whoever it is about.
     """
-    is_within = _count(hash_mailbox(email), visitor)
+    is_within = _count(_limit_key(purpose, email), visitor)
     begin_write()
     if is_within:
         db.session.add(LinkRequest(purpose=purpose, email=email))
 
 
-def _count(mailbox: str, visitor: Visitor) -> bool:
+def _limit_key(purpose: LinkPurpose, email: str) -> str:
+    """Return what requests are counted under, so that those that send nothing use up no other.
+
+    Anybody may sign up, so any spelling of a mailbox gets a mail then; the other links go only to
+    an address that an account has.
+    """
+    subject = hash_mailbox(email) if purpose == LinkPurpose.SIGN_UP else hash_secret(email)
+    return f"{purpose} {subject}"
+
+
+def _count(key: str, visitor: Visitor) -> bool:
     if visitor.browser is not None:
         return limiter.allows(LINK_PER_BROWSER, visitor.browser)
     limiter.count(LINK_PER_ADDRESS, visitor.address)
-    is_within = limiter.allows(LINK_PER_NETWORK, f"{mailbox} {visitor.network}")
-    return is_within and limiter.allows(LINK_PER_MAILBOX, mailbox)
+    is_within = limiter.allows(LINK_PER_NETWORK, f"{key} {visitor.network}")
+    return is_within and limiter.allows(LINK_PER_MAILBOX, key)

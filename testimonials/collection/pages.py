@@ -6,6 +6,7 @@ from flask import Blueprint, Response, current_app, redirect, render_template, r
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.auth.addresses import hash_mailbox
 from testimonials.collection import invitations, photos, services
 from testimonials.collection.authors import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
@@ -21,7 +22,6 @@ from testimonials.collection.share_picture import (
 from testimonials.collection.spam import ADDRESS, BAIT
 from testimonials.core.errors import NotFound, RateLimited, answer_service_error
 from testimonials.core.i18n import PARAMETER, asked_language, translate, use_visitors_language
-from testimonials.core.identifiers import hash_secret
 from testimonials.core.images import ImageBusy
 from testimonials.core.ratelimit import Limit, client_key
 from testimonials.core.unsent import read_unsent_form
@@ -165,8 +165,8 @@ def _may_mail(email: str) -> bool:
     """Count a mail to an address that a visitor typed, which may be anybody's."""
     return (
         bool(email)
-        and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key())
-        and limiter.allows(AUTHOR_MAIL_PER_EMAIL, hash_secret(email))
+        and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))
+        and limiter.allows(AUTHOR_MAIL_PER_EMAIL, hash_mailbox(email))
     )
 
 
