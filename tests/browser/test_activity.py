@@ -1,13 +1,16 @@
-"""The page of an account's record, on every screen, by keyboard and without a script."""
+"""The page of an account's record, and the proof of who is signed in."""
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
+from sqlalchemy import update
 
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.activity.services import add_event
+from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.screens import check_screens
+from tests.conftest import PASSWORD
 
 
 def test_an_owner_finds_what_happened_without_a_script(site: Site, open_page: OpenPage) -> None:
@@ -49,3 +52,25 @@ def test_the_record_fits_every_screen(site: Site, open_page: OpenPage) -> None:
     for query in ("", "?q=nothing+such"):
         page.goto(f"{site.url}/dashboard/account/activity{query}")
         check_screens(page, (320, 1280))
+
+
+def test_a_proof_is_sent_once_however_often_it_is_pressed(site: Site, open_page: OpenPage) -> None:
+    page = open_page(site.url)
+    site.create_project().sign_in(page)
+    with site.app.app_context():
+        begin_write()
+        db.session.execute(update(Session).values(proved_at=None))
+        db.session.commit()
+    page.goto(f"{site.url}/dashboard/account")
+    page.get_by_role("button", name="Export everything of mine").click()
+    page.get_by_label("Your password").fill(PASSWORD)
+    held: list[Route] = []
+    page.route("**/account/export", lambda route: held.append(route))
+    page.get_by_role("button", name="Confirm").evaluate(
+        "button => { button.click(); return new Promise((done) => setTimeout(() => "
+        "{ button.click(); setTimeout(done, 300); }, 100)); }"
+    )
+    # Sent again, it would come with the token that the first one has ended.
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.get_by_role("heading", name="Thank you, that’s you")).to_be_visible()

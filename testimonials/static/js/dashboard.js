@@ -44,6 +44,13 @@ themeForm?.addEventListener('submit', async (event) => {
   }
 });
 
+// A second click must not send what only the first one may, such as the session's present token.
+for (const form of document.querySelectorAll('form[data-once]')) {
+  let isSent = false;
+  form.addEventListener('submit', (event) => { if (isSent) event.preventDefault(); isSent = true; });
+  window.addEventListener('pageshow', () => { isSent = false; });
+}
+
 // A message from the last page can be put away.
 for (const button of document.querySelectorAll('[data-toast-close]')) button.hidden = false;
 document.addEventListener('click', (event) => {
