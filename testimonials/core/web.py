@@ -14,7 +14,7 @@ from flask import (
     request,
 )
 from flask.sessions import SessionInterface
-from werkzeug.datastructures import MIMEAccept
+from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from testimonials.core.errors import ServiceError, wants_json
@@ -36,6 +36,13 @@ class _Request(Request):
     def accept_mimetypes(self) -> MIMEAccept:
         # The library takes time with the square of the spaces between two words.
         return parse_accept_header(self.headers.get("Accept", "")[:LONGEST_ACCEPT], MIMEAccept)
+
+    def _load_form_data(self) -> None:
+        super()._load_form_data()
+        # A part without a name is no field of ours.
+        if None in self.form:
+            named = [each for each in self.form.items(multi=True) if each[0] is not None]
+            self.form = ImmutableMultiDict(named)
 
 
 class _NoSession(SessionInterface):

@@ -160,3 +160,12 @@ def test_v1_takes_no_cookies_and_no_cors(owner: Caller) -> None:
     assert answer.status_code == 200
     assert not [name for name, _ in answer.headers if name.startswith("Access-Control")]
     assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/nothing/here", "/signup", "/login"])
+def test_a_part_without_a_name_is_no_field(client: FlaskClient, path: str) -> None:
+    part = b"--b\r\nContent-Disposition: form-data; %s\r\n\r\nwords\r\n"
+    body = part % b"x" + part % b'name="email"' + b"--b--"
+    answer = client.post(path, data=body, content_type="multipart/form-data; boundary=b")
+    assert answer.status_code in (404, 422)
+    assert "words" in answer.text
