@@ -127,10 +127,7 @@ def _send(client: FlaskClient, form: Form, chosen: Field, text: str) -> bool:
         # A preview: the next form of it does what this one showed.
         page = LexborHTMLParser(answer.text)
         for following in read_forms(page, form.path):
-            if (
-                following.path.startswith(form.path.rpartition("/")[0])
-                and "logout" not in form.path
-            ):
+            if following.path.startswith("/dashboard/projects/"):
                 _check_answer(_submit(client, following, following.fill()), following)
     return answer.status_code in (200, 303)
 

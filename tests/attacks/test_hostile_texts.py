@@ -115,7 +115,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 # The library leaves a file open that an unusable command line names.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", ["markup", "wide formula", "separators"])
+@pytest.mark.parametrize("name", ["wide formula", "separators"])
 def test_no_words_steer_a_terminal(
     app: Flask, instance: Path, world: World, tmp_path: Path, name: str
 ) -> None:
