@@ -1,0 +1,104 @@
+"""An account that somebody else began, and one that somebody else got into, in a browser."""
+
+import itertools
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import update
+
+from testimonials.auth.models import Session
+from testimonials.extensions import begin_write, db
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.screens import check_screens
+from tests.servers import wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PASSWORD = "three blue wardrobes"
+NEW = "seven green lanterns"
+# As long as people have them, so that what is too wide is found.
+LONG = "a-rather-long-name-of-somebody@subdomain.of.example.com"
+
+numbers = itertools.count(1)
+
+
+def mailed(site: Site, email: str, path: str) -> str:
+    """Wait for a mail with a link to the path; give the newest such link."""
+
+    def find() -> str | None:
+        texts = [mail.text for mail in site.sink.received if mail.recipients == [email]]
+        found = re.findall(rf"{re.escape(site.url)}/{path}/\S+", "\n".join(texts))
+        return found[-1] if found else None
+
+    return str(wait_for(find, what=f"a link to {path} for {email}"))
+
+
+def press(page: Page, button: str, heading: str) -> None:
+    """Press a button, and look at the page that follows on every screen."""
+    page.get_by_role("button", name=button, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    check_screens(page, (320, 1280))
+
+
+def forget_proofs(site: Site) -> None:
+    """Let more than ten minutes pass for everybody."""
+    with site.app.app_context():
+        begin_write()
+        db.session.execute(update(Session).values(proved_at=None))
+        db.session.commit()
+
+
+def test_who_signs_up_clears_away_what_a_stranger_began(site: Site, open_page: OpenPage) -> None:
+    strange = site.create_project()
+    page = open_page(f"{site.url}/signup")
+    page.get_by_label("Email address").fill(strange.email)
+    page.get_by_role("button", name="Mail me the link").click()
+    first = site.claim_link(strange.email)
+    link = site.claim_link(strange.email, other_than=first)
+    # The stranger tries to keep the link from working.
+    site.agent_init(strange.email)
+    page.goto(link)
+    expect(page.get_by_role("radio", checked=True)).to_have_count(0)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    press(page, "Claim my account", "Make it yours")
+    expect(page.get_by_role("alert")).to_contain_text("Choose whether the assistant keeps its key.")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("radio", name="Replace it").check()
+    page.get_by_role("checkbox", name="remove all of it").check()
+    press(page, "Claim my account", "Your account is claimed")
+    assert site.service.call("GET", "/v1/me", headers=strange.headers).status == 401
+    assert site.service.call("GET", f"/{strange.slug}").status == 404
+
+
+def test_an_account_is_taken_back_from_who_moved_it(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    thief = open_page(project.page_url)
+    project.sign_in(thief)
+    forget_proofs(site)
+    thief.goto(f"{site.url}/dashboard/account")
+    theirs = f"{next(numbers)}{LONG}"
+    thief.get_by_label("New address").fill(theirs)
+    press(thief, "Change address", "Confirm it’s you")
+    thief.get_by_label("Your password").fill(NEW)
+    press(thief, "Confirm", "Confirm it’s you")
+    expect(thief.get_by_role("alert")).to_contain_text("This is not your password.")
+    thief.get_by_label("Your password").fill(PASSWORD)
+    press(thief, "Confirm", "Account")
+    expect(thief.get_by_text(f"Open the link in the mail to {theirs}")).to_be_visible()
+    thief.goto(mailed(site, theirs, "email"))
+    check_screens(thief, (320, 1280))
+    press(thief, "Use this address", "Account")
+
+    owner = open_page(mailed(site, project.email, "take-back"))
+    expect(owner.get_by_role("heading", level=1)).to_have_text("Take your account back?")
+    check_screens(owner, (320, 1280))
+    press(owner, "Take it back", "Choose a new password")
+    expect(owner.get_by_role("checkbox", name="Replace the API key too")).to_be_checked()
+    owner.get_by_label("New password").fill(NEW)
+    press(owner, "Save the new password", "Your password is changed")
+    owner.get_by_role("link", name="Open your dashboard").click()
+    expect(owner.get_by_text(project.email).first).to_be_attached()
+    thief.goto(f"{site.url}/dashboard/account")
+    expect(thief.get_by_role("heading", level=1)).to_have_text("Sign in")
+    assert site.service.call("GET", "/v1/me", headers=project.headers).status == 401
