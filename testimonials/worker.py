@@ -46,6 +46,9 @@ CROWD, RUSH = 100, 64
 # worker pipes, locks and whatever else.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
 LONGEST_CHUNK_LINE = 8 * 1024
+# What stands around chunks may have this much, and an eighth of what is in them.
+MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
+CHUNKED_BYTES_AT_ONCE = 1024
 # What waitress has its own mind about.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
 # Seconds that requests in flight have to finish, and that a connection without one is kept, so that
@@ -114,15 +117,21 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
     """Refuses an address that Python's own parser stumbles over, such as ``http://[x``.
 
     Lines without a request are refused too: they would begin the time for a head anew. So are lines
-    without an end between chunks, which the library would copy with each part that arrives.
+    without an end between chunks, which the library would copy with each part that arrives, and
+    chunks of a few bytes, with each of which it copies all that came behind it.
     """
 
     def received(self, data: bytes) -> int:
-        consumed = int(super().received(data))
         body = self.body_rcv if self.chunked else None
-        rest = 0 if body is None else len(body.control_line) + len(body.trailer)
-        if rest > LONGEST_CHUNK_LINE:
-            self.error, self.completed = BadRequest("A line of a chunk is too long"), True
+        if body is None:
+            return int(super().received(data))
+        consumed = int(super().received(data[:CHUNKED_BYTES_AT_ONCE]))
+        line = len(body.control_line) + len(body.trailer)
+        around = self.body_bytes_received - len(body) - line
+        most_around = MOST_AROUND_CHUNKS + len(body) // LEAST_CHUNK_SHARE
+        if line > LONGEST_CHUNK_LINE or around > most_around:
+            problem = "Its chunks are too small, or a line between them is too long"
+            self.error, self.completed = BadRequest(problem), True
         return consumed
 
     @property

@@ -235,6 +235,18 @@ def test_no_request_is_parsed_longer_than_in_proportion(most: int, head: str, pa
     assert not grows_too_fast(parse, most, 50 * cost(lambda: parse(0)))
 
 
+@pytest.mark.parametrize(("size", "is_taken"), [(1, False), (20, False), (60, True)])
+def test_chunks_of_a_few_bytes_are_refused_at_once(size: int, is_taken: bool) -> None:
+    parser = _Parser(Adjustments(**SERVER_OPTIONS))
+    head = f"POST / HTTP/1.1\r\nHost: a\r\n{CHUNKED}".encode()
+    assert parser.received(head) == len(head)
+    sent, place = (b"%x\r\n" % size + b"a" * size + b"\r\n") * 2_000 + b"0\r\n\r\n", 0
+    while place < len(sent) and not parser.completed:
+        place += parser.received(sent[place:])
+    assert (parser.error is None) == is_taken
+    assert place == len(sent) if is_taken else place < 16_000
+
+
 # Some of what a file may hold that takes long to read, by how often it is in the file.
 FILES = {
     "rows": (
