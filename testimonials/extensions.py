@@ -27,8 +27,12 @@ def init_extensions(app: Flask) -> None:
 
 
 def prepare_engine(engine: Engine) -> None:
-    """Set up each SQLite connection of `engine`; PostgreSQL needs nothing."""
+    """Set up each connection of `engine`."""
     if engine.dialect.name != "sqlite":
+        # Its driver is an extra.
+        from testimonials.core.heartbeat import watch_database
+
+        watch_database(engine)
         return
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

@@ -107,10 +107,10 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
             addresses = _prepare_sample() if sample else None
     if not settings.is_sqlite:
         # From here on visitors wait; a migration has its time.
-        from testimonials.core.heartbeat import watch_database
+        from testimonials.core.heartbeat import limit_statements
 
         with app.app_context():
-            watch_database(db.engine)
+            limit_statements(db.engine)
     server = Server(app, listener, settings.threads)
     seat.tell_ready()
     if addresses is not None:

@@ -45,10 +45,7 @@ def telling_of_failure(storage: Storage) -> Iterator[None]:
         absence.failed_at = now
         if now >= absence.told_at + LOG_SECONDS:
             absence.told_at = now
-            logger.error(
-                "Redis (RATELIMIT_STORAGE_URL) does not answer, so requests can't be counted: %s",
-                error,
-            )
+            logger.error("requests can't be counted in Redis (RATELIMIT_STORAGE_URL): %s", error)
         raise CountingFailed(headers={"Retry-After": "1"}) from None
 
 

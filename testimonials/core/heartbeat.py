@@ -3,8 +3,10 @@
 The kernel of a frozen server still takes what is sent and acknowledges it, and the server's own
 limits freeze with it. So a worker that has waited for a moment asks by another connection whether
 the server answers at all. Only where it does not is the statement given up, however long one takes.
+Commands and upgrades are watched too; limits of time are for what visitors wait for.
 """
 
+import math
 import threading
 import time
 from collections.abc import Generator
@@ -39,6 +41,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     """A connection that is closed when the server no longer answers."""
 
     heartbeat: "Heartbeat | None" = None
+    longest_seconds = math.inf
 
     def wait(self, gen: PQGen[Any], *args: Any, **options: Any) -> Any:
         """Wait for the database, as every method of the connection does."""
@@ -51,7 +54,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             while True:
                 is_ready = yield state
                 if not is_ready and time.monotonic() - asked_at > QUIET_SECONDS:
-                    is_late = time.monotonic() - began_at > LONGEST_SECONDS
+                    is_late = time.monotonic() - began_at > self.longest_seconds
                     if self.heartbeat is None or is_late or not self.heartbeat.is_felt():
                         self.pgconn.finish()
                         raise NoAnswer
@@ -98,7 +101,6 @@ class Heartbeat:
         args, parameters = self._parameters
         try:
             connection = WatchedConnection.connect(*args, **parameters)
-            connection.execute(SESSION_LIMITS)
         except (NoAnswer, psycopg.errors.ConnectionTimeout):
             self._note(is_away=True)
             raise
@@ -120,5 +122,14 @@ def watch_database(engine: Engine) -> None:
         parameters.setdefault("connect_timeout", CONNECT_SECONDS)
         parameters.setdefault("tcp_user_timeout", UNACKNOWLEDGED_MS)
         return heartbeat.connect(*args, **parameters)
+
+
+def limit_statements(engine: Engine) -> None:
+    """Limit how long a statement takes on every connection that `engine` makes from now on."""
+
+    @event.listens_for(engine, "connect")
+    def limit(connection: WatchedConnection, _record: object) -> None:
+        connection.execute(SESSION_LIMITS)
+        connection.longest_seconds = LONGEST_SECONDS
 
     engine.dispose()

@@ -219,8 +219,11 @@ class RateLimiter:
             self._strategy.clear(limit.item, limit.scope, key)
 
     def can_count(self) -> bool:
-        """Tell whether what counts answers."""
-        return bool(self._strategy.storage.check())
+        """Return whether Redis takes a count: one that is full, or a copy, still answers."""
+        storage = self._strategy.storage
+        with suppress(CountingFailed), _told(storage):
+            return storage.incr("LIMITS:check", REDIS_SECONDS) > 0
+        return False
 
     def remove_expired(self) -> int:
         """Sweep counters of windows that have passed; Redis does that by itself."""

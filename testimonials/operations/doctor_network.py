@@ -43,9 +43,10 @@ def check_limits() -> Iterator[Finding]:
     """Look whether requests can be counted where that is not the database."""
     if current_app.config["RATELIMIT_STORAGE_URL"] and not limiter.can_count():
         yield Finding(
-            "Redis, which RATELIMIT_STORAGE_URL names, does not answer: signing up, signing in and "
+            "Redis, which RATELIMIT_STORAGE_URL names, does not count: signing up, signing in and "
             "inviting answer 503, and authors get no mail with their link.",
-            "Start it, or leave RATELIMIT_STORAGE_URL out and restart: the database counts then.",
+            "The log says why: it is away, full or read-only. Mend that, or leave "
+            "RATELIMIT_STORAGE_URL out and restart: the database counts then.",
         )
 
 

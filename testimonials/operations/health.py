@@ -124,9 +124,13 @@ def measure_free() -> int:
 
 
 def look_at_redis() -> Found:
-    """Look whether Redis answers, where requests are counted in it."""
+    """Look whether requests can be counted in Redis, where they are."""
     is_there = limiter.can_count()
-    return {"redis": Check(is_there, "answers" if is_there else "does not answer")}
+    return {
+        "redis": Check(
+            is_there, "counts" if is_there else "does not count: it is away, full or read-only"
+        )
+    }
 
 
 def data_folders() -> list[str]:
@@ -153,7 +157,10 @@ def _run(app: Flask, name: str, look: Callable[[], Found], future: Future[Found]
         with app.app_context():
             found = look()
         future.set_result(found)
-    except (SQLAlchemyError, runner.SchemaError, OSError) as error:
+    except runner.SchemaError:
+        # Its message names the server.
+        future.set_result({name: Check(False, "can't be reached")})
+    except (SQLAlchemyError, OSError) as error:
         future.set_result({name: Check(False, f"can't be looked at: {type(error).__name__}")})
     except BaseException as error:
         future.set_exception(error)

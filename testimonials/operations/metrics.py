@@ -165,7 +165,7 @@ class Metrics:
         words = "Workers started again after a death, since the service was started."
         yield _counter("testimonials_worker_restarts", words, restarts())
         if self._app.config["RATELIMIT_STORAGE_URL"]:
-            words = "Whether Redis answers, where requests are counted."
+            words = "Whether Redis counts, where requests are counted in it."
             yield _gauge("testimonials_redis_up", words, {(): limiter.can_count()})
 
     def _collect_mail(self) -> Iterator["Metric"]:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials.core.clock import to_milliseconds
 from testimonials.core.database import Base, count_for_planner
 from testimonials.core.errors import ServiceError
+from testimonials.extensions import prepare_engine
 from testimonials.migrations.runner import build_schema, current, head
 
 # Rows that are read, and sent, at a time; a picture is a row of some hundred kilobytes.
@@ -76,6 +77,7 @@ def move_database(source: Engine, url: str) -> list[MovedTable]:
         raise MoveRefused(
             "PostgreSQL needs a package more: pip install 'testimonials[postgres]'"
         ) from None
+    prepare_engine(target)
     try:
         return _move(source, target)
     except SQLAlchemyError as error:

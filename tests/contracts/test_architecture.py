@@ -219,6 +219,7 @@ LAZY = {
     "operations.shared_metrics": {"prometheus_client.parser"},
     "projects.slugs": {"text_unidecode"},
     # Imports the driver of PostgreSQL.
+    "extensions": {"testimonials.core.heartbeat"},
     "server": {"testimonials.core.heartbeat"},
 }
 

@@ -26,7 +26,7 @@ from testimonials.extensions import db, limiter
 from testimonials.operations.expiry import sweep
 from tests.collection.authors import Visitor
 from tests.conftest import MakeApp, MakeCaller
-from tests.servers import PATIENCE, free_port
+from tests.servers import PATIENCE, RedisServer, free_port
 
 
 def is_let_in(app: Flask, limit: Limit, key: str = "key") -> bool:
@@ -186,6 +186,23 @@ def test_without_redis_visitors_still_write_and_only_the_mail_to_a_stranger_is_l
     visitor.post(f"{link}/correct", name="Noor", text="Other words")
     assert visitor.row().text == "Other words"
     assert visitor.mailed() == []
+
+
+@pytest.mark.parametrize("fault", ["CONFIG SET maxmemory 1", "REPLICAOF 127.0.0.1 1"])
+def test_a_redis_that_answers_and_does_not_count_is_told(
+    make_app: MakeApp, redis_url: str, fault: str
+) -> None:
+    assert redis_url
+    server = RedisServer()
+    try:
+        app = make_app(ratelimit_storage_url=server.url)
+        with app.app_context():
+            assert limiter.can_count()
+        app.extensions["testimonials_ratelimit"].storage.storage.execute_command(*fault.split())
+        warnings = app.test_client().get("/readyz").get_json()["warnings"]
+        assert warnings["redis"] == "does not count: it is away, full or read-only"
+    finally:
+        server.stop()
 
 
 def test_redis_has_two_seconds_to_answer(make_app: MakeApp) -> None:

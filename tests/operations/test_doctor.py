@@ -275,7 +275,7 @@ def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
 def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
     url = f"redis://:s3cret@127.0.0.1:{free_port()}/0"
     found = consult(make_healthy(ratelimit_storage_url=url))
-    assert "Redis, which RATELIMIT_STORAGE_URL names, does not answer" in found["rate limits"]
+    assert "Redis, which RATELIMIT_STORAGE_URL names, does not count" in found["rate limits"]
     assert "s3cret" not in str(found)
 
 

@@ -53,6 +53,12 @@ def test_a_frozen_postgresql_is_503_until_it_goes_on(
     for answer in [future.result() for future in answers]:
         assert (answer.status, answer.json["code"]) == (503, "DATABASE_AWAY")
         assert answer.headers["Retry-After"] == "5"
+    # What its operator tries then doesn't hang either.
+    for command in (("accounts", "list"), ("serve", "--port", "0")):
+        assert "can't be opened: connection timeout" in service.run(*command).stderr
+    looked = service.run("doctor").stdout
+    assert "!!  database" in looked
+    assert service.call("GET", "/readyz").json["checks"]["database"]["ok"] is False
     server.send(signal.SIGCONT)
     wait_for(lambda: service.call("GET", "/v1/me", headers=keys).status == 200, what="recovery")
     assert service.stop() == 0
@@ -67,6 +73,7 @@ def test_only_a_server_that_answers_nobody_is_given_up(
     monkeypatch.setattr(heartbeat, "QUIET_SECONDS", 0.05)
     engine = create_engine(empty_postgres.replace("postgresql:", "postgresql+psycopg:"))
     heartbeat.watch_database(engine)
+    heartbeat.limit_statements(engine)
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT 7 FROM pg_sleep(0.5)")) == 7
         assert connection.scalar(text("SHOW lock_timeout")) == "5s"
