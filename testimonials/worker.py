@@ -45,6 +45,8 @@ CROWD, RUSH = 100, 64
 # A connection may bring an upload, which is a file too. Each thread has the database open, and the
 # worker pipes, locks and whatever else.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
+# Browsers and proxies send about thirty, and each costs the loop that all wait for.
+MOST_HEADERS = 200
 LONGEST_CHUNK_LINE = 8 * 1024
 # What stands around chunks may have this much, and an eighth of what is in them.
 MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
@@ -143,6 +145,8 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         self.error = BadRequest("There is no request")
 
     def parse_header(self, header_plus: bytes) -> None:
+        if header_plus.count(b"\n") > MOST_HEADERS:
+            raise ParsingError("It has too many header lines")
         try:
             super().parse_header(header_plus)
         except ValueError as error:

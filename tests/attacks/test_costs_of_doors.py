@@ -235,6 +235,13 @@ def test_no_request_is_parsed_longer_than_in_proportion(most: int, head: str, pa
     assert not grows_too_fast(parse, most, 50 * cost(lambda: parse(0)))
 
 
+@pytest.mark.parametrize(("count", "is_taken"), [(190, True), (210, False)])
+def test_a_head_has_a_bounded_number_of_lines(count: int, is_taken: bool) -> None:
+    parser = _Parser(Adjustments(**SERVER_OPTIONS))
+    parser.received(b"GET / HTTP/1.1\r\nHost: a\r\n" + b"a: b\r\n" * count + b"\r\n")
+    assert (parser.completed, parser.error is None) == (True, is_taken)
+
+
 @pytest.mark.parametrize(("size", "is_taken"), [(1, False), (20, False), (60, True)])
 def test_chunks_of_a_few_bytes_are_refused_at_once(size: int, is_taken: bool) -> None:
     parser = _Parser(Adjustments(**SERVER_OPTIONS))
