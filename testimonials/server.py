@@ -89,9 +89,13 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
 def _tidy_up(settings: Settings) -> None:
     if settings.host.startswith(UNIX):
         Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
-    if settings.database_file is not None:
-        # The workers end without closing it. Whoever copies the one file now has everything.
-        fold_log(settings.database_file)
+    # The workers end without closing it. Whoever copies the one file now has everything.
+    if settings.database_file is not None and not fold_log(settings.database_file):
+        logger.warning(
+            "the newest changes stay in %s-wal, since the disk is full or another program uses the "
+            "database: copy both files, or neither",
+            settings.database_file.name,
+        )
 
 
 def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:

@@ -61,10 +61,15 @@ def _copy_files(source: Path, target: Path) -> None:
             shutil.copyfile(f"{source}{ending}", f"{target}{ending}")
 
 
-def fold_log(path: Path) -> None:
-    """Bring what is in the write-ahead log into the file itself, where nobody else reads it now."""
+def fold_log(path: Path) -> bool:
+    """Bring what is in the write-ahead log into the file itself; return whether it has everything.
+
+    It has not while another program reads it, or where the disk is full.
+    """
     with contextlib.suppress(sqlite3.Error), open_file(path, wait=1) as opened:
-        opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        is_busy, _, _ = opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+    return False
 
 
 def find_damage(path: Path) -> list[str]:

@@ -1,5 +1,7 @@
-"""What was acknowledged is there after an end without warning."""
+"""What was acknowledged is there after any end."""
 
+import contextlib
+import shutil
 import sqlite3
 import threading
 import urllib.error
@@ -95,3 +97,27 @@ def test_a_form_that_was_acknowledged_survives_and_repeats_as_one_row(
         ("pending", "Hello")
     ]
     database.close()
+
+
+def test_the_one_file_has_everything_after_a_clean_stop_or_the_log_says_that_it_has_not(
+    start: StartService, tmp_path: Path
+) -> None:
+    file = tmp_path / "service" / "testimonials.db"
+
+    def count_in_the_one_file() -> int:
+        alone = sqlite3.connect(shutil.copy(file, tmp_path / "copy.db"))
+        with contextlib.closing(alone):
+            return int(alone.execute("SELECT count(*) FROM account").fetchone()[0])
+
+    service = start()
+    service.sign_up("first@example.com")
+    assert service.stop() == 0
+    assert (count_in_the_one_file(), "newest changes" in "".join(service.output)) == (1, False)
+    service = start()
+    with contextlib.closing(sqlite3.connect(file)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM account").fetchone()
+        service.sign_up("second@example.com")
+        assert service.stop() == 0
+        assert count_in_the_one_file() == 1
+    assert "the newest changes stay in testimonials.db-wal" in "".join(service.output)
