@@ -42,6 +42,10 @@ def read_unsent_form() -> UnsentForm | None:
     """Return the form that was sent, None where nothing was typed that could be shown again."""
     if request.method != "POST":
         return None
+    # Told before it is read: a letter takes up to three bytes on the way.
+    is_packed = request.mimetype == "application/x-www-form-urlencoded"
+    if is_packed and (request.content_length or 0) > 3 * MAX_LENGTH:
+        return None
     request.max_content_length = MAX_FORM_BYTES
     try:
         fields = list(request.form.items(multi=True))
