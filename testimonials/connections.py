@@ -71,10 +71,11 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         waiting = [each for each in others if not each.requests]
         if sum(each.network == self.network for each in others) >= server.network_share:
             victims = [each for each in waiting if each.network == self.network] or [self]
-        elif waiting and len(others) >= server.most_connections:
+        elif len(others) >= server.most_connections:
             # The fullest network pays, so that a few can't push out everybody else.
-            ((fullest, _),) = Counter(each.network for each in waiting).most_common(1)
-            victims = [each for each in waiting if each.network == fullest]
+            sizes = Counter(each.network for each in (*others, self))
+            fullest = max((each.network for each in (*waiting, self)), key=sizes.__getitem__)
+            victims = [each for each in (*waiting, self) if each.network == fullest]
         else:
             return
         min(victims, key=lambda each: each.last_activity).handle_close()

@@ -45,6 +45,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self._requests: socket.socket | None = None
+        self._process = 0
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(2)
 
@@ -86,15 +87,21 @@ class Decoder:
     def _open(self, use: Use) -> socket.socket:
         """Return a connection to a new child."""
         ours, theirs = socket.socketpair()
+        message = [json.dumps(astuple(use)).encode()], [theirs.fileno()]
         with theirs:
-            requests = self._requests or self._fork()
-            socket.send_fds(requests, [json.dumps(astuple(use)).encode()], [theirs.fileno()])
+            try:
+                socket.send_fds(self._requests or self._fork(), *message)
+            except ConnectionError:
+                # Somebody has killed it, most likely the system for want of memory.
+                self.close()
+                socket.send_fds(self._fork(), *message)
         return ours
 
     def _fork(self) -> socket.socket:
         self._requests, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
         with theirs:
-            if os.fork() == 0:
+            self._process = os.fork()
+            if self._process == 0:
                 _run(theirs)
         return self._requests
 
@@ -103,6 +110,8 @@ class Decoder:
         if self._requests is not None:
             self._requests.close()
             self._requests = None
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._process, os.WNOHANG)
 
 
 decoder = Decoder()

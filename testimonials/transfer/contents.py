@@ -231,6 +231,7 @@ OTHER_TABLES = {
     "widget_script": "Versions of the widget's script belong to the instance that served them.",
     "account": "An account is exported by itself.",
     "event": "The record of what happened belongs to the account.",
+    "former_address": "An address that was left belongs to the account.",
     "link_request": "It is answered within seconds, by mail.",
     "session": "A signed-in browser belongs to one instance.",
     "billing_subscription": "It belongs to the account.",

@@ -5,6 +5,7 @@ all pages. So are the pages among the exits, and the commands.
 """
 
 import csv
+import gc
 import io
 import logging
 from collections.abc import Iterator
@@ -146,3 +147,5 @@ def test_no_words_steer_a_terminal(
             seen += MARK in text
             assert text.replace("\n", "").isprintable(), (full_name, text)
     assert seen > 3
+    # Those files end here, and not in the middle of another test.
+    gc.collect()
