@@ -1,0 +1,30 @@
+"""A look-up for a change locks the row, which lets PostgreSQL make changes in turn."""
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from testimonials.extensions import db
+from testimonials.projects.access import Role, find_shared_project, role_in
+from tests.conftest import Caller
+
+
+@pytest.mark.parametrize("for_update", [True, False, None])
+def test_only_a_look_up_for_a_change_locks(
+    app: Flask, owner: Caller, backend: str, for_update: bool | None
+) -> None:
+    if backend == "sqlite":
+        pytest.skip("SQLite locks the whole file, and that when the write begins.")
+    options = {} if for_update is None else {"for_update": for_update}
+    project_id = owner.create_project()["_id"]
+    lock = text("SELECT 1 FROM project WHERE id = :id FOR UPDATE NOWAIT")
+    with app.app_context(), db.engine.connect() as other:
+        found = find_shared_project(owner.account_id, project_id, Role.ADMIN, **options)
+        assert role_in(owner.account_id, found) == Role.OWNER
+        if for_update:
+            with pytest.raises(OperationalError, match="could not obtain lock"):
+                other.execute(lock, {"id": project_id})
+        else:
+            assert other.execute(lock, {"id": project_id}).scalar() == 1
+        db.session.rollback()
