@@ -4,6 +4,8 @@ import logging
 import threading
 
 SECONDS = 60.0
+# More kinds of faults than this at once are not counted: each has a timer, which is a thread.
+MOST_FAULTS = 50
 
 
 class RepeatFilter(logging.Filter):
@@ -27,6 +29,8 @@ class RepeatFilter(logging.Filter):
             if fault in self._counts:
                 self._counts[fault] += 1
                 return False
+            if len(self._counts) >= MOST_FAULTS:
+                return True
             self._counts[fault] = 0
         timer = threading.Timer(SECONDS, self._tell, (fault, record))
         timer.daemon = True
