@@ -8,6 +8,7 @@ from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox import Inbox, open_inbox
+from tests.rows import change_testimonial, read_testimonials
 
 
 @pytest.fixture
@@ -114,6 +115,8 @@ def test_pinned_stands_first_in_the_widget(inbox: Inbox) -> None:
     assert inbox.shown() == ["Tom", "Maya"]
     inbox.act(maya, "pin")
     assert inbox.shown() == ["Maya", "Tom"]
+    inbox.act(maya, "unpin")
+    assert inbox.shown() == ["Tom", "Maya"]
 
 
 def test_trash_keeps_for_thirty_days(inbox: Inbox, moved_clock: MovableClock) -> None:
@@ -127,7 +130,7 @@ def test_trash_keeps_for_thirty_days(inbox: Inbox, moved_clock: MovableClock) ->
     with inbox.app.app_context():
         sweep()
         assert db.session.get(models.Testimonial, maya) is not None
-    moved_clock.move(days=1)
+    moved_clock.move(days=2)
     with inbox.app.app_context():
         sweep()
         assert db.session.get(models.Testimonial, maya) is None
@@ -215,6 +218,21 @@ def test_editing_keeps_the_words_as_they_were_sent_and_says_who_changed_what(
     for expected in ("Better words", "Words of Maya", "owner@example.com", "Name: Maya"):
         assert expected in page
     assert "Edited" in inbox.get("inbox").text
+
+
+def test_editing_something_else_leaves_the_words_and_the_proof_of_an_address(
+    inbox: Inbox, moved_clock: MovableClock
+) -> None:
+    (maya,) = inbox.receive("Maya", author_email="maya@example.com")
+    change_testimonial(inbox.app, maya, email_verified_at=moved_clock.time)
+    form = {"text": "Words of Maya", "submitted_on": "2026-01-02"}
+    for name, email, is_proven in (("M", "maya@example.com", True), ("M", "m@example.com", False)):
+        sent = form | {"author_name": name, "author_email": email}
+        answer = inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=sent)
+        assert answer.status_code == 303
+        (row,) = read_testimonials(inbox.app, inbox.project)
+        assert row.original_text is None
+        assert (row.email_verified_at is not None) is is_proven
 
 
 def test_editing_refuses_what_the_api_refuses_and_keeps_what_was_typed(inbox: Inbox) -> None:
