@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from testimonials.activity.actors import Actor
 from testimonials.activity.event_types import COUNTED, EventType
@@ -21,6 +21,10 @@ COUNTED_WITHIN = timedelta(hours=1)
 MOST_NETWORKS = 20
 # Any number, the same in every process.
 LOCK = 7_264_552
+# Built once: every write of the API has them.
+_ADD = insert(Event)
+_LAST = select(func.max(Event.id)).where(Event.account_id == bindparam("account_id"))
+_LAST_OF_NONE = select(func.max(Event.id)).where(Event.account_id.is_(None))
 
 
 def add_event(
@@ -37,17 +41,22 @@ def add_event(
     """
     db.session.flush()
     _lock_record(account_id)
-    event = Event(
-        id=_next_id(account_id),
-        account_id=account_id,
-        project_id=project_id,
-        type=type,
-        actor_kind=actor.kind,
-        actor_name=actor.name,
-        network=network,
-        details=details,
-    )
-    if type in COUNTED and (earlier := _find_same(event)) is not None:
+    values = {
+        "id": _next_id(account_id),
+        "account_id": account_id,
+        "project_id": project_id,
+        "type": str(type),
+        "actor_kind": str(actor.kind),
+        "actor_name": actor.name,
+        "network": network,
+        "details": details,
+    }
+    if type not in COUNTED:
+        # On the connection itself, which takes half the time: agents add testimonials by this.
+        db.session.connection().execute(_ADD, values)
+        return
+    event = Event(**values)
+    if (earlier := _find_same(event)) is not None:
         earlier.times += 1
         if "count" in details:
             total = earlier.details["count"] + details["count"]
@@ -70,7 +79,11 @@ def _lock_record(account_id: str | None) -> None:
 
 def _next_id(account_id: str | None) -> str:
     """Return an id after all of the record, also where a clock was put back."""
-    last = db.session.scalar(select(func.max(Event.id)).where(Event.account_id == account_id))
+    connection = db.session.connection()
+    if account_id is None:
+        last = connection.execute(_LAST_OF_NONE).scalar()
+    else:
+        last = connection.execute(_LAST, {"account_id": account_id}).scalar()
     return max(new_identifier(), f"{int(last or '0', 16) + 1:024x}")
 
 
