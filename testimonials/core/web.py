@@ -1,7 +1,10 @@
 """What every answer carries: a request id, and the security headers of its surface."""
 
 import secrets
+import string
 from functools import cached_property
+from typing import Any
+from urllib.parse import quote
 
 from flask import (
     Flask,
@@ -29,9 +32,17 @@ DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-anc
 
 # Longer than any browser's list of what it can read.
 LONGEST_ACCEPT = 1000
+# What is left as it is when a query is escaped.
+ASCII_SIGNS = string.punctuation
 
 
 class _Request(Request):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # The library fails on a raw byte that is no UTF-8. Escaped, it is an unknown letter.
+        if not self.query_string.isascii():
+            self.query_string = quote(self.query_string, safe=ASCII_SIGNS).encode()
+
     @cached_property
     def accept_mimetypes(self) -> MIMEAccept:
         # The library takes time with the square of the spaces between two words.

@@ -337,6 +337,9 @@ def test_a_renamed_address_leads_on_with_its_language(
     assert open_browser(app, owner).post(path, data={"slug": "clay"}).status_code == 303
     answer = client.get(f"/{slug}?lang=de&name=a%26b")
     assert (answer.status_code, answer.headers["Location"]) == (307, "/clay?lang=de&name=a%26b")
+    for path in ("", "/wall"):
+        odd = client.get(f"/{slug}{path}", environ_overrides={"QUERY_STRING": "name=\xff%20a"})
+        assert (odd.status_code, odd.location) == (307, f"/clay{path}?name=%FF%20a")
 
 
 @pytest.mark.parametrize("code", ["fr", "ar"])
