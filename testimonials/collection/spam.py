@@ -37,7 +37,7 @@ MOST_COUNTED = 20_000
 # What a browser or a person would see as a link: with a scheme, with www, or a host with a path.
 # A name has at most ten parts here, so that looking for one takes no longer in a text full of dots.
 _LINK = re.compile(
-    r"(?:(?:https?://|www\.)|(?<![a-z0-9-])(?:[a-z0-9-]{1,63}+\.){1,9}+[a-z]{2,63}+/)"
+    r"(?:(?:https?://|www\.)|(?<![a-z0-9-])(?:[a-z0-9-]{1,63}+\.){1,9}[a-z]{2,63}+/)"
     r"[^\s<>\"'\[\]]++",
     re.IGNORECASE,
 )
