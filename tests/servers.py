@@ -114,7 +114,9 @@ class PostgresServer:
         parent = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
         os.kill(parent, number)
         for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
-            os.kill(int(pid), number)
+            # One may have ended by itself meanwhile.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), number)
 
     def stop(self) -> None:
         """End the cluster and remove its folder."""
