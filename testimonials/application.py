@@ -7,19 +7,19 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
-from testimonials.config import Settings, load_settings
-from testimonials.core.compression import register_compression
-from testimonials.core.csrf import register_csrf
-from testimonials.core.error_reports import init_error_reports
-from testimonials.core.errors import register_error_handlers
-from testimonials.core.i18n import register_languages
-from testimonials.core.logs import register_access_log
-from testimonials.core.temporary import choose_temporary_folder
-from testimonials.core.web import register_web
+from testimonials.core.data.temporary_files import choose_temporary_folder
+from testimonials.core.logs.error_reports import init_error_reports
+from testimonials.core.logs.lines import register_access_log
+from testimonials.core.web.compression import register_compression
+from testimonials.core.web.csrf import register_csrf
+from testimonials.core.web.errors import register_error_handlers
+from testimonials.core.web.languages import register_languages
+from testimonials.core.web.response_headers import register_web
 from testimonials.extensions import init_extensions
 from testimonials.operations.metrics import init_metrics
 from testimonials.projects.slugs import reserved_slugs
 from testimonials.routes import register_routes
+from testimonials.settings.table import Settings, load_settings
 
 # Past this a form on a page is refused; /v1 has its own, smaller limit.
 MAX_FORM_BYTES = 256 * 1024

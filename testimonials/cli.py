@@ -13,10 +13,10 @@ from sqlalchemy.exc import DatabaseError
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
 from testimonials.application import build_app
-from testimonials.config import load_settings
 from testimonials.core.commands import describe_refusal, describe_trouble, is_outside_trouble
-from testimonials.core.instance_folder import hold_folder
-from testimonials.server import serve
+from testimonials.serving.server import serve
+from testimonials.settings.instance_folder import hold_folder
+from testimonials.settings.table import load_settings
 
 
 class _Main(AdminGroup):

@@ -4,18 +4,18 @@ import click
 
 from testimonials.activity.cli import activity
 from testimonials.auth.cli import accounts
-from testimonials.collection.authors_cli import authors
-from testimonials.operations.backup_cli import backup, restore
+from testimonials.collection.authors.cli import authors
+from testimonials.operations.backup.cli import backup, restore
 from testimonials.operations.config_cli import config
-from testimonials.operations.db_cli import db
-from testimonials.operations.doctor_cli import doctor
+from testimonials.operations.database.cli import db
+from testimonials.operations.doctor.cli import doctor
 from testimonials.operations.mail_cli import mail
 from testimonials.operations.prune_cli import prune
 from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
-from testimonials.transfer.accounts_cli import export_account
-from testimonials.transfer.projects_cli import export_project, import_project
-from testimonials.transfer.testimonials_cli import import_testimonials
+from testimonials.transfer.archives.accounts_cli import export_account
+from testimonials.transfer.archives.projects_cli import export_project, import_project
+from testimonials.transfer.tables.testimonials_cli import import_testimonials
 
 # Files hold more than one feature has, so these commands come from a later one.
 accounts.add_command(export_account)

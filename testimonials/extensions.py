@@ -8,8 +8,8 @@ from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import Connection, Engine, event
 
-from testimonials.core.database import Base
-from testimonials.core.ratelimit import RateLimiter
+from testimonials.core.data.database import Base
+from testimonials.core.web.rate_limits import RateLimiter
 
 BUSY_TIMEOUT_MS = 5000
 PAUSE_SECONDS = 0.03
@@ -30,7 +30,7 @@ def prepare_engine(engine: Engine) -> None:
     """Set up each connection of `engine`."""
     if engine.dialect.name != "sqlite":
         # Its driver is an extra.
-        from testimonials.core.heartbeat import watch_database
+        from testimonials.core.data.postgres_watch import watch_database
 
         watch_database(engine)
         return

@@ -2,38 +2,38 @@
 
 from flask import Blueprint, Flask
 
-from testimonials.auth.address_pages import address
+from testimonials.auth.address_change.pages import address
 from testimonials.auth.api import auth
-from testimonials.auth.billing_pages import billing
+from testimonials.auth.billing.pages import billing
 from testimonials.auth.pages import claim
-from testimonials.auth.session_pages import session
-from testimonials.collection.author_pages import author
-from testimonials.collection.invitation_pages import requests
+from testimonials.auth.sign_in.pages import session
+from testimonials.collection.authors.pages import author
 from testimonials.collection.pages import collection
-from testimonials.dashboard.account_pages import account
-from testimonials.dashboard.checklist_pages import checklist
-from testimonials.dashboard.export_pages import exporting
-from testimonials.dashboard.import_pages import importing
-from testimonials.dashboard.inbox_pages import inbox
-from testimonials.dashboard.notification_pages import notifications
-from testimonials.dashboard.page_editor_pages import page_editor
+from testimonials.collection.requests.pages import requests
+from testimonials.dashboard.account.pages import account
+from testimonials.dashboard.editors.page_editor_pages import page_editor
+from testimonials.dashboard.editors.widget_pages import widget_editor
+from testimonials.dashboard.inbox.checklist_pages import checklist
+from testimonials.dashboard.inbox.pages import inbox
+from testimonials.dashboard.inbox.testimonial_pages import editor
 from testimonials.dashboard.pages import dashboard
-from testimonials.dashboard.request_pages import asking
-from testimonials.dashboard.settings_pages import settings
-from testimonials.dashboard.share_pages import share
-from testimonials.dashboard.team_pages import team
-from testimonials.dashboard.testimonial_pages import editor
-from testimonials.dashboard.widget_pages import widget_editor
+from testimonials.dashboard.project.notification_pages import notifications
+from testimonials.dashboard.project.settings_pages import settings
+from testimonials.dashboard.project.team_pages import team
+from testimonials.dashboard.requests.pages import asking
+from testimonials.dashboard.share.pages import share
+from testimonials.dashboard.transfer.export_pages import exporting
+from testimonials.dashboard.transfer.import_pages import importing
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
-from testimonials.projects.invitation_pages import invitation
 from testimonials.projects.media_pages import media
-from testimonials.projects.notification_pages import unsubscribe
+from testimonials.projects.notifications.pages import unsubscribe
+from testimonials.projects.team.invitation_pages import invitation
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
 from testimonials.widget.feed import feed
-from testimonials.widget.pages import wall
+from testimonials.widget.rendered.pages import wall
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     auth,

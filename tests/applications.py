@@ -21,12 +21,12 @@ from jinja2 import BytecodeCache
 from sqlalchemy import Engine, QueuePool, text
 
 from testimonials import create_app
-from testimonials.config import load_settings
-from testimonials.core import instance_folder
-from testimonials.core.database import Base
-from testimonials.core.versioned_cache import VersionedCache
+from testimonials.core.data.database import Base
+from testimonials.core.data.versioned_cache import VersionedCache
 from testimonials.extensions import db
 from testimonials.operations.metrics import end_metrics
+from testimonials.settings import instance_folder
+from testimonials.settings.table import load_settings
 from testimonials.widget import sightings
 from testimonials.widget.fast_feed import FastFeed
 

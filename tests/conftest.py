@@ -24,11 +24,11 @@ from xdist.scheduler import LoadScopeScheduling
 
 from testimonials import create_app
 from testimonials.auth.services import claim_account, start_account
-from testimonials.config import load_settings
 from testimonials.core import clock, passwords
 from testimonials.core.passwords import hash_password
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
+from testimonials.settings.table import load_settings
 from tests.applications import Applications
 from tests.process import Service, start_service
 from tests.servers import (
@@ -77,9 +77,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # What these make for their tests takes long, so one worker makes it, and early.
 TOGETHER = (
-    "tests/browser/test_other_engines.py",
-    "tests/operations/test_binary.py",
-    "tests/operations/test_packaging.py",
+    "tests/browser/widget/test_other_engines.py",
+    "tests/serving/test_binary.py",
+    "tests/serving/test_packaging.py",
 )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, sync_playwright
 
-from testimonials.projects.defaults import CARD_STYLES, LAYOUTS, PALETTES, THEMES
+from testimonials.projects.configuration.defaults import CARD_STYLES, LAYOUTS, PALETTES, THEMES
 from tests.journey import CHROMIUM, CHROMIUM_FLAGS, Quiet
 from tests.process import Service, start_service
 

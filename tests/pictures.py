@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from testimonials.core import images
+from testimonials.core.pictures import images
 
 GIF = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0, 0, 0) + b"\x3b"
 HEIC = struct.pack(">I", 24) + b"ftypheic" + bytes(12) + bytes(200)

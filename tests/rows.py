@@ -8,14 +8,15 @@ from sqlalchemy import func, select
 
 from testimonials import create_app
 from testimonials.auth.models import Account
-from testimonials.config import load_settings
-from testimonials.core import clock, database
-from testimonials.core.database import Base
-from testimonials.core.outbox import OutboxMail
-from testimonials.core.ratelimit import RateLimitCounter
+from testimonials.core import clock
+from testimonials.core.data import database
+from testimonials.core.data.database import Base
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.web.rate_limits import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
+from testimonials.settings.table import load_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
 from tests.conftest import Caller

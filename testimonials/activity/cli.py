@@ -16,7 +16,7 @@ from testimonials.auth.services import get_account
 from testimonials.core.commands import database_command, json_option, print_rows
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.transfer.activity_table import describe_event, write_events
+from testimonials.transfer.tables.activity_table import describe_event, write_events
 
 SHOWN = ("createdAt", "accountId", "type", "sentence")
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core.database import Base, Timestamp, present
+from testimonials.core.data.database import Base, Timestamp, present
 
 _HAS_NETWORK = text("network IS NOT NULL")
 

@@ -11,7 +11,7 @@ from testimonials.activity.actors import Actor
 from testimonials.activity.event_types import COUNTED, EventType
 from testimonials.activity.models import Event
 from testimonials.core import clock
-from testimonials.core.identifiers import first_identifier, new_identifier
+from testimonials.core.data.identifiers import first_identifier, new_identifier
 from testimonials.extensions import db
 
 NETWORK_KEPT = timedelta(days=90)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from flask import current_app
 
-from testimonials.core.errors import ServiceError
-from testimonials.core.identifiers import hash_secret
-from testimonials.core.messages import ENCODED
+from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.mail.messages import ENCODED
+from testimonials.core.web.errors import ServiceError
 
 if TYPE_CHECKING:
     from email_validator import ValidatedEmail

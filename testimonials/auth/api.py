@@ -14,9 +14,9 @@ from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAI
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
 from testimonials.auth.services import Identity, is_known_email, start_account
-from testimonials.core.endpoint import endpoint
-from testimonials.core.envelope import answer
-from testimonials.core.ratelimit import limit_by_address
+from testimonials.core.web.endpoint import endpoint
+from testimonials.core.web.envelope import answer
+from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.testimonials.summaries import summarize_projects
 

@@ -7,7 +7,7 @@ import click
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import normalize_email
-from testimonials.auth.billing import set_plan
+from testimonials.auth.billing.services import set_plan
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import Account
@@ -18,7 +18,7 @@ from testimonials.auth.services import (
     replace_key,
     start_account,
 )
-from testimonials.auth.sessions import end_sessions, list_sessions
+from testimonials.auth.sign_in.sessions import end_sessions, list_sessions
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
     database_command,

@@ -8,8 +8,8 @@ from flask import current_app, render_template
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import TAKE_BACK
 from testimonials.core import clock
-from testimonials.core.i18n import ENGLISH, speaking
-from testimonials.core.outbox import OutboxMail
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.web.languages import ENGLISH, speaking
 from testimonials.extensions import db
 
 

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.auth.services import check_credentials
-from testimonials.core.endpoint import View
+from testimonials.core.web.endpoint import View
 
 ACCOUNT_HEADER = "x-service-account-id"
 KEY_HEADER = "x-api-key"

@@ -7,7 +7,6 @@ address has an account or not; `operations.link_mail` looks a moment later.
 from enum import StrEnum
 
 from testimonials.auth.addresses import hash_mailbox
-from testimonials.auth.attempts import Visitor
 from testimonials.auth.limits import (
     LINK_PER_ADDRESS,
     LINK_PER_BROWSER,
@@ -15,7 +14,8 @@ from testimonials.auth.limits import (
     LINK_PER_NETWORK,
 )
 from testimonials.auth.models import LinkRequest
-from testimonials.core.identifiers import hash_secret
+from testimonials.auth.sign_in.attempts import Visitor
+from testimonials.core.data.identifiers import hash_secret
 from testimonials.extensions import begin_write, db, limiter
 
 

@@ -6,9 +6,9 @@ from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
-from testimonials.core.errors import ServiceError
-from testimonials.core.identifiers import hash_secret
-from testimonials.core.signing import TokenInvalid, TokenPurpose
+from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 
 claim_purpose = TokenPurpose("claim")

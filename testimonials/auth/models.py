@@ -6,8 +6,8 @@ from sqlalchemy import Boolean, ForeignKey, Integer, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.core import clock
-from testimonials.core.database import Base, Timestamp, present
-from testimonials.core.identifiers import new_identifier
+from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.identifiers import new_identifier
 
 
 class Account(Base):

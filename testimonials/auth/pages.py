@@ -10,7 +10,6 @@ from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.addresses import normalize_email
-from testimonials.auth.cookies import describe_visitor, set_session_cookie, sign_browser_in
 from testimonials.auth.emails import ProjectSummary
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
@@ -22,14 +21,15 @@ from testimonials.auth.services import (
     find_key_problem,
     replace_key,
 )
-from testimonials.core.errors import ServiceError
+from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cookie, sign_browser_in
 from testimonials.core.passwords import hash_password
-from testimonials.core.ratelimit import limit_by_address
-from testimonials.core.web import answer_privately
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.rate_limits import limit_by_address
+from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_projects
-from testimonials.projects.passwords import judge_password
 from testimonials.projects.services import list_projects
+from testimonials.projects.team.passwords import judge_password
 from testimonials.testimonials.summaries import summarize_projects
 
 claim = Blueprint("claim", __name__)
@@ -125,7 +125,7 @@ def send_new_link() -> ResponseReturnValue:
         return _link_problem("invalid", text, error.errors or {}), 422
     request_link(LinkPurpose.CLAIM, email, describe_visitor(email))
     db.session.commit()
-    return render_template("auth/link_sent.html", email=email)
+    return render_template("auth/sign_in/link_sent.html", email=email)
 
 
 @claim.errorhandler(LinkInvalid)

@@ -2,7 +2,7 @@
 
 from marshmallow import Schema, fields
 
-from testimonials.core.fields import StrictSchema, Text
+from testimonials.core.web.fields import StrictSchema, Text
 
 
 class AgentInitSchema(StrictSchema):

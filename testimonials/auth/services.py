@@ -11,15 +11,15 @@ from sqlalchemy import ColumnElement, bindparam, delete, or_, select
 
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.core import clock
-from testimonials.core.database import Timestamp, insert_if_missing
-from testimonials.core.errors import CredentialsInvalid, NotFound
-from testimonials.core.identifiers import (
+from testimonials.core.data.database import Timestamp, insert_if_missing
+from testimonials.core.data.identifiers import (
     hash_secret,
     is_api_key,
     is_identifier,
     new_api_key,
     new_identifier,
 )
+from testimonials.core.web.errors import CredentialsInvalid, NotFound
 from testimonials.extensions import db
 
 # For how long an account can be taken back to an address that it left.

@@ -5,12 +5,12 @@ from typing import Any
 from flask import current_app, url_for
 
 from testimonials.collection.photos import Photo, make_kept_token
+from testimonials.collection.picture.share_picture import share_picture_url
 from testimonials.collection.schemas import Errors
 from testimonials.collection.services import consent_sentence
-from testimonials.collection.share_picture import share_picture_url
-from testimonials.core.i18n import PARAMETER, asked_language, gettext, translate
-from testimonials.core.images import AVATAR, image_url
-from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
+from testimonials.core.pictures.images import AVATAR, image_url
+from testimonials.core.web.languages import PARAMETER, asked_language, gettext, translate
+from testimonials.projects.configuration.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 

@@ -2,10 +2,10 @@
 
 from flask import current_app, render_template
 
-from testimonials.collection.authors import make_author_token, make_author_url
-from testimonials.collection.erasure import AUTHOR_MAIL, is_unwanted
-from testimonials.core.i18n import gettext, speaking
-from testimonials.core.outbox import OutboxMail
+from testimonials.collection.authors.erasure import AUTHOR_MAIL, is_unwanted
+from testimonials.collection.authors.services import make_author_token, make_author_url
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.web.languages import gettext, speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.emails import NAME_LENGTH, cut

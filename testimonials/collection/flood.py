@@ -10,7 +10,7 @@ from testimonials.collection.spam import FLOOD
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import Reader, list_readers, make_unsubscribe_url
+from testimonials.projects.notifications.services import Reader, list_readers, make_unsubscribe_url
 from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 

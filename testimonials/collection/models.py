@@ -6,8 +6,8 @@ from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
-from testimonials.core.database import Base, Timestamp, present
-from testimonials.core.identifiers import new_identifier
+from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.identifiers import new_identifier
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 

@@ -7,25 +7,31 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.addresses import hash_mailbox
-from testimonials.collection import invitations, photos, services
-from testimonials.collection.authors import find_own_url, make_author_token
+from testimonials.collection import photos, services
+from testimonials.collection.authors.services import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.emails import send_author_mail
-from testimonials.collection.prefill import read_prefill
-from testimonials.collection.schemas import Errors, read_form, to_values
-from testimonials.collection.share_picture import (
+from testimonials.collection.picture.share_picture import (
     find_share_picture,
     keep_share_picture,
     make_share_picture,
     picture_fingerprint,
 )
+from testimonials.collection.prefill import read_prefill
+from testimonials.collection.requests import answering as invitations
+from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.collection.spam import ADDRESS, BAIT
-from testimonials.core.errors import NotFound, RateLimited, answer_service_error
-from testimonials.core.i18n import PARAMETER, asked_language, translate, use_visitors_language
-from testimonials.core.images import ImageBusy
-from testimonials.core.ratelimit import Limit, client_key
-from testimonials.core.unsent import read_unsent_form
-from testimonials.core.web import answer_as, answer_privately
+from testimonials.core.pictures.images import ImageBusy
+from testimonials.core.web.errors import NotFound, RateLimited, answer_service_error
+from testimonials.core.web.languages import (
+    PARAMETER,
+    asked_language,
+    translate,
+    use_visitors_language,
+)
+from testimonials.core.web.rate_limits import Limit, client_key
+from testimonials.core.web.response_headers import answer_as, answer_privately
+from testimonials.core.web.unsent_forms import read_unsent_form
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from werkzeug.datastructures import FileStorage
 
 from testimonials.collection.schemas import Errors
-from testimonials.core.i18n import gettext as _
-from testimonials.core.i18n import gettext_noop
-from testimonials.core.identifiers import new_identifier
-from testimonials.core.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
-from testimonials.core.ratelimit import Limit
-from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.pictures.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
+from testimonials.core.web.rate_limits import Limit
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
 # As much as the server lets in, so that a photo that is too large still brings the words along.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
-# Shorter than pictures that nothing names are kept (testimonials/pictures.py).
+# Shorter than pictures that nothing names are kept (testimonials/unused_pictures.py).
 KEPT_SECONDS = 40 * 60 * 60
 
 GONE = gettext_noop("The photo isn’t here any more. Choose it again, or send without it.")

@@ -6,9 +6,9 @@ from typing import Any
 from marshmallow import ValidationError
 
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
-from testimonials.core.fields import clean
-from testimonials.core.i18n import format_number
-from testimonials.core.i18n import gettext as _
+from testimonials.core.web.fields import clean
+from testimonials.core.web.languages import format_number
+from testimonials.core.web.languages import gettext as _
 from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
 Errors = dict[str, list[str]]

@@ -11,12 +11,12 @@ from sqlalchemy.exc import IntegrityError
 
 from testimonials.collection.flood import tell_of_flood
 from testimonials.collection.photos import collects_photo
-from testimonials.collection.repeats import find_arrived, make_submission_key
+from testimonials.collection.same_submission import find_arrived, make_submission_key
 from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint
 from testimonials.core import clock
-from testimonials.core.errors import ServiceError
-from testimonials.core.i18n import current_language, gettext, gettext_noop
-from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import current_language, gettext, gettext_noop
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial

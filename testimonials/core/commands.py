@@ -10,9 +10,9 @@ import click
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from testimonials.core.errors import ServiceError
-from testimonials.core.printable import make_printable, write_json
-from testimonials.core.scrubbing import scrub
+from testimonials.core.logs.scrubbing import scrub
+from testimonials.core.terminal_text import make_printable, write_json
+from testimonials.core.web.errors import ServiceError
 from testimonials.extensions import db
 from testimonials.migrations.runner import require_head
 

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from testimonials.auth.models import Account
-from testimonials.collection.authors import DISOWNED
+from testimonials.collection.authors.services import DISOWNED
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.projects.models import Project
 from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation import ACTIONS, BY_HAND
+from testimonials.testimonials.moderation.services import ACTIONS, BY_HAND
 
 SOURCES = {
     "public_page": "Collection page",

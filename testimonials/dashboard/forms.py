@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import request
 
-from testimonials.core.errors import ServiceError
+from testimonials.core.web.errors import ServiceError
 
 Errors = dict[str, list[str]]
 

@@ -11,31 +11,31 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
-from testimonials.auth.attempts import confirm_password
-from testimonials.auth.cookies import (
+from testimonials.auth.sign_in.attempts import confirm_password
+from testimonials.auth.sign_in.cookies import (
     read_session_cookie,
     renew_session_cookie,
     replace_session_cookie,
     theme_cookie,
 )
-from testimonials.auth.drafts import keep_draft
-from testimonials.auth.login_page import render_login
-from testimonials.auth.sessions import (
+from testimonials.auth.sign_in.drafts import keep_draft
+from testimonials.auth.sign_in.login_page import render_login
+from testimonials.auth.sign_in.services import SignInRefused
+from testimonials.auth.sign_in.sessions import (
     SessionEnded,
     SignedIn,
     find_session,
     has_fresh_proof,
     note_proof,
 )
-from testimonials.auth.sign_in import SignInRefused
-from testimonials.core.endpoint import View
-from testimonials.core.images import image_url
-from testimonials.core.web import answer_privately
+from testimonials.core.pictures.images import image_url
+from testimonials.core.web.endpoint import View
+from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, list_shared_projects, role_in
 from testimonials.projects.models import Project
-from testimonials.testimonials.inbox import count_tabs
+from testimonials.testimonials.moderation.inbox import count_tabs
 
 # The field of a form that proves who sends it.
 PROOF = "proof"

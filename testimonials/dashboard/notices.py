@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from flask import request
 
-from testimonials.core.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 
 NOTICE_SECONDS = 60
 

@@ -6,23 +6,27 @@ from marshmallow import ValidationError
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.cookies import set_cookie, theme_cookie
 from testimonials.auth.services import get_account
-from testimonials.auth.sessions import SignedIn
+from testimonials.auth.sign_in.cookies import set_cookie, theme_cookie
+from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.core.errors import ServiceError, ValidationFailed
-from testimonials.core.fields import clean
+from testimonials.core.web.errors import ServiceError, ValidationFailed
+from testimonials.core.web.fields import clean
 from testimonials.dashboard.describe import describe_plan
 from testimonials.dashboard.forms import to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import list_shared_projects
-from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.configuration.defaults import (
+    BUSINESS_NAME_LENGTH,
+    SLUG_LENGTH,
+    WEBSITE_LENGTH,
+)
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import GRACE, list_deleted, take_back
 from testimonials.projects.services import create_project
-from testimonials.projects.team import Membership, list_memberships
-from testimonials.testimonials.inbox import count_tabs
+from testimonials.projects.team.services import Membership, list_memberships
+from testimonials.testimonials.moderation.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
 dashboard = Blueprint("dashboard", __name__)

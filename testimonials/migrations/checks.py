@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.core.database import Base
+from testimonials.core.data.database import Base
 from testimonials.migrations.runner import head, open_connection, read_revision
 
 MOST_FINDINGS = 20

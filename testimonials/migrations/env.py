@@ -6,14 +6,14 @@ from sqlalchemy import Connection
 # Imported for their tables.
 import testimonials.activity.models
 import testimonials.collection.models
-import testimonials.core.images
-import testimonials.core.leases
-import testimonials.core.outbox
-import testimonials.core.ratelimit
-import testimonials.operations.secret
+import testimonials.core.data.leases
+import testimonials.core.mail.outbox
+import testimonials.core.pictures.images
+import testimonials.core.web.rate_limits
+import testimonials.operations.database.shared_secret
 import testimonials.testimonials.models
 import testimonials.widget.models  # noqa: F401
-from testimonials.core.database import Base
+from testimonials.core.data.database import Base
 
 
 def run() -> None:

@@ -13,7 +13,7 @@ import click
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.core.database import Base
+from testimonials.core.data.database import Base
 from testimonials.extensions import BUSY_TIMEOUT_MS
 
 FOLDER = Path(__file__).parent

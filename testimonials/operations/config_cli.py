@@ -8,8 +8,8 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from testimonials.config import PREFIX, Settings
 from testimonials.core.commands import json_option, print_record
+from testimonials.settings.table import PREFIX, Settings
 
 HIDDEN = "(hidden)"
 

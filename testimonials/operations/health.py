@@ -14,8 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.leases import BackgroundJob
-from testimonials.core.outbox import measure_waiting
+from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
 

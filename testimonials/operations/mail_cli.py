@@ -16,11 +16,16 @@ from testimonials.core.commands import (
     print_record,
     print_rows,
 )
-from testimonials.core.identifiers import new_identifier
-from testimonials.core.mail import LONGEST_SECONDS, TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
-from testimonials.core.outbox import MailState, OutboxMail, list_mails, retry_mails
-from testimonials.core.printable import make_printable
-from testimonials.core.smtp_advice import advise
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.mail.outbox import MailState, OutboxMail, list_mails, retry_mails
+from testimonials.core.mail.smtp_advice import advise
+from testimonials.core.mail.transports import (
+    LONGEST_SECONDS,
+    TIMEOUT_SECONDS,
+    DeliveryFailed,
+    SmtpTransport,
+)
+from testimonials.core.terminal_text import make_printable
 from testimonials.extensions import begin_write, db
 
 NO_MAIL = "The outbox is empty."

@@ -16,8 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
 from testimonials.core.counting import Ticker
-from testimonials.core.leases import BackgroundJob
-from testimonials.core.outbox import count_mails, measure_waiting
+from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.operations.health import measure_free
 from testimonials.operations.shared_metrics import SharedPages, mark, merge

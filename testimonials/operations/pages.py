@@ -7,11 +7,11 @@ from flask import Blueprint, Response, abort, current_app, jsonify, render_templ
 from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
-from testimonials.core.openapi import build_openapi
+from testimonials.core.web.openapi import build_openapi
+from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas
-from testimonials.operations.secret import instance_mark
 
 site: Blueprint = Blueprint("site", __name__)
 

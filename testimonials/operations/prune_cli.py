@@ -3,7 +3,7 @@
 import click
 
 from testimonials.core.commands import database_command, json_option, print_json
-from testimonials.operations.expiry import preview, sweep
+from testimonials.operations.jobs.expiry import preview, sweep
 
 WORDS = {
     "accounts": "unclaimed accounts past their days",

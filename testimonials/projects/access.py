@@ -5,8 +5,8 @@ from enum import IntEnum
 
 from sqlalchemy import and_, or_, select
 
-from testimonials.core.errors import NotFound, ServiceError
-from testimonials.core.identifiers import is_identifier
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.models import Project, ProjectMember
 

@@ -2,11 +2,11 @@
 
 from flask import Blueprint, Response, request
 
-from testimonials.core.errors import NotFound
-from testimonials.core.i18n import gettext_noop
-from testimonials.core.identifiers import is_identifier
-from testimonials.core.images import CONTENT_TYPE, Image
-from testimonials.core.web import DATA_POLICY
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.pictures.images import CONTENT_TYPE, Image
+from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
+from testimonials.core.web.response_headers import DATA_POLICY
 from testimonials.extensions import db
 
 media = Blueprint("media", __name__)

@@ -7,10 +7,10 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, validates
 
 from testimonials.auth.models import Account
-from testimonials.core.database import Base, Timestamp, present
-from testimonials.core.identifiers import new_identifier
-from testimonials.core.images import image_url
-from testimonials.projects.dashboard_config import require_known
+from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.pictures.images import image_url
+from testimonials.projects.configuration.dashboard_config import require_known
 
 
 class Project(Base):

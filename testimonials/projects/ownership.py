@@ -8,8 +8,8 @@ from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.errors import NotFound
-from testimonials.core.identifiers import is_identifier
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import NotFound
 from testimonials.extensions import db
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.services import (

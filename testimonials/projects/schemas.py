@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from testimonials.core.fields import (
+from testimonials.core.web.fields import (
     WEBSITE_PATTERN,
     Choice,
     Colour,
@@ -14,7 +14,7 @@ from testimonials.core.fields import (
     Text,
     Time,
 )
-from testimonials.projects import defaults
+from testimonials.projects.configuration import defaults
 
 
 class ProjectCreateSchema(StrictSchema):

@@ -9,16 +9,16 @@ from flask import current_app
 from sqlalchemy import ColumnElement, and_, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
-from testimonials.auth.billing import find_plan
+from testimonials.auth.billing.services import find_plan
 from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
-from testimonials.core.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.fields import is_web_url
-from testimonials.core.i18n import gettext_noop
-from testimonials.core.identifiers import is_identifier
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.fields import is_web_url
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
-from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
+from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.slugs import is_reserved, make_slug, random_slug
 

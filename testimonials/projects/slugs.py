@@ -7,7 +7,7 @@ import unicodedata
 
 from flask import Flask, current_app
 
-from testimonials.projects.defaults import SLUG_LENGTH
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
 
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from flask import current_app, render_template
 
-from testimonials.core.outbox import OutboxMail
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import Reader, make_unsubscribe_url
+from testimonials.projects.notifications.services import Reader, make_unsubscribe_url
 from testimonials.testimonials.models import Testimonial
 
 NAME_LENGTH = 60

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Computed, Double, ForeignKey, Index, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from testimonials.core.database import Base, Timestamp, present
-from testimonials.core.identifiers import new_identifier
-from testimonials.core.images import image_url
+from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.pictures.images import image_url
 from testimonials.projects.models import Project
 
 TAG_LENGTH = 40

@@ -4,8 +4,8 @@ from typing import Any
 
 from marshmallow import Schema, fields, post_dump
 
-from testimonials.core.endpoint import QuerySchema
-from testimonials.core.fields import Amount, QueryCount, StrictSchema, Text, Time, WebUrl
+from testimonials.core.web.endpoint import QuerySchema
+from testimonials.core.web.fields import Amount, QueryCount, StrictSchema, Text, Time, WebUrl
 
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000

@@ -10,8 +10,8 @@ from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
-from testimonials.testimonials.demos import DEMOS, FALLBACK_NAME
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.samples import DEMOS, FALLBACK_NAME
 
 # An offset past this finds nothing in any database, and both can count so far.
 LARGEST_OFFSET = 2**62

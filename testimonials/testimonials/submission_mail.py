@@ -13,7 +13,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import NotificationChoice, Project, ProjectMember
-from testimonials.projects.notifications import Reader, list_readers, note_told
+from testimonials.projects.notifications.services import Reader, list_readers, note_told
 from testimonials.testimonials.emails import send_submissions_mail
 from testimonials.testimonials.models import Testimonial
 

@@ -16,7 +16,7 @@ from flask import Flask
 from sqlalchemy import make_url
 
 from testimonials.core.counting import Ticker
-from testimonials.core.versioned_cache import VersionedCache
+from testimonials.core.data.versioned_cache import VersionedCache
 from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
 from testimonials.widget.sightings import Sightings, init_sightings
 

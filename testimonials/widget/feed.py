@@ -4,10 +4,10 @@ import re
 
 from flask import Blueprint, Response, current_app, request
 
-from testimonials.core.envelope import dump_json
-from testimonials.core.versioned_cache import Answer, Body, VersionedCache
-from testimonials.core.web import DATA_POLICY
-from testimonials.widget.scripts import current_script, find_script
+from testimonials.core.data.versioned_cache import Answer, Body, VersionedCache
+from testimonials.core.web.envelope import dump_json
+from testimonials.core.web.response_headers import DATA_POLICY
+from testimonials.widget.script.versions import current_script, find_script
 from testimonials.widget.selection import WHOLE, read_selection
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
 from testimonials.widget.sightings import note_sighting

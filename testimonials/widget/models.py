@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core.database import Base, Timestamp, present
+from testimonials.core.data.database import Base, Timestamp, present
 
 
 class WidgetScript(Base):

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from testimonials.core.errors import ValidationFailed
-from testimonials.core.identifiers import is_identifier
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import ValidationFailed
 from testimonials.testimonials.models import TAG_LENGTH
 
 SHAPES = ("badge", "strip")

@@ -11,13 +11,13 @@ from sqlalchemy import ColumnExpressionArgument, exists, func, literal, select, 
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.errors import NotFound, ValidationFailed
-from testimonials.core.identifiers import is_identifier
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialTag
-from testimonials.testimonials.tag_names import find_spellings, fold
+from testimonials.testimonials.moderation.tag_names import find_spellings, fold
 from testimonials.widget.selection import WHOLE, Selection
 from testimonials.widget.settings import page_url, read_cta
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from testimonials.core import clock
 from testimonials.extensions import db
-from testimonials.projects.dashboard_config import CTA, RATED
+from testimonials.projects.configuration.dashboard_config import CTA, RATED
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 

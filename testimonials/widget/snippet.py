@@ -4,8 +4,8 @@ from flask import current_app
 from markupsafe import Markup, escape
 
 from testimonials.projects.models import Project
-from testimonials.widget.client import script_digest, script_integrity
 from testimonials.widget.reserve import Words, reserve_height
+from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.selection import SHAPES, WHOLE, Selection
 from testimonials.widget.services import count_shown, list_shown
 

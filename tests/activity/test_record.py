@@ -15,7 +15,7 @@ from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.core import clock
 from testimonials.extensions import db
-from testimonials.operations.expiry import sweep
+from testimonials.operations.jobs.expiry import sweep
 from tests.activity.events import read_events, read_types
 from tests.auth.browsers import FIREFOX, open_browser, sign_in
 from tests.conftest import Caller, MovableClock
@@ -69,7 +69,7 @@ def test_ids_rise_though_a_clock_is_put_back(
     app: Flask, client: FlaskClient, owner: Caller
 ) -> None:
     sign_in(client, owner.email)
-    with patch("testimonials.core.identifiers.time.time_ns", return_value=10**18):
+    with patch("testimonials.core.data.identifiers.time.time_ns", return_value=10**18):
         sign_in(client, owner.email)
         client.post("/logout")
     assert read_types(app, owner.account_id) == [*["session.started"] * 2, "session.ended"]

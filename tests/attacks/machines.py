@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from testimonials.auth.services import claim_account, start_account
-from testimonials.core.ratelimit import RateLimitCounter
+from testimonials.core.web.rate_limits import RateLimitCounter
 from testimonials.extensions import begin_write, db
-from testimonials.operations.expiry import sweep
+from testimonials.operations.jobs.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in
 from tests.auth.links import init
-from tests.collection.authors import Visitor
+from tests.collection.authors.authors import Visitor
 from tests.conftest import PASSWORD, Caller, MovableClock, hash_of_password
 
 SIZE = settings(

@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.core.signing import TokenPurpose
+from testimonials.core.web.signing import TokenPurpose
 from tests.attacks.conftest import restore
 from tests.attacks.world import NAME, SECRET, SLUG, UNKNOWN, Door, World, find_doors
 from tests.auth.browsers import COOKIE

@@ -19,13 +19,13 @@ import pytest
 from flask.testing import FlaskClient
 
 import testimonials
-from testimonials.core.error_reports import clean_event
-from testimonials.core.logs import JsonFormatter
+from testimonials.core.logs.error_reports import clean_event
+from testimonials.core.logs.lines import JsonFormatter
 
 # Four times as much costs four times as much; sixteen times is a square.
 MOST_GROWTH = 9.0
 # They are read from files of ours alone.
-OWN_FILES = {"testimonials.widget.look"}
+OWN_FILES = {"testimonials.widget.rendered.look"}
 
 
 def cost(work: Callable[[], object]) -> float:

@@ -20,9 +20,9 @@ from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from testimonials.application import MAX_FORM_BYTES
-from testimonials.core.endpoint import MAX_BODY_BYTES
-from testimonials.core.logs import PlainFormatter
-from testimonials.worker import SERVER_OPTIONS, _Parser
+from testimonials.core.logs.lines import PlainFormatter
+from testimonials.core.web.endpoint import MAX_BODY_BYTES
+from testimonials.serving.worker import SERVER_OPTIONS, _Parser
 from tests.attacks.conftest import restore
 from tests.attacks.test_costs import cost, grows_too_fast
 from tests.attacks.world import Door, World, find_doors

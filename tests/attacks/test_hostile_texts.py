@@ -17,9 +17,9 @@ from flask import Flask
 from PIL import Image
 
 from testimonials.commands import COMMANDS, GROUPS
-from testimonials.core.delivery import deliver_due_mail
-from testimonials.core.logs import JsonFormatter, PlainFormatter
-from testimonials.core.mail import make_transport
+from testimonials.core.logs.lines import JsonFormatter, PlainFormatter
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.transports import make_transport
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.hostile import (

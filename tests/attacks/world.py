@@ -16,12 +16,12 @@ from flask.testing import FlaskClient
 from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
-from testimonials.widget.client import script_digest
+from testimonials.widget.script.assembly import script_digest
 from tests.attacks.forms import Field, Form, crawl
 from tests.auth.browsers import COOKIE, mailed_path, open_browser, session_ids
 from tests.auth.links import ORIGIN, ask_for_link, init, mails
-from tests.collection.asking import ask
-from tests.collection.authors import Visitor
+from tests.collection.authors.authors import Visitor
+from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
 from tests.pictures import photo, to_bytes
 from tests.rows import add_member, change_project

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account, Session
-from testimonials.auth.sessions import start_session
+from testimonials.auth.sign_in.sessions import start_session
 from testimonials.extensions import begin_write, db
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import PASSWORD, Caller

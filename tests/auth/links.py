@@ -7,9 +7,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from testimonials.core.outbox import OutboxMail
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
-from testimonials.operations.link_mail import answer_link_requests
+from testimonials.operations.jobs.link_mail import answer_link_requests
 
 ORIGIN = "https://testimonials.example.com"
 

@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.collection.services import form_purpose
-from testimonials.core.signing import TokenPurpose
-from testimonials.operations.expiry import sweep
+from testimonials.core.web.signing import TokenPurpose
+from testimonials.operations.jobs.expiry import sweep
 from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails
 from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testimonials.auth.models import Account
-from testimonials.core.identifiers import (
+from testimonials.core.data.identifiers import (
     BASE62,
     KEY_PREFIX,
     SECRET_LENGTH,

@@ -17,9 +17,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from testimonials import create_app
 from testimonials.auth.models import Account
 from testimonials.auth.services import claim_account
-from testimonials.auth.sessions import start_session
-from testimonials.config import load_settings
+from testimonials.auth.sign_in.sessions import start_session
 from testimonials.extensions import begin_write, db
+from testimonials.settings.table import load_settings
 from tests.conftest import hash_of_password
 from tests.journey import CHROMIUM, CHROMIUM_FLAGS
 from tests.process import Service, start_service

@@ -13,12 +13,12 @@ from werkzeug.test import TestResponse
 
 from testimonials.collection.pages import SUBMISSIONS_PER_ADDRESS
 from testimonials.collection.photos import PHOTOS_PER_ADDRESS
-from testimonials.core.images import MEGABYTE, Image
-from testimonials.operations.expiry import sweep
+from testimonials.core.pictures.images import MEGABYTE, Image
+from testimonials.operations.jobs.expiry import sweep
 from testimonials.testimonials import models
 from tests import pictures
 from tests.conftest import Caller, MovableClock
-from tests.dashboard.inbox import open_inbox
+from tests.dashboard.inbox.inbox import open_inbox
 from tests.pictures import photo, png_of_size, to_bytes
 from tests.rows import change_project, change_testimonial, count_rows, read_testimonials
 

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.collection.spam import fingerprint, is_link_stuffed
-from testimonials.core.outbox import OutboxMail
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.testimonials import models
 from tests.auth.links import mails

@@ -11,12 +11,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.delivery import deliver_due_mail
-from testimonials.core.mail import make_transport
-from testimonials.core.outbox import OutboxMail
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
-from testimonials.operations.jobs import Job, run_jobs
-from testimonials.operations.notices import send_gathered_mail
+from testimonials.operations.jobs.running import Job, run_jobs
+from testimonials.operations.jobs.submission_mail import send_gathered_mail
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -283,7 +283,7 @@ def test_a_failing_job_keeps_no_other_up(
     site.send("Ada", "Ben")
     site.clock.move(minutes=6)
     jobs = (Job("broken", lambda: 1 / 0), Job("gathered-mail", send_gathered_mail))
-    monkeypatch.setattr("testimonials.operations.jobs.JOBS", jobs)
+    monkeypatch.setattr("testimonials.operations.jobs.running.JOBS", jobs)
     site.work()
     assert len(site.told()) == 2
 

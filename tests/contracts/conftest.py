@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 
 from testimonials import __version__, create_app
-from testimonials.config import load_settings
-from testimonials.core.openapi import build_openapi
+from testimonials.core.web.openapi import build_openapi
+from testimonials.settings.table import load_settings
 
 
 @pytest.fixture(scope="session")

@@ -14,15 +14,15 @@ from flask import Flask
 
 from testimonials import create_app
 from testimonials.commands import COMMANDS, GROUPS
-from testimonials.config import PREFIX, Settings, load_settings
-from testimonials.core.openapi import build_openapi
+from testimonials.core.web.openapi import build_openapi
 from testimonials.operations.pages import render_agent_guide
 from testimonials.operations.reference import (
     describe_operations,
     describe_rules,
     describe_schemas,
 )
-from testimonials.server import serve
+from testimonials.serving.server import serve
+from testimonials.settings.table import PREFIX, Settings, load_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE_URL = "https://testimonials.example.com"

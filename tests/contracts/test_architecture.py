@@ -15,6 +15,7 @@ import testimonials
 ROOT = Path(testimonials.__file__).parent
 PACKAGE = "testimonials"
 FEATURES = (
+    "settings",
     "core",
     "activity",
     "auth",
@@ -25,6 +26,7 @@ FEATURES = (
     "transfer",
     "dashboard",
     "operations",
+    "serving",
 )
 DOORS = ("api", "pages", "feed", "fast_feed", "cli")
 VERBS = ("get", "post", "put", "patch", "delete", "route")
@@ -37,38 +39,44 @@ DOOR_USERS = {
 }
 # What else a module that is no door may import, and why.
 MORE_IMPORTS = {
-    "operations.upgrading": {"migrations.runner": "It makes the backup that comes before."},
+    "serving.server": {"application": "`serve` builds the application that it answers with."},
+    "operations.database.upgrading": {
+        "migrations.runner": "It makes the backup that comes before."
+    },
     "core.commands": {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
     "operations.health": {"migrations.runner": "Whether the schema fits is part of being ready."},
-    "operations.doctor_data": {"migrations.runner": "It says what to do about another schema."},
-    "operations.doctor_settings": {"config": "It says which variables are no settings."},
-    "operations.restore": {"config_secret": "A secret that no start would take is no secret."},
-    "operations.move": {
+    "operations.doctor.data": {"migrations.runner": "It says what to do about another schema."},
+    "operations.doctor.settings": {"settings.table": "It says which variables are no settings."},
+    "operations.backup.restoring": {
+        "settings.secret": "A secret that no start would take is no secret."
+    },
+    "operations.database.move": {
         "migrations.runner": "It makes the schema in the transaction in which it fills it."
     },
 }
 # Who commits although it is no door, and why.
 COMMITTERS = {
-    "auth.sessions": "A page that only reads notes now and then that its session was seen.",
-    "core.delivery": "The background thread has no request; it is its own door.",
-    "core.leases": "A lease counts only once others can see it.",
-    "core.ratelimit": "A hit counts also when the request that made it fails.",
-    "dashboard.guards": "A proof that was given counts whatever becomes of what it was given for.",
-    "operations.expiry": "The sweep is called by the background thread, which knows no rules.",
-    "operations.link_mail": "Each request for a link is a job of the background thread by itself.",
-    "operations.notices": "Each gathered mail is a job of the background thread by itself.",
-    "operations.requests": "Writing what is due is a job of the background thread by itself.",
-    "widget.scripts": "The script is kept by `serve` before there are requests.",
-    "operations.scheduled_backup": "It is a job of the background thread; there is no request.",
-    "operations.seen_websites": "The background thread notes what only this process knows.",
-    "operations.secret": "The secret key is compared by `serve` before there are requests.",
+    "auth.sign_in.sessions": "A page that only reads notes now and then that its session was seen.",
+    "core.mail.delivery": "The background thread has no request; it is its own door.",
+    "core.data.leases": "A lease counts only once others can see it.",
+    "core.web.rate_limits": "A hit counts also when the request that made it fails.",
+    "dashboard.guards": "A proof that was given counts even if what it was for fails.",
+    "operations.jobs.expiry": "The sweep is a job of the background thread; there is no request.",
+    "operations.jobs.link_mail": "It is a job of the background thread; there is no request.",
+    "operations.jobs.submission_mail": "It is a job of the background thread; there is no request.",
+    "operations.jobs.request_mail": "It is a job of the background thread; there is no request.",
+    "widget.script.versions": "The script is kept by `serve` before there are requests.",
+    "operations.backup.scheduled": "It is a job of the background thread; there is no request.",
+    "operations.jobs.seen_websites": "The background thread notes what only this process knows.",
+    "operations.database.shared_secret": "`serve` compares the key before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
+MAX_MODULES = 12
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
-LONG_FILES = {"config": "The settings are one table, which is best read whole."}
+LONG_FILES = {"settings.table": "The settings are one table, which is best read whole."}
 LONG_FUNCTIONS = {
     "migrations.versions.rev_0001_first_schema.upgrade": "A schema is a list of tables.",
 }
@@ -154,6 +162,18 @@ def test_rules_know_every_folder() -> None:
     assert folders - set(FEATURES) == {"migrations"}
 
 
+def test_no_folder_holds_more_modules_than_one_can_keep_in_mind() -> None:
+    folders = [ROOT, *(path for path in ROOT.rglob("*") if path.is_dir())]
+    sizes = {
+        str(folder.relative_to(ROOT)): sum(
+            path.name != "__init__.py" and path.suffix in (".py", ".js", ".css")
+            for path in folder.iterdir()
+        )
+        for folder in folders
+    }
+    assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES} == {}
+
+
 def test_exceptions_are_still_needed() -> None:
     named = DOOR_USERS.keys() | MORE_IMPORTS.keys() | COMMITTERS.keys() | LONG_FILES.keys()
     assert named <= modules().keys()
@@ -200,17 +220,17 @@ LAZY = {
     "__main__": {"testimonials.cli"},
     "admin_group": {"testimonials.commands"},
     "auth.addresses": {"disposable_email_domains", "email_validator"},
-    "auth.billing_pages": {"stripe"},
-    "collection.drawing": {"PIL"},
-    "collection.fonts": {"PIL"},
-    "core.database": {"sqlalchemy.dialects.postgresql"},
-    "core.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
-    "core.decoding": {"PIL"},
+    "auth.billing.pages": {"stripe"},
+    "collection.picture.drawing": {"PIL"},
+    "collection.picture.fonts": {"PIL"},
+    "core.data.database": {"sqlalchemy.dialects.postgresql"},
+    "core.logs.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
+    "core.pictures.decoding": {"PIL"},
     "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
-    "core.stored_images": {"PIL"},
+    "core.pictures.stored_images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
-    "dashboard.qr_codes": {"segno"},
+    "dashboard.share.qr_codes": {"segno"},
     "operations.metrics": {
         "prometheus_client",
         "prometheus_client.metrics_core",
@@ -219,8 +239,8 @@ LAZY = {
     "operations.shared_metrics": {"prometheus_client.parser"},
     "projects.slugs": {"text_unidecode"},
     # Imports the driver of PostgreSQL.
-    "extensions": {"testimonials.core.heartbeat"},
-    "server": {"testimonials.core.heartbeat"},
+    "extensions": {"testimonials.core.data.postgres_watch"},
+    "serving.server": {"testimonials.core.data.postgres_watch"},
 }
 
 

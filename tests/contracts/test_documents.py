@@ -13,8 +13,8 @@ import pytest
 from flask import Flask
 
 from testimonials.commands import COMMANDS, GROUPS
-from testimonials.config import PREFIX, Settings
-from testimonials.core.openapi import method_of, operations
+from testimonials.core.web.openapi import method_of, operations
+from testimonials.settings.table import PREFIX, Settings
 from tests.conftest import StartService
 from tests.contracts.documents import (
     DOCS,

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 import testimonials
-from testimonials.dashboard.platforms import PLATFORMS
+from testimonials.dashboard.share.platforms import PLATFORMS
 from tests.conftest import Caller
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"

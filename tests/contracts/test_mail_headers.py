@@ -17,21 +17,21 @@ from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import claim_account, start_account
 from testimonials.collection.emails import send_author_mail
 from testimonials.collection.flood import send_flood_mail
-from testimonials.collection.invitation_mail import write_due_mails
 from testimonials.collection.models import Invitation, InvitationBatch
-from testimonials.config import load_settings
+from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock
-from testimonials.core.delivery import deliver_due_mail
-from testimonials.core.mail import make_transport
-from testimonials.core.outbox import OutboxMail
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations import operator_mail
+from testimonials.operations.backup import operator_mail
 from testimonials.operations.mail_cli import make_test_mail
 from testimonials.projects.emails import send_invitation_mail
 from testimonials.projects.models import MemberInvitation, Project
-from testimonials.projects.notifications import Reader
+from testimonials.projects.notifications.services import Reader
 from testimonials.projects.services import create_project
+from testimonials.settings.table import load_settings
 from testimonials.testimonials import models
 from testimonials.testimonials.emails import send_submissions_mail
 from tests.contracts.test_mail_kinds import ANSWERS, ENDABLE

@@ -11,7 +11,7 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.core.openapi import method_of
+from testimonials.core.web.openapi import method_of
 from tests.conftest import Caller, MakeCaller
 
 Document = dict[str, Any]

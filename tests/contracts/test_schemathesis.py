@@ -19,8 +19,8 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from testimonials import create_app
-from testimonials.config import load_settings
-from testimonials.core.openapi import build_openapi
+from testimonials.core.web.openapi import build_openapi
+from testimonials.settings.table import load_settings
 from tests.process import Service, start_service
 
 # Refusals that follow from what is stored, or from knowledge that no JSON Schema can hold: which

@@ -7,7 +7,7 @@ from gettext import GNUTranslations
 import pytest
 from babel.messages import Message
 
-from testimonials.core.i18n import ENGLISH, LANGUAGES
+from testimonials.core.web.languages import ENGLISH, LANGUAGES
 from tests.contracts.translations import (
     CODES,
     collect,

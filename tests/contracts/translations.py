@@ -16,7 +16,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from testimonials.core.i18n import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
+from testimonials.core.web.languages import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
 
 PACKAGE = TRANSLATIONS.parent
 METHODS = [("**.py", "python"), ("templates/**", "jinja2.ext.babel_extract")]

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 
 from testimonials import create_app
 from testimonials.auth.services import start_account
-from testimonials.config import load_settings
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.backup_cli import restore
+from testimonials.operations.backup.cli import restore
+from testimonials.settings.table import load_settings
 from tests.process import clean_environment, run_command
 
 

@@ -16,8 +16,8 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.delivery import BackgroundWorker
-from testimonials.core.outbox import MailState, OutboxMail
+from testimonials.core.mail.delivery import BackgroundWorker
+from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from tests.conftest import MakeApp, MovableClock
 from tests.mail_servers import HANG, OddServer

@@ -11,11 +11,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from testimonials.config import SettingError
 from testimonials.core import clock
-from testimonials.core.leases import BackgroundJob
+from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
 from testimonials.operations.metrics import EXTENSION, end_metrics
+from testimonials.settings.table import SettingError
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.servers import free_port, wait_for

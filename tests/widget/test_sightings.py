@@ -8,8 +8,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from testimonials.extensions import begin_write, db
-from testimonials.operations.expiry import sweep
-from testimonials.operations.seen_websites import write_seen_websites
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.operations.jobs.seen_websites import write_seen_websites
 from testimonials.projects import models
 from testimonials.projects.ownership import move_to_trash
 from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting

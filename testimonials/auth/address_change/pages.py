@@ -1,0 +1,112 @@
+"""The pages that give an account a new address, and that take it back to the old one.
+
+A GET changes nothing, since mail scanners open links. The mail to the new address proves that
+somebody reads it, not who they are: that takes the session of the account. The mail to the old
+address needs none: it is for those who can't sign in any more.
+"""
+
+from urllib.parse import urlencode
+
+from flask import Blueprint, redirect, render_template
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
+from testimonials.auth.address_change.services import (
+    AddressLinkInvalid,
+    change_address,
+    find_change,
+    find_take_back,
+    make_take_back_link,
+    take_back,
+)
+from testimonials.auth.emails import send_address_changed_mail, send_taken_back_mail
+from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
+from testimonials.auth.sign_in.cookies import read_session_cookie
+from testimonials.auth.sign_in.services import make_reset_link
+from testimonials.auth.sign_in.sessions import find_session
+from testimonials.core import clock
+from testimonials.core.web.rate_limits import limit_by_address
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.dashboard.notices import add_notice
+from testimonials.extensions import begin_write, db, limiter
+
+address = Blueprint("address", __name__)
+
+
+@address.get("/email/<token>")
+def show_change(token: str) -> ResponseReturnValue:
+    """Show one button that confirms the new address, to who is signed in to the account."""
+    change, owner = find_change(token), find_session(read_session_cookie())
+    if owner is None:
+        query = urlencode({"next": f"/email/{token}", "notice": "address"})
+        return redirect(f"/login?{query}", 303)
+    page = render_template(
+        "auth/address_change/confirm_email.html",
+        email=change.email,
+        old_email=change.account.email,
+        signed_in_as=owner.email,
+        is_owner=owner.account_id == change.account.id,
+        action=f"/email/{token}",
+        account_url="/dashboard/account",
+        logout_url="/logout",
+    )
+    return answer_privately(page)
+
+
+@address.post("/email/<token>")
+@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+def confirm_change(token: str) -> ResponseReturnValue:
+    """Give the account its new address, and let the old one take it back."""
+    owner = find_session(read_session_cookie())
+    begin_write()
+    change = find_change(token)
+    if owner is None or owner.account_id != change.account.id:
+        # The page says what is in the way.
+        return redirect(f"/email/{token}", 303)
+    left = change_address(change, owner)
+    send_address_changed_mail(left, make_take_back_link(left))
+    act_as(ActorKind.PERSON, owner.account_id)
+    record_event(EventType.ADDRESS_CHANGED, owner.account_id, old=left.email, email=change.email)
+    db.session.commit()
+    return redirect(add_notice("/dashboard/account", "Your address is changed."), 303)
+
+
+@address.get("/take-back/<token>")
+def show_take_back(token: str) -> ResponseReturnValue:
+    """Show one button that takes the account back; changes nothing."""
+    former = find_take_back(token)
+    page = render_template(
+        "auth/address_change/take_back.html",
+        email=former.email,
+        present_email=former.account.email,
+        since=clock.day(former.left_at),
+        action=f"/take-back/{token}",
+    )
+    return answer_privately(page)
+
+
+@address.post("/take-back/<token>")
+@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+def take_account_back(token: str) -> ResponseReturnValue:
+    """Restore the old address, sign every browser out, and go on to a new password."""
+    begin_write()
+    former = find_take_back(token)
+    replaced = former.account.email
+    account = take_back(former)
+    send_taken_back_mail(replaced, account.email)
+    act_as(ActorKind.PERSON, account.id)
+    record_event(EventType.ADDRESS_RESTORED, account.id, old=replaced, email=account.email)
+    db.session.commit()
+    # Whoever had the account may have seen its key.
+    return redirect(f"{make_reset_link(account)}?replace_key=1", 303)
+
+
+@address.errorhandler(AddressLinkInvalid)
+def show_problem(error: AddressLinkInvalid) -> ResponseReturnValue:
+    """Say that a link doesn't work any more, and where to go."""
+    page = render_template(
+        "auth/address_change/email_problem.html", account_url="/dashboard/account"
+    )
+    return answer_privately(page, error.status)

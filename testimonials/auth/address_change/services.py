@@ -1,0 +1,139 @@
+"""Changing an account's address, and taking the account back to one that it left."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from flask import current_app
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from testimonials.auth.models import Account, FormerAddress
+from testimonials.auth.services import TAKE_BACK, delete_expired_accounts, find_former_address
+from testimonials.auth.sign_in.services import (
+    ResetLinkInvalid,
+    fingerprint,
+    lock_claimed,
+    read_link,
+)
+from testimonials.auth.sign_in.sessions import SignedIn, end_sessions, lock_owner
+from testimonials.core import clock
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.signing import TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+
+change_purpose = TokenPurpose("email-change")
+take_back_purpose = TokenPurpose("take-back")
+
+
+class AddressLinkInvalid(ServiceError):
+    """The link to a new address, or back to an old one, is too old, was used, or was never ours."""
+
+    status = 404
+    code = "LINK_INVALID"
+    default_message = "This link doesn’t work any more."
+
+
+class AddressTaken(ServiceError):
+    """Another account has the address, or can still be taken back to it."""
+
+    code = "EMAIL_TAKEN"
+    default_message = "Another account has this address."
+
+
+@dataclass(frozen=True)
+class AddressChange:
+    """A change that was asked for: the account, locked, and its new address."""
+
+    account: Account
+    email: str
+
+
+def make_change_link(account: Account, new_email: str) -> str:
+    """Return the link that confirms a new address."""
+    token = change_purpose.sign([account.id, fingerprint(account), new_email])
+    return f"{current_app.config['APP_URL']}/email/{token}"
+
+
+def find_change(token: str) -> AddressChange:
+    """Return the change that a link confirms; raise `AddressLinkInvalid`.
+
+    A new password or address uses the link up: whoever asked for it may have been locked out since.
+    """
+    try:
+        account_id, mark, new_email = read_link(change_purpose, token, 3)
+    except ResetLinkInvalid:
+        raise AddressLinkInvalid from None
+    account = lock_claimed(account_id)
+    if account is None or fingerprint(account) != mark:
+        raise AddressLinkInvalid
+    return AddressChange(account, new_email)
+
+
+def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
+    """Give the account of who is signed in its new address; return the one that it left.
+
+    Raises `AddressTaken`, and `SessionEnded`.
+    """
+    account = lock_owner(owner)
+    former = find_former_address(change.email)
+    if former is not None and former.account_id != account.id:
+        raise AddressTaken
+    left = FormerAddress(account=account, email=account.email)
+    db.session.add(left)
+    # An account whose days have passed is gone for the world, and so is its hold on an address.
+    delete_expired_accounts()
+    _set_email(account, change.email)
+    return left
+
+
+def make_take_back_link(former: FormerAddress) -> str:
+    """Return the link that takes an account back to an address that it left."""
+    return f"{current_app.config['APP_URL']}/take-back/{quote(take_back_purpose.sign(former.id))}"
+
+
+def find_take_back(token: str) -> FormerAddress:
+    """Return the address, locked with its account, to which a link takes the account back.
+
+    Raises `AddressLinkInvalid`.
+    """
+    try:
+        former_id, _ = take_back_purpose.read(token)
+    except TokenInvalid:
+        raise AddressLinkInvalid from None
+    former = db.session.scalars(
+        select(FormerAddress)
+        .join(Account)
+        .where(FormerAddress.id == former_id, FormerAddress.left_at > clock.now() - TAKE_BACK)
+        .with_for_update()
+    ).one_or_none()
+    if former is None:
+        raise AddressLinkInvalid
+    return former
+
+
+def take_back(former: FormerAddress) -> Account:
+    """Return the account, which has its former address again and neither password nor sessions.
+
+    Addresses that it had since can't take it away again; those from before still can take it back,
+    so the first of several wins, whoever made the later ones. Raises `AddressTaken`.
+    """
+    account, email = former.account, former.email
+    db.session.execute(
+        delete(FormerAddress).where(
+            FormerAddress.account_id == account.id, FormerAddress.left_at >= former.left_at
+        )
+    )
+    # Somebody may have let an agent begin one in the instant of the change; nobody owns it.
+    db.session.execute(delete(Account).where(Account.email == email, Account.claimed_at.is_(None)))
+    _set_email(account, email)
+    account.password_hash = None
+    end_sessions(account.id)
+    return account
+
+
+def _set_email(account: Account, email: str) -> None:
+    try:
+        with db.session.begin_nested():
+            account.email = email
+    except IntegrityError:
+        raise AddressTaken from None

@@ -1,0 +1,1 @@
+"""Plans and the payment provider's events."""

@@ -1,0 +1,53 @@
+"""The door for the payment provider's events; it is there only where its secret is set."""
+
+import json
+import logging
+
+from flask import Blueprint, Response, current_app, jsonify, request
+
+from testimonials.auth.billing.services import apply_event
+from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.extensions import begin_write, db
+
+billing = Blueprint("billing", __name__)
+
+logger = logging.getLogger("testimonials.billing")
+
+
+class EventRefused(ServiceError):
+    """The event is not signed with the secret, signed too long ago, or no event."""
+
+    code = "EVENT_REFUSED"
+
+
+@billing.post("/webhooks/stripe")
+def take_stripe_event() -> Response:
+    """Take in one event of Stripe's, once its signature was checked by Stripe's own library."""
+    secret: str = current_app.config["STRIPE_WEBHOOK_SECRET"]
+    if not secret:
+        raise NotFound("There is nothing at this address.")
+    raw = request.get_data(cache=False)
+    _check_signature(raw, request.headers.get("Stripe-Signature", ""), secret)
+    begin_write()
+    try:
+        apply_event(json.loads(raw))
+    except ValueError as error:
+        db.session.rollback()
+        logger.warning("billing: an event can't be read: %s", error)
+        raise EventRefused("The event can't be read.") from None
+    db.session.commit()
+    return jsonify({"received": True})
+
+
+def _check_signature(raw: bytes, header: str, secret: str) -> None:
+    # Loaded with the first event: most services take no payments.
+    from stripe import SignatureVerificationError, Webhook
+
+    # The other errors are what it stumbles over in a signed body that is no event.
+    try:
+        Webhook.construct_event(raw, header, secret)
+    except (SignatureVerificationError, ValueError, AttributeError, KeyError, TypeError) as error:
+        logger.warning("billing: an event was refused: %s", type(error).__name__)
+        raise EventRefused(
+            "The signature does not fit: check STRIPE_WEBHOOK_SECRET and the clock."
+        ) from None

@@ -1,0 +1,94 @@
+"""Who may try a password now, so that guessing is slow and nobody is locked out by a stranger."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from testimonials.auth.limits import (
+    CONFIRM_PER_SESSION,
+    SIGN_IN_GUESSED_AT,
+    SIGN_IN_PER_ACCOUNT,
+    SIGN_IN_PER_ADDRESS,
+    SIGN_IN_PER_BROWSER,
+    SIGN_IN_PER_NETWORK,
+)
+from testimonials.auth.models import Account
+from testimonials.auth.sign_in.services import SignInRefused, check_password
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.data.identifiers import hash_secret, new_identifier
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.extensions import db, limiter
+
+KNOWN_SECONDS = 365 * 86_400
+
+known_purpose = TokenPurpose("known-browser")
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks, as far as limits go.
+
+    `browser` is the id of one that has signed in to the account in question, if it has.
+    """
+
+    address: str
+    network: str
+    browser: str | None
+
+
+def make_known_token(account: Account) -> str:
+    """Return what the account's browser is known by from now on."""
+    return known_purpose.sign([account.id, account.browser_generation, new_identifier()])
+
+
+def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
+    """Return the id of the browser if one of its tokens says that it has signed in to `email`."""
+    for token in tokens:
+        try:
+            (account_id, generation, browser), _ = known_purpose.read(token, KNOWN_SECONDS)
+        except (TokenInvalid, TokenExpired):
+            continue
+        is_known = select(Account.id).where(
+            Account.id == account_id,
+            Account.email == email,
+            Account.browser_generation == generation,
+        )
+        if db.session.scalar(is_known) is not None:
+            return str(browser)
+    return None
+
+
+def try_password(email: str, password: str, visitor: Visitor) -> Account:
+    """Return the account with this address and password, unless too many were wrong.
+
+    Raises `SignInRefused` or `RateLimited`.
+    """
+    account_key = hash_secret(email)
+    if visitor.browser is not None:
+        limit, key = SIGN_IN_PER_BROWSER, visitor.browser
+    else:
+        limiter.count(SIGN_IN_PER_ADDRESS, visitor.address)
+        is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
+        limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
+        key = f"{account_key} {visitor.network}"
+    # Counted before the password is checked: of many at once none gets past the limit.
+    limiter.count(limit, key)
+    try:
+        account = check_password(email, password)
+    except SignInRefused:
+        if visitor.browser is None:
+            limiter.allows(SIGN_IN_PER_ACCOUNT, account_key)
+        raise
+    limiter.forget(limit, key)
+    return account
+
+
+def confirm_password(owner: SignedIn, password: str) -> None:
+    """Check the password of who is signed in; raise `SignInRefused` or `RateLimited`.
+
+    What others try at the sign-in form doesn't count here.
+    """
+    limiter.count(CONFIRM_PER_SESSION, owner.session_id)
+    check_password(owner.email, password)
+    limiter.forget(CONFIRM_PER_SESSION, owner.session_id)

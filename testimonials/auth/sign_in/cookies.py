@@ -1,0 +1,101 @@
+"""The cookies of a browser, and how a request becomes signed in and known."""
+
+from flask import after_this_request, current_app, g, request
+from werkzeug import Response
+
+from testimonials.activity.actors import ActorKind, act_as, current_network
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
+from testimonials.auth.models import Account
+from testimonials.auth.sign_in.attempts import (
+    KNOWN_SECONDS,
+    Visitor,
+    find_known_browser,
+    make_known_token,
+)
+from testimonials.auth.sign_in.sessions import LIFETIME, describe_browser, start_session
+from testimonials.core.web.rate_limits import client_key
+
+
+def read_session_cookie() -> str:
+    """Give the token that the browser sent, or an empty string."""
+    return request.cookies.get(_name(), "")
+
+
+def sign_browser_in(account: Account, means: str) -> str:
+    """Start a session for this request's browser and record by which means; return its token."""
+    browser = request.user_agent.string
+    token = start_session(account, browser, replaces=read_session_cookie())
+    act_as(ActorKind.PERSON, account.id)
+    record_event(
+        EventType.SESSION_STARTED, account.id, browser=describe_browser(browser), means=means
+    )
+    return token
+
+
+def set_session_cookie(response: Response, account: Account, token: str) -> None:
+    """Keep the session's token in the browser, and know the browser from now on."""
+    set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+    know_browser(response, account)
+
+
+def know_browser(response: Response, account: Account) -> None:
+    """Let the browser sign in to the account whatever others try at it, until all are ended."""
+    # A name for each account: a person may have several.
+    set_cookie(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
+
+
+def describe_visitor(email: str) -> Visitor:
+    """Return who sent the request, about the account of `email`."""
+    tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
+    address = client_key(ipv6_bits=48)
+    return Visitor(address, str(current_network()), find_known_browser(tokens, email))
+
+
+def replace_session_cookie(token: str) -> None:
+    """Give the browser another token for its session, whatever the answer to this request is."""
+    g.session_token = token
+    after_this_request(renew_session_cookie)
+
+
+def renew_session_cookie(response: Response) -> Response:
+    """Keep the token of this request for as long as the session was made longer.
+
+    An answer that sets or clears the cookie itself knows better.
+    """
+    cookies = response.headers.getlist("Set-Cookie")
+    if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
+        token = g.get("session_token") or read_session_cookie()
+        set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+    return response
+
+
+def clear_session_cookie(response: Response) -> None:
+    """Take the token out of the browser."""
+    response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=is_https())
+
+
+def is_https() -> bool:
+    """Tell whether people reach the service over https, so that its cookies may insist on it."""
+    return str(current_app.config["APP_URL"]).startswith("https://")
+
+
+def theme_cookie() -> str:
+    """Return the name of the cookie that holds the theme chosen for the dashboard."""
+    return f"{_name()}-theme"
+
+
+def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
+    """Set a cookie out of reach of scripts and of other sites' forms."""
+    response.set_cookie(
+        name, value, max_age=seconds, httponly=True, samesite="Lax", secure=is_https()
+    )
+
+
+def _name() -> str:
+    # Browsers take a __Host- cookie only over https and for this host alone.
+    return "__Host-testimonials" if is_https() else "testimonials"
+
+
+def _known() -> str:
+    return f"{_name()}-known-"

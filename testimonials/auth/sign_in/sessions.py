@@ -1,0 +1,184 @@
+"""Sessions: a browser is signed in for as long as its row is there and not too old."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from flask import current_app
+from sqlalchemy import delete, select, update
+
+from testimonials.auth.models import Account, Session
+from testimonials.auth.services import get_account, is_live
+from testimonials.core import clock
+from testimonials.core.data.identifiers import hash_secret, is_identifier
+from testimonials.core.web.errors import ServiceError
+from testimonials.extensions import begin_write, db
+
+LIFETIME = timedelta(days=30)
+# How old `last_seen_at` may get before it is written again: not with every page.
+SEEN_INTERVAL = timedelta(hours=1)
+# For how long a proof of who is there counts for what can't be taken back.
+PROOF_LIFETIME = timedelta(minutes=10)
+
+BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
+SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
+NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """Who is signed in, as plain values."""
+
+    session_id: str
+    account_id: str
+    email: str
+    # When who is there was last proved, by the password say.
+    proved_at: datetime | None
+    # The session was just made longer, and so must be its cookie.
+    is_renewed: bool = False
+
+
+class SessionEnded(ServiceError):
+    """The browser was signed out while its request was under way."""
+
+    status = 401
+    code = "SIGNED_OUT"
+    default_message = "You were signed out meanwhile. Nothing was changed."
+
+
+def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
+    """Sign a browser in; give the token for its cookie, of which only a hash is kept.
+
+    The session whose token the browser had until now (`replaces`) ends: nobody could reach it.
+    """
+    if replaces:
+        db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))
+    token = secrets.token_urlsafe(32)
+    db.session.add(
+        Session(
+            account_id=account.id,
+            token_hash=hash_secret(token),
+            label=describe_browser(user_agent),
+            proved_at=clock.now(),
+            expires_at=_end_of(clock.now()),
+        )
+    )
+    return token
+
+
+def find_session(token: str) -> SignedIn | None:
+    """Give who is signed in with this token, if anybody is; commits when it was seen long ago."""
+    now = clock.now()
+    row = db.session.execute(
+        select(
+            Session.id, Session.account_id, Session.proved_at, Session.last_seen_at, Account.email
+        )
+        .join(Account)
+        .where(
+            Session.token_hash == hash_secret(token),
+            Session.expires_at > now,
+            Account.password_hash.is_not(None),
+            is_live(),
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    is_renewed = row.last_seen_at < now - SEEN_INTERVAL
+    if is_renewed:
+        _note_seen(row.id)
+    return SignedIn(row.id, row.account_id, row.email, row.proved_at, is_renewed)
+
+
+def lock_owner(owner: SignedIn) -> Account:
+    """Return the account, locked, of who is still signed in; raise `SessionEnded`.
+
+    A new password ends the sessions of those who knew the old one, also while a request of theirs
+    is under way.
+    """
+    account = get_account(owner.account_id)
+    if db.session.scalar(select(Session.id).where(Session.id == owner.session_id)) is None:
+        raise SessionEnded
+    return account
+
+
+def has_fresh_proof(owner: SignedIn) -> bool:
+    """Tell whether it was proved a moment ago who is signed in."""
+    return owner.proved_at is not None and abs(clock.now() - owner.proved_at) < PROOF_LIFETIME
+
+
+def note_proof(owner: SignedIn) -> tuple[Account, str]:
+    """Note that it was just proved who is signed in; return the account, locked, and a new token.
+
+    The token from before opens nothing any more: whoever else has it has not proved anything.
+    Raises `SessionEnded`.
+    """
+    account = lock_owner(owner)
+    token = secrets.token_urlsafe(32)
+    changes = {"proved_at": clock.now(), "token_hash": hash_secret(token)}
+    db.session.execute(update(Session).where(Session.id == owner.session_id).values(changes))
+    return account, token
+
+
+def list_sessions(account_id: str) -> Sequence[Session]:
+    """Give the browsers that are signed in, the last seen first."""
+    return db.session.scalars(
+        select(Session)
+        .where(Session.account_id == account_id, Session.expires_at > clock.now())
+        .order_by(Session.last_seen_at.desc(), Session.id.desc())
+    ).all()
+
+
+def end_session(account_id: str, session_id: str) -> str | None:
+    """Sign one browser of the account out; return what it calls itself, None if there is none."""
+    if not is_identifier(session_id):
+        return None
+    return db.session.scalar(
+        delete(Session)
+        .where(Session.id == session_id, Session.account_id == account_id)
+        .returning(Session.label)
+    )
+
+
+def end_sessions(account_id: str, *, but: str | None = None) -> None:
+    """Sign every browser of the account out, or every one `but` this, and know none of them."""
+    statement = delete(Session).where(Session.account_id == account_id)
+    if but is not None:
+        statement = statement.where(Session.id != but)
+    db.session.execute(statement)
+    db.session.execute(
+        update(Account)
+        .where(Account.id == account_id)
+        .values(browser_generation=Account.browser_generation + 1)
+    )
+
+
+def delete_expired_sessions() -> int:
+    """Remove the sessions that are too old; give how many."""
+    removed = db.session.scalars(
+        delete(Session).where(Session.expires_at <= clock.now()).returning(Session.id)
+    ).all()
+    return len(removed)
+
+
+def describe_browser(user_agent: str) -> str:
+    """Say in a person's words which browser this is, such as Firefox on Windows."""
+    browser = next((name for name in BROWSERS if name in user_agent), "A browser")
+    system = next((name for name in SYSTEMS if name in user_agent), "")
+    words = [NAMES.get(browser, browser), NAMES.get(system, system)]
+    return " on ".join(word for word in words if word)
+
+
+def _note_seen(session_id: str) -> None:
+    begin_write()
+    session = db.session.get(Session, session_id)
+    if session is not None:
+        session.last_seen_at = clock.now()
+        session.expires_at = _end_of(session.created_at)
+    db.session.commit()
+
+
+def _end_of(started_at: datetime) -> datetime:
+    """Return when a session that is used now ends, unless it is used again."""
+    longest = timedelta(days=current_app.config["SESSION_DAYS"])
+    return min(clock.now() + LIFETIME, started_at + longest)

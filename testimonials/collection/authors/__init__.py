@@ -1,0 +1,1 @@
+"""What the author of a testimonial may do with it later."""

@@ -1,0 +1,82 @@
+"""`testimonials authors`: what an operator does for the people who wrote testimonials."""
+
+import functools
+from typing import Any
+
+import click
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
+from testimonials.auth.addresses import parse_email
+from testimonials.collection.authors.address_lookup import AboutAddress, find_about, forget_address
+from testimonials.core.commands import database_command, json_option, print_json
+from testimonials.core.terminal_text import make_printable
+from testimonials.extensions import begin_write, db
+
+SHOWN = 60
+
+
+@click.group()
+def authors() -> None:
+    """Do what the author of a testimonial asks for."""
+
+
+@authors.command("erase")
+@click.argument("email")
+@click.option("--dry-run", is_flag=True, help="Tell what there is; remove nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@json_option
+@database_command
+def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Remove everything about the e-mail address of an author, over all projects, for good.
+
+    Testimonials with their history and pictures, requests sent to the address, mails, and what the
+    history of other testimonials remembers of it. That it wants no more mail is kept as a hash. An
+    account with this address is another matter: see `accounts delete`.
+    """
+    address = parse_email(email)
+    found = find_about(address)
+    if not dry_run and not yes and not found.is_empty:
+        # Programs that read the output get the answer alone.
+        _tell(found, address, "There is", is_aside=as_json)
+        click.confirm("Remove all of it for good?", abort=True, err=as_json)
+    if not dry_run:
+        begin_write()
+        found = forget_address(address)
+        record_event(EventType.AUTHOR_ERASED, None, count=len(found.testimonials))
+        db.session.commit()
+    if as_json:
+        print_json({"email": address, "removed": not dry_run, **_count(found)})
+    else:
+        _tell(found, address, "There is" if dry_run else "Removed")
+
+
+def _count(found: AboutAddress) -> dict[str, Any]:
+    return {
+        "testimonials": len(found.testimonials),
+        "projects": found.projects,
+        "pictures": found.pictures,
+        "invitations": found.invitations,
+        "mails": found.mails,
+        "changes": found.changes,
+        "hasAccount": found.has_account,
+    }
+
+
+def _tell(found: AboutAddress, email: str, verb: str, *, is_aside: bool = False) -> None:
+    say = functools.partial(click.echo, err=is_aside)
+    if found.is_empty:
+        say(f"Nothing of an author with the address {email} is kept.")
+    else:
+        projects = ", ".join(f"{slug}: {count}" for slug, count in found.projects.items())
+        where = f" ({projects})" if projects else ""
+        say(f"{verb} of {email}:")
+        say(f"  {len(found.testimonials)} testimonial(s) with their history{where}")
+        for row in found.testimonials:
+            say(f"    {row.id} {make_printable(row.text, SHOWN)}")
+        say(f"  {found.pictures} picture(s)")
+        say(f"  {found.invitations} request(s) for a testimonial")
+        say(f"  {found.mails} mail(s) in the outbox")
+        say(f"  the address in {found.changes} change(s) of other testimonials")
+    if found.has_account:
+        say("There is an account with this address too; `accounts delete` removes it.")

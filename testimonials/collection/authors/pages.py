@@ -1,0 +1,186 @@
+"""The author's own page: to see a testimonial, correct it, withdraw it or delete it.
+
+A GET never changes anything, since mail scanners open links.
+"""
+
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug import Response
+
+from testimonials.collection.authors import erasure
+from testimonials.collection.authors import services as authors
+from testimonials.collection.authors.services import AuthorLinkInvalid, AuthorRefused, find_own
+from testimonials.collection.authors.view import describe_confirmation, describe_edit, describe_own
+from testimonials.collection.schemas import Errors, consent_missing, read_words, to_values
+from testimonials.core.web.languages import PARAMETER, asked_language, use_visitors_language
+from testimonials.core.web.rate_limits import Limit, limit_by_address
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.core.web.unsent_forms import read_unsent_form
+from testimonials.extensions import begin_write, db, limiter
+
+author = Blueprint("author", __name__)
+author.before_request(use_visitors_language)
+
+CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
+limit_changes = limit_by_address(limiter, CHANGES_PER_ADDRESS)
+
+
+@author.get("/yours/<token>")
+def show_own(token: str) -> ResponseReturnValue:
+    """Show the testimonial as others see it, where it stands, and what can be done."""
+    return _show(token, {})
+
+
+@author.post("/yours/<token>")
+@limit_changes
+def give_consent(token: str) -> ResponseReturnValue:
+    """Consent again to what was withdrawn."""
+    if not request.form.get("consent"):
+        return _show(token, {"consent": [consent_missing()]}, 422)
+    begin_write()
+    own = find_own(token, for_update=True)
+    authors.verify_email(own)
+    authors.consent_again(own)
+    db.session.commit()
+    return _go(token, "consented")
+
+
+@author.post("/yours/<token>/verify")
+@limit_changes
+def verify(token: str) -> ResponseReturnValue:
+    """Note that the address to which the link was mailed is the author's."""
+    begin_write()
+    authors.verify_email(find_own(token, for_update=True))
+    db.session.commit()
+    return _go(token, "verified")
+
+
+@author.get("/yours/<token>/correct")
+def show_correction(token: str) -> ResponseReturnValue:
+    """Show the form with what was sent."""
+    own = find_own(token)
+    if not own.can_correct:
+        return _go(token)
+    return answer_privately(
+        render_template("collection/authors/edit.html", **describe_edit(own, token, None, {}))
+    )
+
+
+@author.post("/yours/<token>/correct")
+@limit_changes
+def correct(token: str) -> ResponseReturnValue:
+    """Take other words; the owner decides about them anew."""
+    own = find_own(token)
+    typed, errors = read_words(request.form, describe_edit(own, token, None, {})["collect"])
+    if errors:
+        page = describe_edit(own, token, typed, errors)
+        return answer_privately(render_template("collection/authors/edit.html", **page), 422)
+    begin_write()
+    own = find_own(token, for_update=True)
+    authors.verify_email(own)
+    columns = describe_edit(own, token, None, {})["columns"]
+    values = {name: value for name, value in to_values(typed).items() if name in columns}
+    is_changed = authors.correct(own, values)
+    db.session.commit()
+    return _go(token, "corrected" if is_changed else "")
+
+
+@author.get("/yours/<token>/withdraw")
+def show_withdrawal(token: str) -> ResponseReturnValue:
+    """Show the one button that withdraws the consent."""
+    return _confirm(token, "withdraw")
+
+
+@author.post("/yours/<token>/withdraw")
+@limit_changes
+def withdraw(token: str) -> ResponseReturnValue:
+    """Take the testimonial from every public place at once."""
+    begin_write()
+    own = find_own(token, for_update=True)
+    authors.verify_email(own)
+    authors.withdraw(own)
+    db.session.commit()
+    return _go(token, "withdrawn")
+
+
+@author.get("/yours/<token>/delete")
+def show_deletion(token: str) -> ResponseReturnValue:
+    """Show the one button that deletes everything."""
+    return _confirm(token, "delete")
+
+
+@author.post("/yours/<token>/delete")
+@limit_changes
+def delete(token: str) -> ResponseReturnValue:
+    """Remove everything for good."""
+    begin_write()
+    erasure.erase(find_own(token, for_update=True))
+    db.session.commit()
+    return redirect(url_for("author.show_farewell", reason="deleted", **_language()), 303)
+
+
+@author.get("/yours/<token>/not-mine")
+def show_denial(token: str) -> ResponseReturnValue:
+    """Show the one button that takes a stranger's address away."""
+    if not find_own(token).is_mailed:
+        return _go(token)
+    return _confirm(token, "not-mine")
+
+
+@author.post("/yours/<token>/not-mine")
+@limit_changes
+def deny(token: str) -> ResponseReturnValue:
+    """Remove the address of somebody who wrote nothing, and write to it no more."""
+    begin_write()
+    erasure.disown(find_own(token, for_update=True))
+    db.session.commit()
+    return redirect(url_for("author.show_farewell", reason="not-mine", **_language()), 303)
+
+
+@author.get("/yours/done/<any(deleted, 'not-mine'):reason>")
+def show_farewell(reason: str) -> ResponseReturnValue:
+    """Say that it is done; the link leads nowhere from now on."""
+    return render_template("collection/authors/end.html", reason=reason)
+
+
+@author.errorhandler(AuthorLinkInvalid)
+def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
+    """Say what is wrong with a link."""
+    db.session.rollback()
+    reason = "gone" if error.status == 410 else "invalid"
+    unsent = read_unsent_form()
+    page = render_template("collection/authors/end.html", reason=reason, unsent=unsent)
+    return answer_privately(page, error.status)
+
+
+@author.errorhandler(AuthorRefused)
+def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
+    """Lead back to the page, which says where the testimonial stands meanwhile."""
+    db.session.rollback()
+    return _go((request.view_args or {})["token"])
+
+
+def _show(token: str, errors: Errors, status: int = 200) -> ResponseReturnValue:
+    done = request.args.get("done", "")
+    page = describe_own(find_own(token), token, done, errors)
+    return answer_privately(render_template("collection/authors/author.html", **page), status)
+
+
+def _confirm(token: str, action: str) -> ResponseReturnValue:
+    page = describe_confirmation(find_own(token), token, action)
+    return answer_privately(render_template("collection/authors/confirm.html", **page))
+
+
+def _go(token: str, done: str = "") -> Response:
+    query = _language() | ({"done": done} if done else {})
+    response = redirect(url_for("author.show_own", token=token, **query), 303)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _language() -> dict[str, Any]:
+    """Keep the language that was asked for in the next address."""
+    language = asked_language()
+    return {PARAMETER: language.code} if language else {}

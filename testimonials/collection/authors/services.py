@@ -1,0 +1,237 @@
+"""What the author of a testimonial may do with it by a link of their own, without an account.
+
+Whoever sent a testimonial gets the link on the thank-you page. The one that is mailed names the
+address too: using it proves that the address is the author's.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import select
+
+from testimonials.collection.services import consent_sentence
+from testimonials.core import clock
+from testimonials.core.data.identifiers import hash_secret, new_identifier
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import PARAMETER, current_language, gettext_noop
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.services import mark_changed
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation.services import change_testimonial
+from testimonials.testimonials.services import next_time
+from testimonials.testimonials.submission_mail import tell_of_submission
+
+LINK_SECONDS = 5 * 365 * 24 * 60 * 60
+# What the history names instead of an e-mail address.
+AUTHOR = "The author"
+# Why what somebody else wrote in the name of an address lies in the spam folder.
+DISOWNED = "disowned"
+# How long the author of a rejected testimonial waits before they can correct it once more.
+REJECTED_PAUSE = timedelta(days=1)
+
+author_purpose = TokenPurpose("author-link")
+
+
+class AuthorLinkInvalid(ServiceError):
+    """The link was cut, is too old, or was given up by the address it was mailed to."""
+
+    status = 404
+    code = "AUTHOR_LINK_INVALID"
+    default_message = gettext_noop("This link doesn’t work any more.")
+
+
+class NothingLeft(AuthorLinkInvalid):
+    """The testimonial of the link was deleted."""
+
+    status = 410
+    code = "NOTHING_LEFT"
+
+
+class AuthorRefused(ServiceError):
+    """The testimonial is not in a state in which this can be done; its page says which it is."""
+
+    status = 409
+    code = "AUTHOR_REFUSED"
+
+
+@dataclass(frozen=True)
+class OwnTestimonial:
+    """A testimonial as the holder of its link reaches it."""
+
+    row: Testimonial
+    project: Project
+    # Whether the link was mailed to the address that the testimonial still has.
+    is_mailed: bool
+
+    @property
+    def can_correct(self) -> bool:
+        """Whether other words can be sent to the owner now."""
+        row = self.row
+        if self.project.deleted_at or row.deleted_at or row.status == "withdrawn":
+            return False
+        return row.status != "rejected" or not self._was_just_returned
+
+    @property
+    def can_consent(self) -> bool:
+        """Whether a withdrawn consent can be given again."""
+        return self.row.status == "withdrawn" and self.project.deleted_at is None
+
+    @property
+    def can_verify(self) -> bool:
+        """Whether this link can prove the address, and it isn't proven yet."""
+        return self.is_mailed and self.row.email_verified_at is None
+
+    @property
+    def _was_just_returned(self) -> bool:
+        returned_at = self.row.returned_at
+        return returned_at is not None and returned_at > clock.now() - REJECTED_PAUSE
+
+
+def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
+    """Give the token of the author's link; the one that is mailed names the address."""
+    return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
+
+
+def make_author_url(token: str, language: str, page: str = "") -> str:
+    """Give the address of the author's page, or of one below it, in the language they read."""
+    return f"{current_app.config['APP_URL']}/yours/{token}{page}?{PARAMETER}={language}"
+
+
+def find_own_url(project: Project, token: str) -> str | None:
+    """Give the link to show on the project's thank-you page, if the token is of its own."""
+    try:
+        own = find_own(token)
+    except AuthorLinkInvalid:
+        return None
+    is_ours = own.project.id == project.id
+    return make_author_url(token, current_language().code) if is_ours else None
+
+
+def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
+    """Give the testimonial of a link, its project locked if it is to change.
+
+    Projects that are paused or deleted are found too: as long as words are stored, their author can
+    take them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
+    """
+    testimonial_id, fingerprint = read_author_token(token)
+    query = (
+        select(Project)
+        .join(Testimonial, Testimonial.project_id == Project.id)
+        .where(Testimonial.id == testimonial_id)
+    )
+    if for_update:
+        query = query.with_for_update(of=Project)
+    project = db.session.scalars(query).one_or_none()
+    row = db.session.get(Testimonial, testimonial_id)
+    if project is None or row is None:
+        raise NothingLeft
+    if fingerprint and _is_disowned(row):
+        raise AuthorLinkInvalid
+    return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
+
+
+def read_author_token(token: str) -> tuple[str, str]:
+    """Give the testimonial's id and the address' fingerprint; raise `AuthorLinkInvalid`."""
+    try:
+        (testimonial_id, fingerprint), _ = author_purpose.read(token, LINK_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        raise AuthorLinkInvalid from None
+    return str(testimonial_id), str(fingerprint)
+
+
+def verify_email(own: OwnTestimonial) -> None:
+    """Note that the address is the author's, if the link was mailed to it.
+
+    It is no part of the history, in which it would keep the owner from undoing what came before.
+    """
+    if own.can_verify:
+        own.row.email_verified_at = clock.now()
+
+
+def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
+    """Change columns; what was decided goes back into the queue. Gives whether anything changed.
+
+    The project is locked. The words as they were first sent are kept. Raises `AuthorRefused`.
+    """
+    row = own.row
+    if not own.can_correct:
+        raise AuthorRefused
+    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if not changes:
+        return False
+    if "text" in changes and row.original_text is None:
+        changes["original_text"] = row.text
+    if row.status in ("approved", "rejected"):
+        changes |= {"status": "pending", "reviewed_at": None}
+    _change(own, changes, "correct")
+    _return_to_queue(own)
+    return True
+
+
+def withdraw(own: OwnTestimonial) -> None:
+    """Take the consent back: it shows nowhere from now on. The project is locked."""
+    if own.row.status == "withdrawn":
+        return
+    _change(own, {"status": "withdrawn", "consent_withdrawn_at": clock.now()}, "withdraw")
+
+
+def consent_again(own: OwnTestimonial) -> None:
+    """Agree to the sentence that the page shows; the owner decides anew. The project is locked.
+
+    What the owner had rejected or what was held stays so, or this would be a way around both.
+    Raises `AuthorRefused`.
+    """
+    if not own.can_consent:
+        raise AuthorRefused
+    before = _find_status_before_withdrawal(own.row)
+    status = before if before in ("rejected", "spam") else "pending"
+    changes = {
+        "status": status,
+        "consent_withdrawn_at": None,
+        "consent_text": consent_sentence(own.project),
+        "consent_language": current_language().code,
+        "consented_at": clock.now(),
+    }
+    if status == "pending":
+        changes["reviewed_at"] = None
+    _change(own, changes, "consent")
+    _return_to_queue(own)
+
+
+def _change(own: OwnTestimonial, changes: dict[str, Any], action: str) -> None:
+    change_testimonial(own.row, changes, new_identifier(), AUTHOR, action)
+    mark_changed(own.project)
+    db.session.flush()
+
+
+def _return_to_queue(own: OwnTestimonial) -> None:
+    own.row.returned_at = next_time(own.project)
+    db.session.flush()
+    if own.row.status == "pending" and own.row.deleted_at is None:
+        tell_of_submission(own.project, own.row)
+
+
+def _find_status_before_withdrawal(row: Testimonial) -> str:
+    before = db.session.scalar(
+        select(TestimonialChange.before)
+        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == "withdraw")
+        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
+        .limit(1)
+    )
+    return str((before or {}).get("status", ""))
+
+
+def _fingerprint(row: Testimonial) -> str:
+    return hash_secret(row.author_email)[:16] if row.author_email else ""
+
+
+def _is_disowned(row: Testimonial) -> bool:
+    """Tell whether the address of the mailed link said that it wrote nothing."""
+    query = select(TestimonialChange.id).where(
+        TestimonialChange.testimonial_id == row.id, TestimonialChange.action == "disown"
+    )
+    return db.session.scalar(query.limit(1)) is not None

@@ -1,0 +1,1 @@
+"""The picture that a shared link shows."""

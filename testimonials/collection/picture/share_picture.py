@@ -1,0 +1,57 @@
+"""The picture that a shared link to a collection page shows: drawn when it changes, then kept."""
+
+import hashlib
+import json
+
+from flask import current_app
+
+from testimonials.collection.models import SharePicture
+from testimonials.collection.picture.drawing import STYLE, Shown, draw_share_picture, drawing
+from testimonials.core.pictures.images import Image
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+
+
+def picture_fingerprint(project: Project) -> str:
+    """Give a hash of all that is drawn in the project's picture."""
+    config = project.page_config
+    drawn = [STYLE, project.name, config["headline"], config["theme"], config["buttonColor"]]
+    drawn += [config["buttonTextColor"], project.logo_id]
+    return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:32]
+
+
+def share_picture_url(project: Project) -> str:
+    """Give the picture's public address; it changes with the picture, which is kept elsewhere."""
+    version = picture_fingerprint(project)[:8]
+    return f"{current_app.config['APP_URL']}/{project.slug}/share.png?v={version}"
+
+
+def find_share_picture(project: Project) -> bytes | None:
+    """Give the project's picture as it is kept, unless it shows something else by now."""
+    row = db.session.get(SharePicture, project.id)
+    if row is None or row.fingerprint != picture_fingerprint(project):
+        return None
+    return row.content
+
+
+def make_share_picture(project: Project) -> bytes:
+    """Draw the project's picture, in its own words and language; one at a time in a process."""
+    config = project.page_config
+    logo = db.session.get(Image, project.logo_id) if project.logo_id else None
+    shown = Shown(
+        name=project.name,
+        headline=config["headline"],
+        theme=config["theme"],
+        button=config["buttonColor"],
+        button_text=config["buttonTextColor"],
+        logo=logo.content if logo else None,
+    )
+    # Nobody waits for the lock with a connection that others need.
+    db.session.close()
+    with drawing:
+        return find_share_picture(project) or draw_share_picture(shown)
+
+
+def keep_share_picture(project: Project, content: bytes, fingerprint: str) -> None:
+    """Keep the picture of the locked project in place of the one before."""
+    db.session.merge(SharePicture(project_id=project.id, fingerprint=fingerprint, content=content))

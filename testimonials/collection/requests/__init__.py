@@ -1,0 +1,1 @@
+"""Asking people for testimonials by mail."""

@@ -1,0 +1,244 @@
+"""Lists of people as owners have them: pasted addresses, or a CSV file of a table program."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from email.utils import getaddresses
+
+from marshmallow import ValidationError
+
+from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
+from testimonials.core.web.fields import clean
+from testimonials.testimonials.schemas import LINE_LENGTH
+
+MAX_PEOPLE = 500
+# So many people with names and addresses as long as they may be.
+LONGEST_PASTED = MAX_PEOPLE * 400
+# Much longer than all that is read; a quote that nobody closed takes in all that follows.
+LONGEST_CELL = 10_000
+MAX_FILE_BYTES = 1024 * 1024
+SHOWN_LENGTH = 80
+
+DELIMITERS = (";", ",", "\t")
+# How table programs and address books head these columns, in small letters.
+HEADINGS = {
+    "email": {"email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"},
+    "name": {"name", "full name", "display name", "customer", "customer name"},
+    "first": {"first name", "firstname", "given name", "vorname"},
+    "last": {"last name", "lastname", "surname", "family name", "nachname"},
+    "company": {"company", "organization", "organisation", "business", "company name", "firma"},
+}
+
+_EMPTY_PLACES = re.compile(r",(?:[ \t]*,)+")
+
+TOO_MANY = f"Ask at most {MAX_PEOPLE} people at a time; this has more."
+NO_ADDRESS = "There is no email address here. Write it like name@example.com."
+DISPOSABLE = "This address is a throw-away one, which nobody may read any more."
+NAME_BROKEN = "The name or company has line breaks or control characters. Take them out."
+NAME_LONG = f"The name or company is longer than {LINE_LENGTH} characters. Shorten it."
+
+
+class ListUnreadable(Exception):
+    """The list as a whole can't be read; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody on a list: the line, counted from one, and what stands there."""
+
+    line: int
+    email: str
+    name: str = ""
+    company: str = ""
+
+
+@dataclass(frozen=True)
+class WrongLine:
+    """A line that can't be used, its beginning, and why."""
+
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass
+class AddressList:
+    """Who is on a list, and what of it can't be used."""
+
+    people: list[Person] = field(default_factory=list)
+    wrong: list[WrongLine] = field(default_factory=list)
+
+    def add(
+        self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
+    ) -> None:
+        """Take somebody in, or note why not; `whole` is how it stands in the list."""
+        self._require_room()
+        whole = whole or " ".join(part for part in (name, email, company) if part)
+        try:
+            address = normalize_email(email.strip())
+            name, company = clean(name, one_line=True), clean(company, one_line=True)
+        except EmailMalformed:
+            reason = NO_ADDRESS
+        except EmailDisposable:
+            reason = DISPOSABLE
+        except ValidationError:
+            reason = NAME_BROKEN
+        else:
+            if max(len(name), len(company)) <= LINE_LENGTH:
+                self.people.append(Person(line, address, name, company))
+                return
+            reason = NAME_LONG
+        self.refuse(line, whole, reason)
+
+    def refuse(self, line: int, whole: str, reason: str) -> None:
+        """Note a line that can't be used; raise `ListUnreadable` past the most."""
+        self._require_room()
+        self.wrong.append(WrongLine(line, _show(whole), reason))
+
+    def _require_room(self) -> None:
+        # At once: checking tens of thousands of addresses only to count them takes seconds.
+        if len(self.people) + len(self.wrong) >= MAX_PEOPLE:
+            raise ListUnreadable(TOO_MANY)
+
+
+def read_pasted(text: str) -> AddressList:
+    """Read addresses one a line or with commas, ``Name <a@b>`` too, or a pasted table.
+
+    Raises `ListUnreadable`.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if _find_columns(_split_row(first)) is not None:
+        return _read_table(lines)
+    if len(text) > LONGEST_PASTED:
+        raise ListUnreadable(TOO_MANY)
+    found = AddressList()
+    for number, line in enumerate(lines, 1):
+        if not line.strip(" \t,;"):
+            continue
+        pairs = _read_line(line)
+        if not any("@" in email for _, email in pairs):
+            found.refuse(number, line, NO_ADDRESS)
+            continue
+        for name, email in pairs:
+            found.add(number, email, name, whole=line if len(pairs) == 1 else "")
+    return found
+
+
+def read_csv(content: bytes) -> AddressList:
+    """Read a CSV file with columns for the address and, if there are, name and company.
+
+    Raises `ListUnreadable`.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise ListUnreadable("The file is too large: 1 MB is the most.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ListUnreadable(
+            "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program."
+        ) from None
+    return _read_table(text.splitlines(keepends=True))
+
+
+def _read_line(line: str) -> list[tuple[str, str]]:
+    """Return the names and addresses in a line; none where its brackets nest too deeply."""
+    # Strict versions of the library give nothing for a line with an empty place in it.
+    line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
+    try:
+        return [pair for pair in getaddresses([line]) if any(pair)]
+    except RecursionError:
+        return []
+
+
+def write_table(people: Iterable[Person]) -> str:
+    """Write people as a table that `read_pasted` reads back."""
+    rows = ["email,name,company"]
+    rows += [",".join(_quote(part) for part in (p.email, p.name, p.company)) for p in people]
+    return "\n".join(rows)
+
+
+def _read_table(lines: Sequence[str]) -> AddressList:
+    first = next((line for line in lines if line.strip()), "")
+    if not first:
+        raise ListUnreadable("The list is empty.")
+    head = _split_row(first)
+    columns = _find_columns(head)
+    has_head = columns is not None
+    if columns is None:
+        columns = _guess_columns(head)
+    if columns is None:
+        raise ListUnreadable(
+            "There is no column of email addresses. Name it “email” in the first line."
+        )
+    found = AddressList()
+    for number, row in _read_rows(lines, _find_delimiter(first)):
+        if has_head:
+            has_head = False
+            continue
+        cells = {name: row[place] if place < len(row) else "" for name, place in columns.items()}
+        full = f"{cells.get('first', '')} {cells.get('last', '')}"
+        name = cells.get("name") or full.strip()
+        found.add(number, cells["email"], name, cells.get("company", ""))
+    return found
+
+
+def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Give each row that isn't empty with the line it begins in."""
+    # Pasted lines lack their ends, without which a quoted line break would be lost.
+    reader = csv.reader((f"{line.rstrip(chr(10))}\n" for line in lines), delimiter=delimiter)
+    begin = 1
+    try:
+        for row in reader:
+            if any(len(cell) > LONGEST_CELL for cell in row):
+                raise csv.Error("a quote may not be closed")
+            if any(cell.strip() for cell in row):
+                yield begin, row
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise ListUnreadable(
+            f"Line {reader.line_num} can’t be read as CSV ({error}). Save the file anew."
+        ) from None
+
+
+def _split_row(line: str) -> list[str]:
+    try:
+        line = line.lstrip("\ufeff")[:LONGEST_CELL]
+        return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
+    except csv.Error:
+        return []
+
+
+def _find_delimiter(line: str) -> str:
+    return max(DELIMITERS, key=line.count) if any(map(line.count, DELIMITERS)) else ","
+
+
+def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
+    """Give where the columns stand by their headings; None where none is for the address."""
+    columns: dict[str, int] = {}
+    for place, cell in enumerate(head):
+        for name, headings in HEADINGS.items():
+            if cell.strip().lower() in headings:
+                columns.setdefault(name, place)
+    return columns if "email" in columns else None
+
+
+def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
+    """Give the columns of a table without headings: the address, then name and company."""
+    places = [place for place, cell in enumerate(row) if "@" in cell]
+    if not places:
+        return None
+    others = [place for place in range(len(row)) if place != places[0]]
+    return {"email": places[0]} | dict(zip(("name", "company"), others, strict=False))
+
+
+def _quote(text: str) -> str:
+    is_plain = not any(character in text for character in '",;\t\n')
+    return text if is_plain else '"' + text.replace('"', '""') + '"'
+
+
+def _show(text: str) -> str:
+    """Give the beginning of a line, as it can be put before a person."""
+    text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"

@@ -1,0 +1,177 @@
+"""The list of who was asked for a testimonial, how far that got, and taking people off it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, select
+
+from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.core import clock
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.web.errors import NotFound
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+
+# A query of any columns.
+Rows = Select[*tuple[Any, ...]]
+
+PAGE_SIZE = 50
+KEPT_UNANSWERED = timedelta(days=365)
+STATES = ("waiting", "sent", "opened", "answered", "declined", "failed", "unsubscribed")
+
+
+@dataclass(frozen=True)
+class AskedPerson:
+    """One row of the list."""
+
+    invitation: Invitation
+    state: str
+    problem: str | None
+    unsubscribed_at: datetime | None
+
+
+def list_asked(
+    project: Project, state: str | None, page: int
+) -> tuple[list[AskedPerson], int, dict[str, int]]:
+    """Give a page of who was asked, its number, and how many are in each state.
+
+    The newest come first, those of one time by their addresses. A page past the end is the last
+    one. `state` None: everybody.
+    """
+    counts = count_states(project)
+    total = counts["all"] if state is None else counts[state]
+    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    query = _join(
+        select(Invitation, _state(), OutboxMail.last_error, UnsubscribedAddress.created_at), project
+    )
+    if state is not None:
+        query = query.where(_state() == state)
+    rows = db.session.execute(
+        query.order_by(Invitation.created_at.desc(), Invitation.email)
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+    )
+    return [AskedPerson(*row) for row in rows], page, counts
+
+
+def count_states(project: Project) -> dict[str, int]:
+    """Give how many of those asked are in each state, and `all`."""
+    inner = _join(select(_state().label("state")), project).subquery()
+    rows = db.session.execute(select(inner.c.state, func.count()).group_by(inner.c.state))
+    counts = dict.fromkeys(STATES, 0)
+    for row in rows:
+        counts[str(row[0])] = int(row[1])
+    return counts | {"all": sum(counts.values())}
+
+
+def find_invited_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
+    """Give for each of the testimonials that was asked for the address that was asked."""
+    rows = db.session.execute(
+        select(Invitation.testimonial_id, Invitation.email).where(
+            Invitation.testimonial_id.in_(list(testimonial_ids))
+        )
+    )
+    return {str(row[0]): row[1] for row in rows}
+
+
+def cancel_waiting(project: Project) -> int:
+    """Take everybody off the locked project's list who had no mail yet; give how many."""
+    waiting = db.session.scalars(
+        _join(select(Invitation), project)
+        .where(_state() == "waiting")
+        .with_for_update(of=Invitation)
+    ).all()
+    return sum(_take_off(invitation) for invitation in waiting)
+
+
+def remove_asked(project: Project, invitation_id: str) -> None:
+    """Delete somebody's row of the locked project; a mail on its way is stopped if it can be.
+
+    The link in a mail that has arrived opens the plain form then. Raises `NotFound`.
+    """
+    invitation = db.session.scalars(
+        select(Invitation)
+        .where(Invitation.id == invitation_id, Invitation.project_id == project.id)
+        .with_for_update()
+    ).one_or_none()
+    if invitation is None:
+        raise NotFound("This person isn’t on the list any more.")
+    _drop_mail(invitation)
+    db.session.delete(invitation)
+    db.session.flush()
+
+
+def delete_old_invitations() -> int:
+    """Forget who was asked a year ago and never answered, and batches that have nobody left.
+
+    Gives how many people.
+    """
+    limit = clock.now() - KEPT_UNANSWERED
+    removed = db.session.scalars(
+        delete(Invitation)
+        .where(Invitation.created_at < limit, Invitation.answered_at.is_(None))
+        .returning(Invitation.id)
+    ).all()
+    db.session.execute(
+        delete(InvitationBatch).where(
+            InvitationBatch.created_at < limit,
+            ~exists().where(Invitation.batch_id == InvitationBatch.id),
+        )
+    )
+    return len(removed)
+
+
+def is_told_from() -> ColumnElement[bool]:
+    """Give the condition under which a mail in the outbox still says how far a request got."""
+    return exists().where(Invitation.mail_id == OutboxMail.id)
+
+
+def _take_off(invitation: Invitation) -> bool:
+    """Delete a row unless its mail is leaving at this moment; give whether that was done."""
+    if invitation.mail_id is not None and not _drop_mail(invitation):
+        return False
+    db.session.delete(invitation)
+    return True
+
+
+def _drop_mail(invitation: Invitation) -> bool:
+    """Take a mail that waits out of the outbox, not one that is being sent; tell whether so."""
+    dropped: Sequence[str] = db.session.scalars(
+        delete(OutboxMail)
+        .where(OutboxMail.id == invitation.mail_id, OutboxMail.state == MailState.QUEUED)
+        .returning(OutboxMail.id)
+    ).all()
+    return bool(dropped)
+
+
+def _join(query: Rows, project: Project) -> Rows:
+    """Add to a query what the state of the project's invitations is told from."""
+    return (
+        query.select_from(Invitation)
+        .outerjoin(OutboxMail, OutboxMail.id == Invitation.mail_id)
+        .outerjoin(
+            UnsubscribedAddress,
+            and_(
+                UnsubscribedAddress.account_id == project.account_id,
+                UnsubscribedAddress.email_hash == Invitation.email_hash,
+            ),
+        )
+        .where(Invitation.project_id == project.id)
+    )
+
+
+def _state() -> ColumnElement[str]:
+    """Give how far an invitation got; what the person did last counts more than the mail."""
+    is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
+    return case(
+        (Invitation.answered_at.is_not(None), "answered"),
+        (UnsubscribedAddress.email_hash.is_not(None), "unsubscribed"),
+        (Invitation.declined_at.is_not(None), "declined"),
+        (Invitation.opened_at.is_not(None), "opened"),
+        (OutboxMail.state == MailState.FAILED, "failed"),
+        (Invitation.sent_at.is_(None), "waiting"),
+        (and_(Invitation.reminded_at.is_(None), is_leaving), "waiting"),
+        else_="sent",
+    )

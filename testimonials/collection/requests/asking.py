@@ -1,0 +1,180 @@
+"""Asking people for testimonials by mail, as the owner does it: whom, with which words, when."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from flask import current_app
+from sqlalchemy import func, select
+
+from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.requests.address_lists import Person
+from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
+from testimonials.core import clock
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+
+MESSAGE_LENGTH = 2_000
+REMINDERS = (3, 5, 7)
+DAY = timedelta(days=1)
+PREVIEW_SECONDS = 24 * 60 * 60
+
+UNSUBSCRIBED = "Wants no more requests from you."
+ALREADY_ASKED = "You have asked them already."
+TWICE = "Is on the list twice."
+
+batch_purpose = TokenPurpose("request-batch")
+
+
+class AskingRefused(ServiceError):
+    """The people can't be asked now."""
+
+    status = 422
+    code = "ASKING_REFUSED"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Somebody on a list who won't be asked, and why."""
+
+    person: Person
+    reason: str
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What is sent to everybody of a batch."""
+
+    subject: str
+    message: str
+    language: str
+    remind_after_days: int | None
+
+
+def sort_out(project: Project, people: Iterable[Person]) -> tuple[list[Person], list[LeftOut]]:
+    """Give who can be asked, each once, and who is left out."""
+    listed = list(people)
+    asked = _find_asked(project, listed)
+    unwanted = _find_unsubscribed(project, listed)
+    fresh: dict[str, Person] = {}
+    left_out: list[LeftOut] = []
+    for person in listed:
+        if person.email in fresh:
+            left_out.append(LeftOut(person, TWICE))
+        elif hash_email(project.account_id, person.email) in unwanted:
+            left_out.append(LeftOut(person, UNSUBSCRIBED))
+        elif person.email in asked:
+            left_out.append(LeftOut(person, ALREADY_ASKED))
+        else:
+            fresh[person.email] = person
+    return list(fresh.values()), left_out
+
+
+def count_room(account_id: str) -> int:
+    """Give how many more people the account may ask now.
+
+    Rows that were deleted since count too, or deleting them would be a way around the limit.
+    """
+    used = db.session.scalar(
+        select(func.sum(InvitationBatch.size))
+        .join(Project, Project.id == InvitationBatch.project_id)
+        .where(Project.account_id == account_id, InvitationBatch.created_at > clock.now() - DAY)
+    )
+    limit: int = current_app.config["INVITATIONS_PER_DAY"]
+    return max(0, limit - int(used or 0))
+
+
+def require_room(account_id: str, count: int) -> None:
+    """Raise `AskingRefused` when the account may not ask so many people more now."""
+    room = count_room(account_id)
+    if count <= room:
+        return
+    limit = current_app.config["INVITATIONS_PER_DAY"]
+    if not limit:
+        raise AskingRefused("This service doesn’t send requests by email. Share the link instead.")
+    left = f"{room} more" if room else "nobody more"
+    raise AskingRefused(
+        f"Your account may ask {limit} people in 24 hours, so {left} now; this list has {count}. "
+        "Shorten it, or come back tomorrow."
+    )
+
+
+def make_batch_token(project: Project) -> str:
+    """Give the token of one preview; confirming it twice makes one batch."""
+    return batch_purpose.sign([project.id, new_identifier()])
+
+
+def read_batch_token(project: Project, token: str) -> str:
+    """Give the id that the preview's batch gets; raise `AskingRefused`."""
+    try:
+        (project_id, batch_id), _ = batch_purpose.read(token, PREVIEW_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        project_id = batch_id = None
+    if project_id != project.id:
+        raise AskingRefused("The preview was open for a long time. Look at it once more.")
+    return str(batch_id)
+
+
+def is_sent_already(batch_id: str) -> bool:
+    """Tell whether the preview was confirmed before: a double click, or a reload."""
+    return db.session.get(InvitationBatch, batch_id) is not None
+
+
+def ask_people(
+    project: Project, batch_id: str, letter: Letter, people: Sequence[Person], actor: str
+) -> None:
+    """Note everybody as to be asked now; the mails follow at the pace of the service.
+
+    The account and the project are locked, `people` come from `sort_out`. Raises `AskingRefused`.
+    """
+    require_room(project.account_id, len(people))
+    now = clock.now()
+    db.session.add(
+        InvitationBatch(
+            id=batch_id,
+            project_id=project.id,
+            actor=actor,
+            subject=letter.subject[:SUBJECT_LENGTH],
+            message=letter.message,
+            language=letter.language,
+            remind_after_days=letter.remind_after_days,
+            size=len(people),
+            created_at=now,
+        )
+    )
+    db.session.flush()
+    db.session.add_all(
+        Invitation(
+            project_id=project.id,
+            batch_id=batch_id,
+            email=person.email,
+            email_hash=hash_email(project.account_id, person.email),
+            name=person.name,
+            company=person.company or None,
+            next_mail_at=now,
+            created_at=now,
+        )
+        for person in people
+    )
+    db.session.flush()
+
+
+def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:
+    emails = {person.email for person in people}
+    query = select(Invitation.email).where(
+        Invitation.project_id == project.id, Invitation.email.in_(emails)
+    )
+    return set(db.session.scalars(query))
+
+
+def _find_unsubscribed(project: Project, people: Sequence[Person]) -> set[str]:
+    hashes = {hash_email(project.account_id, person.email) for person in people}
+    query = select(UnsubscribedAddress.email_hash).where(
+        UnsubscribedAddress.account_id == project.account_id,
+        UnsubscribedAddress.email_hash.in_(hashes),
+    )
+    return set(db.session.scalars(query))

@@ -1,0 +1,71 @@
+"""What the links in a mail that asks for a testimonial lead to, beside the form itself.
+
+A GET changes nothing, since mail scanners open links; mail programs send the one-click POST
+themselves (RFC 8058).
+"""
+
+from flask import Blueprint, Response, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.collection.describe import describe_page
+from testimonials.collection.requests import answering as invitations
+from testimonials.collection.requests.answering import Asked, read_answer_token
+from testimonials.core.web.languages import use_visitors_language
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.services import find_public_project
+
+requests = Blueprint("requests", __name__)
+requests.before_request(use_visitors_language)
+
+
+@requests.post("/<slug>/opened")
+def note_opened(slug: str) -> ResponseReturnValue:
+    """Note that a browser has opened the form by a mailed link; the page's script says so."""
+    token = request.form.get("invitation", "")
+    project_id = find_public_project(slug=slug).id
+    invitation = invitations.find_invitation(token, project_id)
+    if invitation is not None and invitation.opened_at is None:
+        begin_write()
+        invitation = invitations.find_invitation(token, project_id, for_update=True)
+        if invitation is not None:
+            invitations.note_opened(invitation)
+        db.session.commit()
+    return Response(status=204)
+
+
+@requests.get("/requests/<token>/<any(decline,unsubscribe):answer>")
+def show_answer(token: str, answer: str) -> ResponseReturnValue:
+    """Show the button that declines, or that ends all requests."""
+    asked, project = read_answer_token(token)
+    return _page(asked, project, token, answer, is_done=False)
+
+
+@requests.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
+def take_answer(token: str, answer: str) -> ResponseReturnValue:
+    """Decline one request, end all of the account's, or let it ask again."""
+    begin_write()
+    asked, project = read_answer_token(token)
+    {
+        "decline": invitations.decline,
+        "unsubscribe": invitations.unsubscribe,
+        "subscribe": invitations.subscribe_again,
+    }[answer](asked)
+    db.session.commit()
+    return _page(asked, project, token, answer, is_done=True)
+
+
+def _page(
+    asked: Asked, project: Project | None, token: str, answer: str, *, is_done: bool
+) -> Response:
+    base = f"/requests/{token}"
+    page = render_template(
+        "collection/requests/request.html",
+        **(describe_page(project) if project else {"project": None}),
+        answer=answer,
+        is_done=is_done,
+        is_unsubscribed=invitations.is_unsubscribed(asked),
+        urls={name: f"{base}/{name}" for name in ("decline", "unsubscribe", "subscribe")},
+    )
+    return answer_privately(page)

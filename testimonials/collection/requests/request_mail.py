@@ -1,0 +1,180 @@
+"""The mails that ask for a testimonial: what is in them, and sending them at a polite pace.
+
+A mail goes into the outbox in the transaction that notes it at its invitation, while one lock keeps
+other processes out; so each is written once, and the pace holds for all processes together.
+"""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from flask import current_app, render_template
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+
+from testimonials.auth.models import Account
+from testimonials.auth.services import is_live
+from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.requests.answering import make_answer_url, make_form_url
+from testimonials.core import clock
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.pictures.images import image_url
+from testimonials.core.web.languages import gettext, gettext_noop, speaking
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+
+PACE = timedelta(minutes=1)
+# Any number that no other advisory lock of the service has.
+LOCK = 0x7465_7374_0003
+REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
+SUBJECT_LENGTH = 160
+
+DEFAULT_SUBJECT = gettext_noop("A few words about %(name)s?")
+DEFAULT_MESSAGE = gettext_noop(
+    "Hi {name},\n\nthank you for choosing %(name)s. Would you write two honest sentences about "
+    "how it was? They help us, and everybody who is still deciding."
+)
+
+_NAME = re.compile(r"(?<![^\S\n])[^\S\n]*+\{name\}")
+
+
+def write_due_mails() -> int:
+    """Put what is due into the outbox, as much as the pace allows; give how many mails."""
+    _lock_pace()
+    now = clock.now()
+    room = current_app.config["INVITATIONS_PER_MINUTE"] - _count_lately()
+    if room <= 0:
+        return 0
+    rows = db.session.execute(
+        _find_due()
+        .order_by(Invitation.next_mail_at, Invitation.id)
+        .limit(room)
+        .with_for_update(of=Invitation, skip_locked=True)
+    ).all()
+    count = 0
+    for row in rows:
+        invitation, batch, failed = row[0], row[1], row[4] == MailState.FAILED
+        is_reminder = invitation.sent_at is not None
+        invitation.next_mail_at = None
+        if failed:
+            # What the first mail did not reach, the reminder would not either.
+            continue
+        invitation.mail_id = _write_mail(row, is_reminder=is_reminder)
+        count += 1
+        if is_reminder:
+            invitation.reminded_at = now
+            continue
+        invitation.sent_at = now
+        if batch.remind_after_days is not None:
+            invitation.next_mail_at = now + timedelta(days=batch.remind_after_days)
+    db.session.flush()
+    return count
+
+
+def has_due_mails() -> bool:
+    """Tell whether anything is due; takes no lock."""
+    return db.session.execute(_find_due().limit(1)).first() is not None
+
+
+def describe_mail(
+    project: Project, account: Account, batch: InvitationBatch, invitation: Invitation
+) -> dict[str, Any]:
+    """Give what the templates of the mail show; `speaking` the batch's language is the caller's."""
+    website: str = project.page_config["website"]
+    return {
+        "project": {
+            "name": project.name,
+            "logo_url": image_url(project.logo_id),
+            "website": website,
+            "website_label": website.partition("://")[2].rstrip("/"),
+        },
+        "subject": batch.subject,
+        "message": fill_name(batch.message, invitation.name),
+        "email": invitation.email,
+        "link": make_form_url(project, invitation, batch.language),
+        "decline_url": make_answer_url(account.id, invitation, "decline"),
+        "unsubscribe_url": make_answer_url(account.id, invitation, "unsubscribe"),
+        "language": batch.language,
+        "has_reminder": batch.remind_after_days is not None,
+        "app_url": current_app.config["APP_URL"],
+    }
+
+
+def fill_name(message: str, name: str) -> str:
+    """Put the name into the owner's text; without one, the place and the space before it go."""
+    return _NAME.sub(lambda found: found[0].replace("{name}", name) if name else "", message)
+
+
+def suggest_texts(project: Project, language: str) -> tuple[str, str]:
+    """Give the subject and the message that are suggested in a language."""
+    with speaking(language):
+        subject = gettext(DEFAULT_SUBJECT, name=project.name)[:SUBJECT_LENGTH]
+        return subject, gettext(DEFAULT_MESSAGE, name=project.name)
+
+
+def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
+    invitation, batch, project, account = row[:4]
+    with speaking(batch.language):
+        values = describe_mail(project, account, batch, invitation)
+        subject = batch.subject
+        if is_reminder:
+            subject = gettext("Reminder: %(subject)s", subject=subject)
+        values |= {"is_reminder": is_reminder}
+        mail = OutboxMail(
+            purpose=REMINDER if is_reminder else REQUEST,
+            recipient=invitation.email,
+            subject=subject,
+            text=render_template("email/request.txt", **values),
+            html=render_template("email/request.html", **values),
+            reply_to=account.email,
+            list_unsubscribe=values["unsubscribe_url"],
+        )
+    db.session.add(mail)
+    db.session.flush()
+    return mail.id
+
+
+def _find_due() -> Select[*tuple[Any, ...]]:
+    """Find what is due of projects that take testimonials, with all that the mail is made of."""
+    is_unwanted = (
+        select(UnsubscribedAddress.email_hash)
+        .where(
+            UnsubscribedAddress.account_id == Project.account_id,
+            UnsubscribedAddress.email_hash == Invitation.email_hash,
+        )
+        .exists()
+    )
+    return (
+        select(Invitation, InvitationBatch, Project, Account, OutboxMail.state)
+        .join(InvitationBatch, InvitationBatch.id == Invitation.batch_id)
+        .join(Project, Project.id == Invitation.project_id)
+        .join(Account, Account.id == Project.account_id)
+        .outerjoin(OutboxMail, OutboxMail.id == Invitation.mail_id)
+        .where(
+            Invitation.next_mail_at <= clock.now(),
+            Invitation.reminded_at.is_(None),
+            Invitation.answered_at.is_(None),
+            Invitation.declined_at.is_(None),
+            ~is_unwanted,
+            _takes_testimonials(),
+        )
+    )
+
+
+def _takes_testimonials() -> ColumnElement[bool]:
+    return and_(Project.deleted_at.is_(None), Project.status == "active", is_live())
+
+
+def _count_lately() -> int:
+    """Count the mails of the last minute, those of all accounts."""
+    since = clock.now() - PACE
+    # One query for each, so that each has its index.
+    return sum(
+        int(db.session.scalar(select(func.count(Invitation.id)).where(time > since)) or 0)
+        for time in (Invitation.sent_at, Invitation.reminded_at)
+    )
+
+
+def _lock_pace() -> None:
+    """Let one process count and send at a time; SQLite has one writer anyway."""
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))

@@ -1,0 +1,88 @@
+"""Faults that are nobody's mistake: the database is busy or away, or the disk takes nothing more.
+
+They are answered 503, so that whoever asked comes again, and told in one line of the log.
+"""
+
+import errno
+import logging
+import sqlite3
+from dataclasses import dataclass
+
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from testimonials.core.web.languages import gettext_noop
+
+
+@dataclass(frozen=True)
+class Outage:
+    """What is the matter: a stable code, words for everybody, and when to come again."""
+
+    code: str
+    message: str
+    retry_after: int
+
+
+BUSY = Outage(
+    "BUSY", gettext_noop("The database is busy. Nothing was changed; try again."), retry_after=1
+)
+# Whether a change had come through before is not known.
+AWAY = Outage(
+    "DATABASE_AWAY",
+    gettext_noop("The database can’t be reached. Please try again in a moment."),
+    retry_after=5,
+)
+FULL = Outage(
+    "STORAGE_FAILED",
+    gettext_noop("Nothing can be saved at the moment. Please try again later."),
+    retry_after=60,
+)
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_CANTOPEN: AWAY,
+    sqlite3.SQLITE_FULL: FULL,
+    sqlite3.SQLITE_IOERR: FULL,
+    sqlite3.SQLITE_PERM: FULL,
+    sqlite3.SQLITE_READONLY: FULL,
+}
+# PostgreSQL's codes, by how they begin: locks, deadlocks and limits of time; disks, a standby that
+# takes no changes; what else keeps a server from its work, or a client from the server.
+_POSTGRESQL = (
+    (("40", "55P03", "57014"), BUSY),
+    (("53100", "58", "25006"), FULL),
+    (("08", "28", "3D", "53", "57"), AWAY),
+)
+
+
+def find_outage(error: BaseException) -> Outage | None:
+    """Return the outage that an error tells of, None where it is a fault of the program."""
+    if isinstance(error, PoolTimeout):
+        return BUSY
+    if isinstance(error, OSError):
+        return FULL if error.errno in _DISK else None
+    if not isinstance(error, DBAPIError):
+        return None
+    if isinstance(error.orig, sqlite3.Error):
+        return _SQLITE.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        # The driver's own: there is no connection, or it was lost.
+        is_away = isinstance(error, OperationalError) or error.connection_invalidated
+        return AWAY if is_away else None
+    return next((outage for starts, outage in _POSTGRESQL if state.startswith(starts)), None)
+
+
+def log_fault(
+    logger: logging.Logger, message: str, error: BaseException, **extra: object
+) -> Outage | None:
+    """Log an error: an outage in one line, anything else with its traceback; return the outage."""
+    outage = find_outage(error)
+    if outage is None:
+        logger.error(message, exc_info=error, extra=extra)
+    else:
+        reason = " ".join(str(getattr(error, "orig", error)).split())
+        logger.error("%s: %s", message, reason, extra=extra | {"fault": f"{outage.code} {message}"})
+    return outage

@@ -1,0 +1,53 @@
+"""Reports of faults to a Sentry server, if the operator names one: no people, no secrets."""
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask
+
+from testimonials.core.logs.scrubbing import scrub
+
+if TYPE_CHECKING:
+    from sentry_sdk.types import Event, Hint
+
+
+def init_error_reports(app: Flask, release: str) -> None:
+    """Report what is logged as an error, in requests and in the background, to `SENTRY_DSN`."""
+    if not app.config["SENTRY_DSN"]:
+        return
+    from sentry_sdk import init
+    from sentry_sdk.integrations.logging import LoggingIntegration
+
+    init(
+        dsn=app.config["SENTRY_DSN"],
+        release=release,
+        before_send=clean_event,
+        # Nothing is told of who asked: that is the library's default, and naming it is deprecated.
+        # What a function worked with is what people typed, or a secret.
+        include_local_variables=False,
+        max_request_body_size="never",
+        max_breadcrumbs=0,
+        server_name="",
+        # Every fault is logged, with its request's id; nothing else needs to be watched.
+        default_integrations=False,
+        auto_enabling_integrations=False,
+        integrations=[LoggingIntegration(level=None, event_level=logging.ERROR)],
+    )
+
+
+def clean_event(event: "Event", _hint: "Hint") -> "Event":
+    """Take addresses, keys and tokens out of an event, wherever they stand in it."""
+    cleaned: Event = _clean(event)
+    for name in ("user", "request", "server_name"):
+        cleaned.pop(name, None)  # type: ignore[misc]
+    return cleaned
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {name: _clean(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return value

@@ -1,0 +1,1 @@
+"""Mail: written in a transaction, sent in the background."""

@@ -1,0 +1,1 @@
+"""Pictures that people upload, and colours."""

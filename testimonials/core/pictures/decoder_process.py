@@ -1,0 +1,184 @@
+"""The process in which pictures are decoded, so that no file holds up or harms what answers.
+
+It forks a child for each picture and does nothing else. A child has limited processor time, memory
+and time, a low priority, and ends with its picture: what a decoder leaves behind goes with it.
+`serve` starts one beside each worker, before that has threads and connections; elsewhere (in a
+command or `flask run`) it comes with the first picture. It ends with whoever started it.
+"""
+
+import atexit
+import contextlib
+import gc
+import json
+import logging
+import os
+import resource
+import shutil
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import astuple
+from typing import IO, NoReturn
+
+from testimonials.core.pictures.decoding import (
+    TOO_MUCH_WORK,
+    Decoded,
+    Unreadable,
+    Use,
+    decode_picture,
+)
+
+logger = logging.getLogger("testimonials")
+
+# What a picture may take. The largest take a second and 400 MB; the process itself has 150 MB.
+CPU_SECONDS = 6
+SECONDS = 20
+DATA_BYTES = 768 * 1024 * 1024
+# More than any answer has, and how a whole one ends.
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+END = b"\nend"
+# At most so many pictures are decoded or wait in a process, and never on all of its threads.
+MAX_PLACES = 4
+
+
+class DecoderBusy(Exception):
+    """As many pictures as may wait are waiting."""
+
+
+class Decoder:
+    """Decodes one picture at a time in another process, and lets a few more wait."""
+
+    def __init__(self) -> None:
+        self._requests: socket.socket | None = None
+        self._process = 0
+        self._turn = threading.Lock()
+        self._places = threading.BoundedSemaphore(2)
+
+    def start(self, threads: int) -> None:
+        """Fork the process, for a worker that will have so many threads."""
+        self._places = threading.BoundedSemaphore(max(1, min(MAX_PLACES, threads // 2)))
+        self._fork()
+
+    def decode(self, file: IO[bytes], use: Use) -> Decoded:
+        """Return a file's picture; raises `Unreadable` and `DecoderBusy`."""
+        with self._take_turn():
+            try:
+                with self._open(use) as connection:
+                    answer = _exchange(connection, file)
+            except OSError:
+                # There is no room for a process, or it is stuck or gone. The next gets another.
+                logger.exception("the process that decodes pictures does not answer")
+                self.close()
+                raise DecoderBusy from None
+        if not answer.endswith(END):
+            logger.warning("a picture took more time or memory than it may, and was given up")
+            raise Unreadable(TOO_MUCH_WORK)
+        head, _, content = answer.removesuffix(END).partition(b"\n")
+        described = json.loads(head)
+        if "text" in described:
+            raise Unreadable(described["text"], **described["values"])
+        return Decoded(content, *described["size"])
+
+    @contextlib.contextmanager
+    def _take_turn(self) -> Iterator[None]:
+        if not self._places.acquire(blocking=False):
+            raise DecoderBusy
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._places.release()
+
+    def _open(self, use: Use) -> socket.socket:
+        """Return a connection to a new child."""
+        ours, theirs = socket.socketpair()
+        message = [json.dumps(astuple(use)).encode()], [theirs.fileno()]
+        with theirs:
+            try:
+                socket.send_fds(self._requests or self._fork(), *message)
+            except ConnectionError:
+                # Somebody has killed it, most likely the system for want of memory.
+                self.close()
+                socket.send_fds(self._fork(), *message)
+        return ours
+
+    def _fork(self) -> socket.socket:
+        self._requests, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = os.fork()
+            if self._process == 0:
+                _run(theirs)
+        return self._requests
+
+    def close(self) -> None:
+        """End the process, if there is one; the next picture starts another."""
+        if self._requests is not None:
+            self._requests.close()
+            self._requests = None
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._process, os.WNOHANG)
+
+
+decoder = Decoder()
+atexit.register(decoder.close)
+
+
+def _exchange(connection: socket.socket, file: IO[bytes]) -> bytes:
+    """Return what a child makes of a file, nothing where it was ended; raises `OSError`."""
+    # Longer than the child lives, whatever happens to it.
+    connection.settimeout(SECONDS + 5)
+    # Piece by piece: read as a whole, files of ten megabytes would leave a worker large for good.
+    with connection.makefile("wb") as sent:
+        shutil.copyfileobj(file, sent)
+    connection.shutdown(socket.SHUT_WR)
+    with connection.makefile("rb") as answer:
+        return answer.read(MAX_ANSWER_BYTES)
+
+
+def _run(requests: socket.socket) -> NoReturn:
+    """Be the process: fork a child for each connection, until nobody is left to send one."""
+    try:
+        # No finalizer of what was copied may run here.
+        gc.disable()
+        # Files are numbered from below, so more than the second limit are not open.
+        os.closerange(3, requests.fileno())
+        os.closerange(requests.fileno() + 1, min(os.sysconf("SC_OPEN_MAX"), 65_536))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        while True:
+            message, files, _flags, _address = socket.recv_fds(requests, 1024, 1)
+            if not files:
+                break
+            if os.fork() == 0:
+                requests.close()
+                _answer(socket.socket(fileno=files[0]), Use(*json.loads(message)))
+            os.close(files[0])
+    finally:
+        # Never back into what the fork was made from.
+        os._exit(0)
+
+
+def _answer(connection: socket.socket, use: Use) -> NoReturn:
+    """Be the child: answer with the picture, or end without an answer."""
+    try:
+        # Whatever it is doing then, the signal ends it.
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
+        with contextlib.suppress(OSError):
+            os.nice(10)
+        with connection.makefile("rwb") as file:
+            data = file.read()
+            try:
+                found = decode_picture(data, use)
+                head: dict[str, object] = {"size": [found.width, found.height]}
+                content = found.content
+            except Unreadable as error:
+                head, content = {"text": error.text, "values": error.values}, b""
+            file.write(json.dumps(head).encode() + b"\n" + content + END)
+    except Exception:
+        logger.exception("a picture could not be decoded")
+    finally:
+        os._exit(0)

@@ -1,0 +1,87 @@
+"""Pictures that people upload: decoded, turned upright, made small, and stored as WebP.
+
+Nothing of the file itself is kept, so neither a camera's place and name nor whatever else was
+hidden in it. What can't be a plain picture is refused with the reason.
+"""
+
+import os
+from datetime import datetime
+from typing import IO
+
+from flask import current_app
+from sqlalchemy import LargeBinary
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.pictures.decoder_process import DecoderBusy, decoder
+from testimonials.core.pictures.decoding import Unreadable, Use
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext as _
+
+MEGABYTE = 1024 * 1024
+CONTENT_TYPE = "image/webp"
+# Seconds after which most of those that came before have had their turn.
+RETRY_AFTER = 5
+
+
+class ImageRefused(ServiceError):
+    """The file is no picture that can be taken; the message says why, in the spoken language."""
+
+    status = 422
+    code = "IMAGE_REFUSED"
+
+
+class ImageBusy(ServiceError):
+    """As many pictures as may wait are waiting already; the same file may be sent again soon."""
+
+    status = 503
+    code = "IMAGES_BUSY"
+
+
+LOGO = Use(640, 320, 2 * MEGABYTE)
+AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
+
+
+class Image(Base):
+    """One stored picture, as WebP; it never changes, and its address is its id."""
+
+    __tablename__ = "image"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    width: Mapped[int]
+    height: Mapped[int]
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+def read_image(file: IO[bytes], use: Use) -> Image:
+    """Return an image row, not yet added to a session, made of an uploaded file.
+
+    Raises `ImageRefused` and `ImageBusy`.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size == 0:
+        raise ImageRefused(_("The file is empty. Choose another picture."))
+    if size > use.max_bytes:
+        raise ImageRefused(
+            _(
+                "The picture is too large: it has %(size)s MB, and %(limit)s MB are the most.",
+                size=f"{size / MEGABYTE:.1f}",
+                limit=use.max_bytes // MEGABYTE,
+            )
+        )
+    try:
+        found = decoder.decode(file, use)
+    except Unreadable as error:
+        raise ImageRefused(_(error.text, **error.values)) from None
+    except DecoderBusy:
+        message = _("Many pictures are arriving just now. Try again in a few seconds.")
+        raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
+    return Image(content=found.content, width=found.width, height=found.height)
+
+
+def image_url(image_id: str | None) -> str | None:
+    """Give the public address of a stored picture."""
+    return f"{current_app.config['BASE_URL']}/media/{image_id}.webp" if image_id else None

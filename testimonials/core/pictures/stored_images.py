@@ -1,0 +1,63 @@
+"""Pictures that come back from an archive: they keep their bytes, so those must be harmless.
+
+Uploaded pictures are decoded and made anew (`decoding`). Here it is checked instead that the file
+is a WebP as those are: one still picture and nothing else.
+"""
+
+import io
+from collections.abc import Iterator
+
+from testimonials.core.pictures.decoding import Unreadable, read_webp_size
+from testimonials.core.pictures.images import LOGO
+
+# What our encoder writes: the picture, and its transparency.
+_CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
+
+
+class ImageDamaged(Exception):
+    """The bytes are no picture as they are stored."""
+
+
+def measure_stored_image(content: bytes) -> tuple[int, int]:
+    """Give width and height of a picture as they are stored; raise `ImageDamaged`.
+
+    The size is read and refused before anything is decoded.
+    """
+    try:
+        if not set(_list_chunks(content)) <= _CHUNKS:
+            raise ImageDamaged("It holds more than a picture.")
+        width, height = read_webp_size(content)
+    except Unreadable:
+        raise ImageDamaged("It is damaged.") from None
+    if max(width, height) > LOGO.width:
+        raise ImageDamaged(f"It has {width} x {height} pixels, more than are ever stored.")
+    if _decode_size(content) != (width, height):
+        raise ImageDamaged("It is damaged.")
+    return width, height
+
+
+def _list_chunks(content: bytes) -> Iterator[bytes]:
+    """Give the names of the chunks of a WebP, which must fill the file exactly."""
+    is_whole = int.from_bytes(content[4:8], "little") + 8 == len(content)
+    if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or not is_whole:
+        raise ImageDamaged("It is no WebP picture.")
+    at = 12
+    while at < len(content):
+        yield content[at : at + 4]
+        length = int.from_bytes(content[at + 4 : at + 8], "little")
+        at += 8 + length + length % 2
+    if at != len(content):
+        raise ImageDamaged("It is damaged.")
+
+
+def _decode_size(content: bytes) -> tuple[int, int] | None:
+    # Most processes of the command never see a picture.
+    from PIL import Image as Pictures
+
+    try:
+        with Pictures.open(io.BytesIO(content), formats=("WEBP",)) as picture:
+            picture.load()
+            return picture.size
+    except Exception:
+        # A decoder meets damage in whatever way it happens to.
+        return None

@@ -1,0 +1,140 @@
+"""The decorator of every ``/v1`` view: loads the body and the query, and describes the view.
+
+What it is told serves twice: it checks the requests and it makes the OpenAPI document, so the two
+can't drift apart.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from flask import request
+from flask.typing import ResponseReturnValue
+from marshmallow import Schema, ValidationError
+
+from testimonials.core.web.errors import BodyInvalid, ValidationFailed
+from testimonials.core.web.fields import StrictSchema
+
+MAX_BODY_BYTES = 64 * 1024
+
+View = Callable[..., ResponseReturnValue]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What one endpoint takes and gives; read by `core.openapi`."""
+
+    data: type[Schema]
+    many: bool
+    body: type[StrictSchema] | None
+    query: type[StrictSchema] | None
+    raises: tuple[int, ...]
+    is_public: bool
+    example: dict[str, Any] | None
+
+
+def endpoint(
+    *,
+    data: type[Schema],
+    many: bool = False,
+    body: type[StrictSchema] | None = None,
+    query: type[StrictSchema] | None = None,
+    raises: tuple[int, ...] = (),
+    is_public: bool = False,
+    example: dict[str, Any] | None = None,
+) -> Callable[[View], View]:
+    """Describe a view and hand it the loaded ``body`` and ``query`` as keyword arguments.
+
+    `data` is the schema of the answer's ``data`` (of each item, with `many`), `raises` the error
+    statuses besides 401, `example` a body to show. The view's docstring is its description.
+    Raises `BodyInvalid` and `ValidationFailed` (both 400).
+    """
+
+    # Made once: making a schema takes longer than checking a body with it.
+    body_schema = body() if body else None
+    query_schema = query() if query else None
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapper(**arguments: Any) -> ResponseReturnValue:
+            if body_schema is not None:
+                arguments["body"] = load(body_schema, read_json_object())
+            if query_schema is not None:
+                arguments["query"] = load(query_schema, request.args.to_dict())
+            return view(**arguments)
+
+        operation = Operation(data, many, body, query, raises, is_public, example)
+        wrapper.operation = operation  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate
+
+
+def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
+    """Check `payload` against `schema`; raise `ValidationFailed` with every broken rule."""
+    if isinstance(schema, QuerySchema):
+        # Proxies and trackers add parameters of their own; the ones we know are strict.
+        payload = {name: value for name, value in payload.items() if name in schema.fields}
+    try:
+        return schema.check(payload)
+    except ValidationError as error:
+        raise ValidationFailed.of(error.messages_dict) from None
+
+
+class QuerySchema(StrictSchema):
+    """The schema of a query string: parameters of other names are passed over."""
+
+
+def read_json_object() -> dict[str, Any]:
+    """Give the request's body, a JSON object of at most 64 KiB.
+
+    Raises `BodyInvalid` for another type, a broken or empty body, duplicate names, NaN and
+    Infinity, text that is not Unicode; and 413 past the limit.
+    """
+    if request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
+        raise BodyInvalid("Send a JSON object with the header Content-Type: application/json.")
+    request.max_content_length = MAX_BODY_BYTES
+    raw = request.get_data(cache=False)
+    if not raw.strip():
+        raise BodyInvalid(
+            "The body is empty. Send a JSON object; {} where all fields are optional."
+        )
+    try:
+        value = json.loads(
+            raw.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
+        )
+        # A lone surrogate passes the parser and fails much later; this is where it is refused.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeError:
+        raise BodyInvalid("The body is not valid UTF-8 text.") from None
+    except RecursionError:
+        raise BodyInvalid("The body is nested too deeply.") from None
+    except ValueError as error:
+        raise BodyInvalid(f"The body is not valid JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BodyInvalid('The body must be a JSON object, such as {"name": "value"}.')
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object names a field twice")
+    return value

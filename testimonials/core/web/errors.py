@@ -1,0 +1,245 @@
+"""Errors: what a service may raise, and the one handler that answers them.
+
+Under ``/v1``, for the widget's data and for webhooks every error is JSON of one shape (spec,
+"Errors"); elsewhere it is a page, or JSON for a script of a page that asks for it. Routing errors,
+wrong methods and unhandled faults pass here too.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+
+from flask import Flask, Response, g, render_template, request
+from werkzeug.exceptions import BadHost, HTTPException
+
+from testimonials.core.data.outages import BUSY, log_fault
+from testimonials.core.web.languages import gettext_noop, ngettext, translate, use_visitors_language
+from testimonials.core.web.unsent_forms import read_unsent_form
+
+logger = logging.getLogger("testimonials")
+
+FieldErrors = Mapping[str, list[str]]
+
+
+class ServiceError(Exception):
+    """Something a caller did or must know; carries status, stable code and message."""
+
+    status = 400
+    code = "BAD_REQUEST"
+    default_message = "The request can't be carried out."
+    # The heading of its page, where the status alone would give a wrong one.
+    title: str | None = None
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        errors: FieldErrors | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.message = message or self.default_message
+        self.errors = errors
+        self.headers = dict(headers or {})
+        super().__init__(self.message)
+
+
+class ValidationFailed(ServiceError):
+    """A field breaks a rule; `errors` maps each field to its messages."""
+
+    code = "VALIDATION_FAILED"
+
+    @classmethod
+    def of(cls, errors: FieldErrors) -> "ValidationFailed":
+        """Make the error whose message alone says which fields break which rules."""
+        parts = [f"{name}: {' '.join(messages)}" for name, messages in errors.items()]
+        return cls(" ".join(parts), errors=errors)
+
+
+class BodyInvalid(ServiceError):
+    """The body is no JSON object."""
+
+    code = "INVALID_BODY"
+
+
+class CredentialsInvalid(ServiceError):
+    """The account id and the key are missing or do not match (spec, "Authentication")."""
+
+    status = 401
+    code = "INVALID_CREDENTIALS"
+    default_message = (
+        "The account id and API key do not match. Send both headers, x-service-account-id and "
+        "x-api-key, with the values of the latest POST /v1/auth/agent-init response or from the "
+        "dashboard settings."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(headers={"WWW-Authenticate": 'ApiKey realm="testimonials"'})
+
+
+class NotFound(ServiceError):
+    """The resource does not exist or belongs to somebody else; the two look the same."""
+
+    status = 404
+    code = "NOT_FOUND"
+    default_message = "Project not found. No project with this id belongs to the account."
+
+
+class CrossSiteRefused(ServiceError):
+    """A browser sent this from another site."""
+
+    status = 403
+    code = "CROSS_SITE_REQUEST"
+    default_message = gettext_noop(
+        "This form was sent from another site. Open the page itself and send it from there."
+    )
+
+
+class RateLimited(ServiceError):
+    """Too many requests; `Retry-After` tells when to come back."""
+
+    status = 429
+    code = "RATE_LIMITED"
+
+
+HTTP_MESSAGES = {
+    400: ("BAD_REQUEST", "The request can't be understood."),
+    404: ("NOT_FOUND", "There is nothing at this path. The API is listed at /v1/openapi.json."),
+    405: (
+        "METHOD_NOT_ALLOWED",
+        "This path does not take that method; the Allow header lists them.",
+    ),
+    413: ("BODY_TOO_LARGE", "The body is too large; 64 KiB (65536 bytes) are the most."),
+    414: ("URI_TOO_LONG", "The address is too long."),
+    415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
+}
+
+# Where a page says it in other words than the API.
+PAGE_MESSAGES = {
+    400: gettext_noop("The request can’t be understood."),
+    404: gettext_noop("The address may be mistyped, or the page was removed."),
+    405: gettext_noop("This address doesn’t take what was sent. Go back and try another way."),
+    413: gettext_noop("What was sent is too large; 256 KiB are the most."),
+    414: gettext_noop("The address is too long."),
+    500: gettext_noop("Nothing was changed. Please try again in a moment."),
+}
+
+BUSY_MESSAGE = BUSY.message
+
+TITLES = {
+    400: gettext_noop("That didn’t work"),
+    403: gettext_noop("That came from somewhere else"),
+    404: gettext_noop("There is nothing here"),
+    405: gettext_noop("That can’t be done here"),
+    413: gettext_noop("That is too large"),
+    429: gettext_noop("A little too fast"),
+    500: gettext_noop("Something failed on our side"),
+    503: gettext_noop("Not available right now"),
+}
+
+
+def wants_json(path: str) -> bool:
+    """Tell whether an error at `path` is answered as JSON instead of a page."""
+    return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path == "/v1"
+
+
+def speaks_english(path: str) -> bool:
+    """Tell whether errors at `path` stay English: they are for programs, or for an owner."""
+    return wants_json(path) or path == "/dashboard" or path.startswith("/dashboard/")
+
+
+def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:
+    """Build the one shape of an error: message, code, and errors by field if there are any."""
+    body: dict[str, object] = {"message": message, "code": code}
+    return body | {"errors": errors} if errors else body
+
+
+def register_error_handlers(app: Flask) -> None:
+    """Answer every exception of `app` in the shape that fits the path."""
+    app.register_error_handler(ServiceError, answer_service_error)
+    app.register_error_handler(HTTPException, _answer_http_error)
+    app.register_error_handler(Exception, _answer_fault)
+
+
+def _answer(
+    response: Response,
+    message: str,
+    code: str,
+    errors: FieldErrors | None = None,
+    title: str | None = None,
+) -> Response:
+    g.error_code = code
+    # A script of a page asks for what it can read; a person's browser asks for a page.
+    is_script = request.accept_mimetypes.best == "application/json"
+    if wants_json(request.path) or is_script:
+        response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
+        response.content_type = "application/json"
+        if request.path.startswith("/widget/"):
+            response.headers["Access-Control-Allow-Origin"] = "*"
+        return response
+    if not speaks_english(request.path):
+        use_visitors_language()
+    status = response.status_code
+    # Nothing is made to be sent again that came from another site.
+    unsent = None if code == CrossSiteRefused.code else read_unsent_form()
+    if unsent:
+        response.headers["Cache-Control"] = "no-store"
+    response.data = render_template(
+        "errors/error.html",
+        status=status,
+        title=title or translate(TITLES.get(status, TITLES[400])),
+        explanation=_explain(response, message),
+        request_id=g.request_id if status >= 500 else None,
+        unsent=unsent,
+        can_resend=status in (413, 429, 500, 503),
+    )
+    response.content_type = "text/html; charset=utf-8"
+    return response
+
+
+def _explain(response: Response, message: str) -> str:
+    """Say an error in the visitor's language; of a limit only when it ends."""
+    wait = response.headers.get("Retry-After", "")
+    if response.status_code != 429 or speaks_english(request.path) or not wait.isdigit():
+        return translate(message)
+    return ngettext(
+        "Too much came from your network in a short time. Try again in a minute.",
+        "Too much came from your network in a short time. Try again in %(num)s minutes.",
+        -(-int(wait) // 60),
+    )
+
+
+def answer_service_error(error: ServiceError) -> Response:
+    """Answer what a service raised, as JSON or as a page."""
+    response = Response(status=error.status, headers=error.headers)
+    return _answer(response, error.message, error.code, error.errors, error.title)
+
+
+def _answer_http_error(error: HTTPException) -> Response:
+    if isinstance(error, BadHost):
+        # No page of ours can be made: its links are built with the host's name.
+        body = json.dumps(error_body("The Host header names no host.", "BAD_REQUEST"))
+        return Response(body, error.code, content_type="application/json")
+    # The library's own response keeps headers such as Allow and Location.
+    response = Response(status=error.code or 500)
+    response.headers.update(
+        (name, value)
+        for name, value in error.get_headers(request.environ)
+        if name.lower() != "content-type"
+    )
+    code, message = HTTP_MESSAGES.get(
+        response.status_code, ("HTTP_ERROR", error.description or "The request failed.")
+    )
+    if not wants_json(request.path):
+        message = PAGE_MESSAGES.get(response.status_code, message)
+    return _answer(response, message, code)
+
+
+def _answer_fault(error: Exception) -> Response:
+    outage = log_fault(logger, "a request failed", error, request_id=g.request_id)
+    if outage is not None:
+        response = Response(status=503, headers={"Retry-After": str(outage.retry_after)})
+        return _answer(response, outage.message, outage.code)
+    message = f"Something failed on our side. Nothing was changed. Request id: {g.request_id}"
+    if not wants_json(request.path):
+        message = PAGE_MESSAGES[500]
+    return _answer(Response(status=500), message, "INTERNAL_ERROR")

@@ -1,0 +1,133 @@
+"""What every answer carries: a request id, and the security headers of its surface."""
+
+import secrets
+import string
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from flask import (
+    Flask,
+    Request,
+    Response,
+    after_this_request,
+    current_app,
+    g,
+    make_response,
+    request,
+)
+from flask.sessions import SessionInterface
+from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
+from werkzeug.http import parse_accept_header
+
+from testimonials.core.web.errors import ServiceError, wants_json
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
+    "img-src 'self' data: https: http:; connect-src 'self' {service}; "
+    "form-action 'self'; object-src 'none'; base-uri 'none'; frame-src {frames}; "
+    "frame-ancestors {ancestors}"
+)
+DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+# Longer than any browser's list of what it can read.
+LONGEST_ACCEPT = 1000
+# What is left as it is when a query is escaped.
+ASCII_SIGNS = string.punctuation
+
+
+class _Request(Request):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # The library fails on a raw byte that is no UTF-8. Escaped, it is an unknown letter.
+        if not self.query_string.isascii():
+            self.query_string = quote(self.query_string, safe=ASCII_SIGNS).encode()
+
+    @cached_property
+    def accept_mimetypes(self) -> MIMEAccept:
+        # The library takes time with the square of the spaces between two words.
+        return parse_accept_header(self.headers.get("Accept", "")[:LONGEST_ACCEPT], MIMEAccept)
+
+    def _load_form_data(self) -> None:
+        super()._load_form_data()
+        # A part without a name is no field of ours.
+        if None in self.form:
+            named = [each for each in self.form.items(multi=True) if each[0] is not None]
+            self.form = ImmutableMultiDict(named)
+
+
+class _NoSession(SessionInterface):
+    """Sessions are rows, with a cookie of their own: Flask's signed one is neither read nor set."""
+
+    def open_session(self, app: Flask, request: Request) -> None:
+        """Give none."""
+
+
+def register_web(app: Flask) -> None:
+    """Give every request an id and every answer its headers."""
+    app.request_class = _Request
+    app.session_interface = _NoSession()
+    app.before_request(_assign_request_id)
+    app.after_request(_add_headers)
+
+
+def answer_privately(page: str, status: int = 200) -> Response:
+    """Answer with a page whose address or content is a secret: not stored, not passed on."""
+    response = make_response(page, status)
+    response.headers["Cache-Control"] = "no-store"
+    # Not no-referrer, which would blank the Origin that the page's forms are sent with.
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def answer_as(error: ServiceError) -> None:
+    """Give the answer to this request, whatever page it is, the status and headers of an error."""
+
+    @after_this_request
+    def mark(response: Response) -> Response:
+        response.status_code = error.status
+        response.headers.update(error.headers)
+        return response
+
+
+def safe_target(target: str) -> str:
+    """Give the path to go on to after signing in, empty unless it is one of our own."""
+    # Browsers read a backslash as a slash, and take tabs and line breaks out before they look.
+    is_plain = "\\" not in target and target.isprintable()
+    is_ours = target.startswith("/") and not target.startswith("//")
+    return target if is_plain and is_ours else ""
+
+
+def _assign_request_id() -> None:
+    g.request_id = secrets.token_hex(8)
+
+
+def _add_headers(response: Response) -> Response:
+    headers = response.headers
+    headers["X-Request-Id"] = g.request_id
+    headers.setdefault("X-Content-Type-Options", "nosniff")
+    headers.setdefault("Referrer-Policy", "strict-origin-when-cross-origin")
+    is_page = response.mimetype == "text/html"
+    headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
+    if wants_json(request.path) and response.status_code >= 400:
+        headers.setdefault("Cache-Control", "no-store")
+    if request.is_secure and (policy := current_app.config["HSTS"]):
+        headers.setdefault("Strict-Transport-Security", policy)
+    return response
+
+
+def _write_page_policy() -> str:
+    return PAGE_POLICY.format(
+        service=current_app.config["BASE_URL"],
+        # One style sheet inside the page, named by its digest.
+        styles=f" {g.style_source}" if "style_source" in g else "",
+        frames="'self'" if getattr(g, "has_preview", False) else "'none'",
+        ancestors=_choose_ancestors(),
+    )
+
+
+def _choose_ancestors() -> str:
+    """Give who may frame the page: anybody, an editor with a preview of ours, or nobody."""
+    if getattr(g, "is_frameable", False):
+        return "*"
+    return "'self'" if getattr(g, "is_preview", False) else "'none'"

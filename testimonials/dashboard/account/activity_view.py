@@ -1,0 +1,111 @@
+"""The record of an account as its owner reads it: filters, search, and a page of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from testimonials.activity.actors import ActorKind
+from testimonials.activity.models import Event
+from testimonials.activity.sentences import GROUPS, Names, name_actor, tell
+from testimonials.activity.services import EventFilter, find_types, list_events
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.dashboard.describe import describe_time
+from testimonials.transfer.tables.activity_table import find_names
+
+HERE = "/dashboard/account/activity"
+PAGE_SIZE = 50
+# The words are looked for in sentences, which only this program can write; one request reads no
+# more events than this, and offers to go on.
+MOST_SEARCHED = 5000
+MOST_WORDS = 200
+OTHERS = {
+    ActorKind.AGENT: "Assistants, by API key",
+    ActorKind.OPERATOR: "The operator",
+    ActorKind.SYSTEM: "The service itself",
+    ActorKind.VISITOR: "Somebody not signed in",
+}
+
+
+@dataclass(frozen=True)
+class Search:
+    """What an owner wants to see of the record, as the address says it."""
+
+    account_id: str
+    q: str = ""
+    type: str = ""
+    who: str = ""
+    before: str = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it asks for less than everything."""
+        return bool(self.q or self.type or self.who)
+
+    def find(self, limit: int | None = None) -> Iterator[Event]:
+        """Yield the events of the chosen type and person, newest first."""
+        kind, _, name = self.who.partition(".")
+        types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
+        return list_events(EventFilter(self.account_id, types, kind, name, self.before), limit)
+
+    def matches(self, sentence: str) -> bool:
+        """Tell whether each of the words is in a sentence."""
+        return all(word in sentence.casefold() for word in self.q.casefold().split())
+
+    def address(self, before: str | None = None, *, ending: str = "") -> str:
+        """Return where this search stands, from the events before one on."""
+        values = {"q": self.q, "type": self.type, "who": self.who, "before": before}
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"{HERE}{ending}{'?' if query else ''}{query}"
+
+
+def read_search(account_id: str, values: Mapping[str, str]) -> Search:
+    """Return what an address asks for; what it can't ask for counts as nothing."""
+    kind, _, name = values.get("who", "").partition(".")
+    is_person = kind == ActorKind.PERSON and is_identifier(name)
+    before = values.get("before", "")
+    return Search(
+        account_id,
+        q=values.get("q", "").strip()[:MOST_WORDS],
+        type=values.get("type", "") if values.get("type") in GROUPS else "",
+        who=f"{kind}.{name}" if is_person else kind if kind in OTHERS else "",
+        before=before if is_identifier(before) else "",
+    )
+
+
+def describe_activity(search: Search) -> dict[str, Any]:
+    """Return what the page shows: its rows, its filters, and where to read on."""
+    people, projects = find_names(search.account_id)
+    rows: list[dict[str, Any]] = []
+    last = older_url = None
+    most = MOST_SEARCHED if search.q else PAGE_SIZE
+    for count, event in enumerate(list(search.find(most + 1))):
+        if len(rows) == PAGE_SIZE or count == most:
+            older_url = search.address(last)
+            break
+        sentence, last = tell(event, people, projects), event.id
+        if search.matches(sentence):
+            rows.append(_describe_row(event, sentence, people))
+    return {
+        "events": rows,
+        "search": search,
+        "groups": list(GROUPS),
+        "actors": _list_actors(search, people),
+        "older_url": older_url,
+        "newest_url": search.address() if search.before else None,
+        "csv_url": search.address(ending=".csv"),
+        "here": HERE,
+    }
+
+
+def _describe_row(event: Event, sentence: str, people: Names) -> dict[str, str]:
+    who = name_actor(event, people)
+    what = sentence.removeprefix(who).strip()
+    return {"who": who, "what": what, **describe_time(event.created_at)}
+
+
+def _list_actors(search: Search, people: Names) -> dict[str, str]:
+    """Return the choices of whose events to see, each with what it is called."""
+    actors = {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
+    # Somebody who is no longer in any project still stands in an address somewhere.
+    return {search.who: "A former user"} | actors if search.who else actors

@@ -1,0 +1,253 @@
+"""The account: address, password, API key, browsers that are signed in, and leaving."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
+from testimonials.auth.address_change.services import make_change_link
+from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
+from testimonials.auth.emails import (
+    send_email_change_mail,
+    send_password_changed_mail,
+    send_security_mail,
+)
+from testimonials.auth.limits import LINK_PER_EMAIL
+from testimonials.auth.services import delete_account, get_account, replace_key
+from testimonials.auth.sign_in.cookies import (
+    clear_session_cookie,
+    know_browser,
+    replace_session_cookie,
+)
+from testimonials.auth.sign_in.services import change_password
+from testimonials.auth.sign_in.sessions import (
+    SignedIn,
+    end_session,
+    end_sessions,
+    list_sessions,
+    lock_owner,
+    note_proof,
+)
+from testimonials.core import clock
+from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.passwords import hash_password
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.dashboard.account.activity_view import describe_activity, read_search
+from testimonials.dashboard.describe import MODES, describe_age, describe_plan
+from testimonials.dashboard.forms import Errors, to_form_errors
+from testimonials.dashboard.guards import (
+    build_shell,
+    check_own_password,
+    require_proof,
+    require_session,
+)
+from testimonials.dashboard.notices import add_notice, read_notice
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.access import list_shared_projects
+from testimonials.projects.notifications.services import find_modes
+from testimonials.projects.services import list_projects
+from testimonials.projects.team.passwords import judge_password
+from testimonials.testimonials.services import count_by_status
+
+account = Blueprint("account", __name__)
+
+HERE = "/dashboard/account"
+
+
+@account.get("/dashboard/account")
+@require_session
+def show_account(owner: SignedIn) -> ResponseReturnValue:
+    """Show the account."""
+    return answer_privately(_page(owner, notice=read_notice(HERE)))
+
+
+@account.get("/dashboard/account/activity")
+@require_session
+def show_activity(owner: SignedIn) -> ResponseReturnValue:
+    """Show what happened to the account and its projects, narrowed as the address says."""
+    shown = describe_activity(read_search(owner.account_id, request.args))
+    return render_template(
+        "dashboard/account/activity.html",
+        shell=build_shell(owner, "account"),
+        account_url=HERE,
+        **shown,
+    )
+
+
+@account.post("/dashboard/account/email")
+@require_session
+@require_proof("change your address", HERE)
+def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
+    """Mail a link to the new address; the account changes when it is opened."""
+    text = request.form.get("email", "").strip()
+    try:
+        email = normalize_email(text)
+    except (EmailMalformed, EmailDisposable) as error:
+        page = _page(owner, email_errors=to_form_errors(error), email_value=text)
+        return answer_privately(page, 422)
+    limiter.count(LINK_PER_EMAIL, hash_secret(email))
+    begin_write()
+    send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
+    record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
+    db.session.commit()
+    return redirect(add_notice(HERE, f"Open the link in the mail to {email} to use it."), 303)
+
+
+@account.post("/dashboard/account/password")
+@require_session
+def set_password(owner: SignedIn) -> ResponseReturnValue:
+    """Change the password and sign every other browser out."""
+    password = request.form.get("password", "")
+    if errors := check_own_password(owner, "current"):
+        return answer_privately(_page(owner, password_errors=errors), 422)
+    projects = list_shared_projects(owner.account_id)
+    if problem := judge_password(password, owner.email, projects):
+        return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
+    password_hash = hash_password(password)
+    begin_write()
+    changed, token = note_proof(owner)
+    change_password(changed, password_hash, but=owner.session_id)
+    new_key = replace_key(changed) if "replace_key" in request.form else None
+    send_password_changed_mail(owner.email, with_key=new_key is not None)
+    record_event(EventType.PASSWORD_CHANGED, owner.account_id)
+    if new_key:
+        record_event(EventType.KEY_REPLACED, owner.account_id)
+    db.session.commit()
+    replace_session_cookie(token)
+    response = answer_privately(
+        _page(owner, notice={"text": "Your password is changed."}, new_key=new_key)
+    )
+    know_browser(response, changed)
+    return response
+
+
+@account.post("/dashboard/account/key")
+@require_session
+@require_proof("replace your API key", HERE)
+def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
+    """Replace the API key and show the new one, this once."""
+    begin_write()
+    changed = lock_owner(owner)
+    became = EventType.KEY_REPLACED if changed.has_key else EventType.KEY_ISSUED
+    api_key = replace_key(changed)
+    send_security_mail(owner.email, "The API key of your account was replaced.")
+    record_event(became, owner.account_id)
+    db.session.commit()
+    return answer_privately(_page(owner, new_key=api_key))
+
+
+@account.post("/dashboard/account/sessions/<session_id>/end")
+@require_session
+@require_proof("sign a browser out", HERE)
+def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
+    """Sign one browser out."""
+    begin_write()
+    if browser := end_session(owner.account_id, session_id):
+        record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
+    db.session.commit()
+    return redirect(HERE, 303)
+
+
+@account.post("/dashboard/account/sessions/end")
+@require_session
+@require_proof("sign out everywhere", HERE)
+def end_every_session(owner: SignedIn) -> ResponseReturnValue:
+    """Sign every browser out, this one too."""
+    begin_write()
+    end_sessions(owner.account_id)
+    record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
+    db.session.commit()
+    response = redirect("/login?notice=signed-out", 303)
+    clear_session_cookie(response)
+    return response
+
+
+@account.post("/dashboard/account/delete")
+@require_session
+@require_proof("delete your account", HERE)
+def delete_here(owner: SignedIn) -> ResponseReturnValue:
+    """Remove the account with all it has, at once and for good."""
+    if request.form.get("confirm", "").strip().lower() != owner.email:
+        errors = {"confirm": [f"Type {owner.email} to delete this account."]}
+        return answer_privately(_page(owner, delete_errors=errors), 422)
+    begin_write()
+    leaving = lock_owner(owner)
+    for project in list_shared_projects(owner.account_id):
+        if project.account_id != owner.account_id:
+            record_project_event(EventType.MEMBER_LEFT, project)
+    delete_account(leaving)
+    record_event(EventType.ACCOUNT_DELETED, None, account=owner.account_id)
+    db.session.commit()
+    response = redirect("/claim/declined", 303)
+    clear_session_cookie(response)
+    return response
+
+
+def _page(
+    owner: SignedIn,
+    *,
+    notice: Mapping[str, str | None] | None = None,
+    new_key: str | None = None,
+    email_value: str = "",
+    email_errors: Errors | None = None,
+    password_errors: Errors | None = None,
+    delete_errors: Errors | None = None,
+) -> str:
+    found = get_account(owner.account_id)
+    projects = list_projects(found.id)
+    return render_template(
+        "dashboard/account/account.html",
+        shell=build_shell(owner, "account"),
+        notice=notice,
+        email=found.email,
+        email_action=f"{HERE}/email",
+        email_value=email_value,
+        email_errors=email_errors or {},
+        password_action=f"{HERE}/password",
+        password_errors=password_errors or {},
+        account_id=found.id,
+        key_last_four=found.key_last_four if found.has_key else None,
+        key_since_label=clock.day(found.key_created_at),
+        key_action=f"{HERE}/key",
+        new_key=new_key,
+        limit=describe_plan(found),
+        mails=_describe_mails(owner),
+        sessions=_describe_sessions(owner),
+        everywhere_action=f"{HERE}/sessions/end",
+        activity_url=f"{HERE}/activity",
+        export_action=f"{HERE}/export",
+        delete_counts={
+            "projects": len(projects),
+            "testimonials": sum(sum(count_by_status(each.id).values()) for each in projects),
+        },
+        delete_action=f"{HERE}/delete",
+        delete_errors=delete_errors or {},
+    )
+
+
+def _describe_mails(owner: SignedIn) -> list[dict[str, Any]]:
+    projects = list_shared_projects(owner.account_id)
+    modes = find_modes(owner.account_id, projects)
+    return [
+        {
+            "name": project.name,
+            "label": MODES[modes[project.id]][0],
+            "url": f"/dashboard/projects/{project.id}/notifications",
+        }
+        for project in projects
+    ]
+
+
+def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": session.label,
+            "last_seen_label": describe_age(session.last_seen_at),
+            "is_current": session.id == owner.session_id,
+            "action": f"{HERE}/sessions/{session.id}/end",
+        }
+        for session in list_sessions(owner.account_id)
+    ]

@@ -1,0 +1,1 @@
+"""The editors of the widget and of the collection page."""

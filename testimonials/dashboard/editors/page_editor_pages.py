@@ -1,0 +1,228 @@
+"""The page editor: what the collection page says and asks, its logo, and its preview.
+
+A change answers a form with a redirect back to the editor, and a script with JSON.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, current_app, g, jsonify, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from marshmallow import ValidationError
+from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.collection.describe import describe_form, describe_thanks
+from testimonials.core.pictures.colours import ENOUGH, contrast, find_readable
+from testimonials.core.pictures.images import (
+    LOGO,
+    MEGABYTE,
+    ImageBusy,
+    ImageRefused,
+    image_url,
+    read_image,
+)
+from testimonials.core.web.errors import FieldErrors, ValidationFailed
+from testimonials.core.web.response_headers import answer_as
+from testimonials.dashboard.forms import read_before, wants_json
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.configuration import defaults
+from testimonials.projects.configuration.page_settings import set_logo, update_page_config
+from testimonials.projects.models import Project
+from testimonials.projects.schemas import PageConfigUpdateSchema
+
+page_editor = Blueprint("page_editor", __name__)
+
+TEXTS = ("businessName", "website", "headline", "description", "thankYouMessage")
+CHOICES = ("theme", "buttonColor", "buttonTextColor")
+ASKED = ("rating", "role", "company", "avatar", "email")
+LOGO_FORM_BYTES = LOGO.max_bytes + MEGABYTE
+LOGO_TOO_LARGE = f"The picture is too large: {LOGO.max_bytes // MEGABYTE} MB are the most."
+
+_SCHEMA = PageConfigUpdateSchema()
+
+
+@page_editor.get("/dashboard/projects/<project_id>/page")
+@require_session
+def show_page_editor(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the collection page's settings beside its preview."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, {}, {})
+
+
+@page_editor.post("/dashboard/projects/<project_id>/page")
+@require_session
+def save_page(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Change the settings that were sent; a form names in ``before`` what it showed."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    sent, was = read_settings(request.form), project.updated_at
+    try:
+        update_page_config(project, _SCHEMA.check(unflatten(sent)))
+    except (ValidationError, ValidationFailed) as error:
+        db.session.rollback()
+        found = error.messages_dict if isinstance(error, ValidationError) else error.errors
+        return _refuse(owner, project_id, sent, _level(found or {}))
+    if project.updated_at != was:
+        record_project_event(EventType.PAGE_CHANGED, project)
+    db.session.commit()
+    if wants_json():
+        return jsonify({"ok": True, "config": flatten(project), "contrast": _judge(project)})
+    return redirect(f"{_base(project)}?done=saved", 303)
+
+
+@page_editor.post("/dashboard/projects/<project_id>/page/logo")
+@require_session
+def upload_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the uploaded picture as the project's logo."""
+    request.max_content_length = LOGO_FORM_BYTES
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    try:
+        file = request.files.get("logo")
+        # Decoded before the lock is taken: visitors' submissions need not wait for it.
+        logo = read_image(file.stream if file else io.BytesIO(), LOGO)
+    except (ImageRefused, ImageBusy) as error:
+        answer_as(error)
+        return _refuse(owner, project_id, {}, {"logo": [error.message]})
+    except RequestEntityTooLarge:
+        return _refuse(owner, project_id, {}, {"logo": [LOGO_TOO_LARGE]})
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    set_logo(project, logo)
+    record_project_event(EventType.PAGE_CHANGED, project)
+    db.session.commit()
+    return _answer_logo(project)
+
+
+@page_editor.post("/dashboard/projects/<project_id>/page/logo/remove")
+@require_session
+def remove_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the first letter of the project's name again."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    set_logo(project, None)
+    record_project_event(EventType.PAGE_CHANGED, project)
+    db.session.commit()
+    return _answer_logo(project)
+
+
+@page_editor.get("/dashboard/projects/<project_id>/page/preview")
+@require_session
+def show_page_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the collection page, or its thanks, for the frame in the editor."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    g.is_preview = True
+    if request.args.get("view") == "thanks":
+        shown = describe_thanks(project)
+        return render_template("collection/thanks.html", is_preview=True, **shown)
+    return render_template(
+        "collection/page.html", is_preview=True, **describe_form(project, {}, {}, "")
+    )
+
+
+def read_settings(form: MultiDict[str, str]) -> dict[str, Any]:
+    """Give the settings in a form by the names of its fields, without those left as they were."""
+    sent: dict[str, Any] = {}
+    for name in (*TEXTS, *CHOICES):
+        if name in form:
+            # Browsers send line breaks as CR LF.
+            sent[name] = form.getlist(name)[-1].replace("\r\n", "\n").replace("\r", "\n")
+    for name in ("showConfetti", *(f"ask-{each}" for each in ASKED)):
+        if name in form:
+            # A switch is sent twice when it is on, since browsers send nothing for one that is off.
+            text = form.getlist(name)[-1]
+            sent[name] = {"true": True, "false": False}.get(text, text)
+    before = read_before(form.get("before", ""))
+    return {name: value for name, value in sent.items() if value != before.get(name)}
+
+
+def unflatten(sent: dict[str, Any]) -> dict[str, Any]:
+    """Turn the names of the form's fields into those of the schema."""
+    asked = {name: sent[f"ask-{name}"] for name in ASKED if f"ask-{name}" in sent}
+    plain = {name: value for name, value in sent.items() if not name.startswith("ask-")}
+    return plain | ({"collectFields": asked} if asked else {})
+
+
+def flatten(project: Project) -> dict[str, Any]:
+    """Give the project's settings by the names of the form's fields."""
+    config = project.page_config
+    values = {name: config[name] for name in (*TEXTS[1:], *CHOICES, "showConfetti")}
+    asked = {f"ask-{name}": config["collectFields"][name] for name in ASKED}
+    return {"businessName": project.business_name} | values | asked
+
+
+def _level(errors: Mapping[str, Any]) -> FieldErrors:
+    """Give lists of messages by field; what the page asks for is one field of several."""
+    return {
+        name: [text for texts in each.values() for text in texts]
+        if isinstance(each, dict)
+        else each
+        for name, each in errors.items()
+    }
+
+
+def _judge(project: Project) -> dict[str, Any]:
+    """Tell whether the button can be read, and the nearest colour with which it could."""
+    config = project.page_config
+    button, text = config["buttonColor"], config["buttonTextColor"]
+    ratio = contrast(button, text)
+    return {
+        # Cut, not rounded: 4.49 must not pass for 4.5.
+        "ratio": f"{int(ratio * 10) / 10:g}",
+        "is_enough": ratio >= ENOUGH,
+        "suggestion": find_readable(button, text),
+    }
+
+
+def _answer_logo(project: Project) -> ResponseReturnValue:
+    if wants_json():
+        return jsonify({"ok": True, "logo_url": image_url(project.logo_id)})
+    return redirect(f"{_base(project)}?done=saved", 303)
+
+
+def _refuse(
+    owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
+) -> ResponseReturnValue:
+    if wants_json():
+        messages = " ".join(message for each in errors.values() for message in each)
+        return jsonify({"message": messages, "errors": errors}), 422
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, sent, errors), 422
+
+
+def _page(owner: SignedIn, project: Project, sent: dict[str, Any], errors: FieldErrors) -> str:
+    g.has_preview = True
+    base, before = _base(project), flatten(project)
+    is_saved = request.args.get("done") == "saved"
+    return render_template(
+        "dashboard/editors/page_editor.html",
+        shell=build_shell(owner, "page", project),
+        notice={"text": "Saved", "undo_url": None} if is_saved else None,
+        values=before | sent,
+        errors=errors,
+        before=before,
+        contrast=_judge(project),
+        logo_url=image_url(project.logo_id),
+        limits={
+            "businessName": defaults.BUSINESS_NAME_LENGTH,
+            "website": defaults.WEBSITE_LENGTH,
+            "headline": defaults.HEADLINE_LENGTH,
+            "description": defaults.DESCRIPTION_LENGTH,
+            "thankYouMessage": defaults.THANK_YOU_LENGTH,
+        },
+        save_action=base,
+        logo_action=f"{base}/logo",
+        preview_url=f"{base}/preview",
+        page_url=f"{current_app.config['APP_URL']}/{project.slug}",
+        is_active=project.is_active,
+    )
+
+
+def _base(project: Project) -> str:
+    return f"/dashboard/projects/{project.id}/page"

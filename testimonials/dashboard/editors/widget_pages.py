@@ -1,0 +1,185 @@
+"""The widget editor: its settings, its preview, and going back to the defaults.
+
+A change answers a form with a redirect back to the editor, and a script with JSON.
+"""
+
+from typing import Any
+
+from flask import Blueprint, g, jsonify, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.web.errors import FieldErrors, ValidationFailed
+from testimonials.core.web.fields import WEBSITE_PATTERN
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.dashboard.editors.widget_form import (
+    DEFAULTS,
+    change_widget,
+    check_widget,
+    describe_default_cta,
+    flatten_widget,
+    read_widget_form,
+)
+from testimonials.dashboard.forms import read_before, wants_json
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.configuration import defaults
+from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
+from testimonials.projects.models import Project
+from testimonials.widget.services import describe_feed
+from testimonials.widget.snippet import SCRIPT_PATH
+
+widget_editor = Blueprint("widget_editor", __name__)
+
+UNDO_SECONDS = 3600
+NOTICES = {"saved": "Saved", "undone": "Your settings are back"}
+
+reset_purpose = TokenPurpose("widget-reset")
+
+
+@widget_editor.get("/dashboard/projects/<project_id>/widget")
+@require_session
+def show_editor(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the widget's settings beside its preview."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, flatten_widget(project), {})
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget")
+@require_session
+def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Change the settings that were sent; a form names in ``before`` what it showed."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    sent = read_widget_form(request.form)
+    try:
+        wanted = check_widget(sent)
+    except ValidationFailed as error:
+        db.session.rollback()
+        return _refuse(owner, project_id, sent, error.errors or {})
+    before, was = read_before(request.form.get("before", "")), project.updated_at
+    change_widget(
+        project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)}
+    )
+    if project.updated_at != was:
+        record_project_event(EventType.WIDGET_CHANGED, project)
+    db.session.commit()
+    if wants_json():
+        return jsonify({"ok": True, "config": flatten_widget(project)})
+    return redirect(f"{_base(project)}?done=saved", 303)
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
+@require_session
+def reset_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Go back to the settings of a new project; the answer offers to undo that."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    before = flatten_widget(project)
+    change_widget(project, DEFAULTS)
+    token = reset_purpose.sign([project.id, before])
+    record_project_event(EventType.WIDGET_CHANGED, project)
+    db.session.commit()
+    return redirect(f"{_base(project)}?undo={token}", 303)
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
+@require_session
+def undo_reset(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Put back what a reset changed, but for what was changed since."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    before = _read_reset(project, request.form.get("undo", ""))
+    if before is None:
+        db.session.rollback()
+        return redirect(f"/dashboard/projects/{project_id}/widget", 303)
+    config = flatten_widget(project)
+    is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
+    change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
+    record_project_event(EventType.WIDGET_CHANGED, project)
+    db.session.commit()
+    return redirect(f"{_base(project)}?done=undone", 303)
+
+
+@widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
+@require_session
+def show_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the real widget by itself, for the frame in the editor."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    g.is_preview = True
+    return render_template(
+        "dashboard/editors/widget_preview.html",
+        project_id=project.id,
+        script_url=SCRIPT_PATH,
+        # As many as the widget may show at first, so that no setting waits for the network.
+        feed=describe_feed(project, None, limit=defaults.INITIAL_COUNT_RANGE[1]),
+    )
+
+
+def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
+    try:
+        (project_id, before), _ = reset_purpose.read(token, UNDO_SECONDS)
+    except (TokenInvalid, TokenExpired):
+        return None
+    return before if project_id == project.id else None
+
+
+def _refuse(
+    owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
+) -> ResponseReturnValue:
+    if wants_json():
+        messages = " ".join(message for each in errors.values() for message in each)
+        return jsonify({"message": messages, "errors": errors}), 422
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, flatten_widget(project) | sent, errors), 422
+
+
+def _page(owner: SignedIn, project: Project, values: dict[str, Any], errors: FieldErrors) -> str:
+    g.has_preview = True
+    base = _base(project)
+    return render_template(
+        "dashboard/editors/widget.html",
+        shell=build_shell(owner, "widget", project),
+        notice=_read_notice(project),
+        values=values,
+        errors=errors,
+        before=flatten_widget(project),
+        defaults=DEFAULTS,
+        default_cta=describe_default_cta(project),
+        limits={"ctaLabel": CTA_LABEL_LENGTH, "ctaUrl": URL_LENGTH},
+        # The rule of the server, for the script to check by before it sends.
+        url_pattern=WEBSITE_PATTERN,
+        choices={
+            "layout": defaults.LAYOUTS,
+            "animation": defaults.ANIMATIONS,
+            "theme": defaults.THEMES,
+            "palette": defaults.PALETTES,
+            "cardStyle": defaults.CARD_STYLES,
+        },
+        count_range=defaults.INITIAL_COUNT_RANGE,
+        save_action=base,
+        reset_action=f"{base}/reset",
+        preview_url=f"{base}/preview",
+        wall_url=f"/widget/{project.id}",
+        is_active=project.is_active,
+    )
+
+
+def _read_notice(project: Project) -> dict[str, str | None] | None:
+    if text := NOTICES.get(request.args.get("done", "")):
+        return {"text": text, "undo_url": None, "undo_token": None}
+    token = request.args.get("undo", "")
+    if _read_reset(project, token) is None:
+        return None
+    return {
+        "text": "Back to the defaults",
+        "undo_url": f"{_base(project)}/undo",
+        "undo_token": token,
+    }
+
+
+def _base(project: Project) -> str:
+    return f"/dashboard/projects/{project.id}/widget"

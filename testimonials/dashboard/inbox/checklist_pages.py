@@ -1,0 +1,47 @@
+"""The checklist's buttons: what was looked at or shared, hiding and showing it."""
+
+from flask import Blueprint, jsonify, redirect, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.web.errors import ServiceError
+from testimonials.dashboard.guards import require_session
+from testimonials.dashboard.inbox.checklist import note
+from testimonials.dashboard.share.view import wall_of
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.configuration.dashboard_config import HAS_LOOKED, HAS_SHARED, IS_HIDDEN
+
+checklist = Blueprint("checklist", __name__)
+
+# What a button asks for: the flag it sets, to what, and the page that follows.
+ACTS = {
+    "look": (HAS_LOOKED, True, "wall"),
+    "share": (HAS_SHARED, True, "share"),
+    "hide": (IS_HIDDEN, True, "inbox"),
+    "show": (IS_HIDDEN, False, "inbox"),
+}
+
+
+class StepUnknown(ServiceError):
+    """The form asks for something that the checklist doesn't have."""
+
+    code = "STEP_UNKNOWN"
+    default_message = "This page doesn’t know what to do. Load it again."
+
+
+@checklist.post("/dashboard/projects/<project_id>/checklist")
+@require_session
+def change_checklist(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Note a step, or hide or show the list; a script gets JSON, a form the page that follows."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    if (act := ACTS.get(request.form.get("do", ""))) is None:
+        raise StepUnknown
+    flag, is_on, target = act
+    note(project, flag, is_on=is_on)
+    db.session.commit()
+    if request.accept_mimetypes.best == "application/json":
+        return jsonify({"ok": True})
+    base = f"/dashboard/projects/{project.id}"
+    return redirect(wall_of(project) if target == "wall" else f"{base}/{target}", 303)

@@ -1,0 +1,126 @@
+"""What the inbox's page shows around its rows: tabs, filters, pages, and what to do when empty."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import current_app
+
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import TAG_LENGTH
+from testimonials.testimonials.moderation.inbox import PAGE_SIZE, SOURCES, TABS, InboxFilter
+from testimonials.testimonials.moderation.tag_names import TagCount
+
+MAX_SEARCH = 200
+EMPTY = {
+    "pending": ("Nothing waits for you", "What customers send on your collection page lands here."),
+    "approved": ("Nothing is approved yet", "Approved testimonials show in your widget."),
+    "rejected": (
+        "Nothing is rejected",
+        "Rejected testimonials show nowhere and stay here, and so do those that their authors "
+        "withdraw.",
+    ),
+    "all": ("No testimonials yet", "Send customers the link to your collection page."),
+    "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
+    "spam": ("No spam here", "What looks like spam is held here for 30 days."),
+}
+
+
+def read_filter(values: Any) -> InboxFilter:
+    """Read what is asked for from an address or a form; what makes no sense counts as any."""
+    tab, rating, source = values.get("status"), values.get("rating"), values.get("source", "")
+    return InboxFilter(
+        tab=tab if tab in TABS else "pending",
+        q=values.get("q", "").replace("\0", "").strip()[:MAX_SEARCH],
+        rating=int(rating) if rating in ("1", "2", "3", "4", "5") else None,
+        source=source if source in SOURCES else "",
+        tag=values.get("tag", "").replace("\0", "").strip()[:TAG_LENGTH],
+    )
+
+
+def describe_address(base: str, wanted: InboxFilter, page: int = 1) -> str:
+    """Give the address of a page of what is asked for."""
+    values = {
+        "status": wanted.tab,
+        "q": wanted.q,
+        "rating": str(wanted.rating or ""),
+        "source": wanted.source,
+        "tag": wanted.tag,
+        "page": str(page) if page > 1 else "",
+    }
+    return f"{base}/inbox?" + urlencode({name: text for name, text in values.items() if text})
+
+
+def describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[str, Any]]:
+    """Give the tabs with their counts."""
+    return [
+        {
+            "key": tab,
+            "label": tab.capitalize(),
+            "count": counts[tab],
+            "url": f"{base}/inbox?status={tab}",
+            "is_current": tab == current,
+            # A project that gets no spam has no tab for it.
+            "is_hidden": tab == "spam" and tab != current and not counts[tab],
+        }
+        for tab in TABS
+    ]
+
+
+def describe_filters(base: str, wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
+    """Give what the form of search and filters shows; `tags` are the project's."""
+    names = [tag.name for tag in tags]
+    # A tag that nothing has any more still stands in an address somewhere.
+    missing = [wanted.tag] if wanted.tag and wanted.tag not in names else []
+    return {
+        "q": wanted.q,
+        "rating": str(wanted.rating or ""),
+        "source": wanted.source,
+        "tag": wanted.tag,
+        "tags": names + missing,
+        "action": f"{base}/inbox",
+        "has_any": wanted.is_narrowed,
+        "clear_url": f"{base}/inbox?status={wanted.tab}",
+    }
+
+
+def describe_tags(base: str, wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
+    """Give the tags of a row, each with the address that shows what else has it."""
+    return [
+        {"name": name, "url": describe_address(base, replace(wanted, tag=name))} for name in names
+    ]
+
+
+def describe_pager(base: str, wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
+    """Give the addresses of the pages beside this one, and which rows these are."""
+    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
+    return {
+        "prev_url": describe_address(base, wanted, page - 1) if page > 1 else None,
+        "next_url": describe_address(base, wanted, page + 1) if last < total else None,
+        "label": f"{first} to {last} of {total}" if last >= first else "",
+    }
+
+
+def describe_empty(base: str, project: Project, wanted: InboxFilter) -> dict[str, Any]:
+    """Say why the list is empty, and offer one thing to do."""
+    if wanted.is_narrowed:
+        return {
+            "title": "Nothing found",
+            "text": "No testimonial here matches the search and the filters.",
+            "action_label": "Clear them",
+            "action_url": f"{base}/inbox?status={wanted.tab}",
+        }
+    title, text = EMPTY[wanted.tab]
+    is_start = wanted.tab in ("pending", "all")
+    return {
+        "title": title,
+        "text": text,
+        "action_label": "Open the collection page" if is_start else None,
+        "action_url": f"{current_app.config['APP_URL']}/{project.slug}" if is_start else None,
+    }
+
+
+def read_page(text: str) -> int:
+    """Give the number of the page; what is none counts as the first."""
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1

@@ -1,0 +1,1 @@
+"""A project's settings, team and notifications."""

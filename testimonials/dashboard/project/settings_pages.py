@@ -1,0 +1,170 @@
+"""A project's settings: its address, pausing it, deleting it."""
+
+from flask import Blueprint, current_app, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.services import get_account
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.web.errors import ServiceError, ValidationFailed
+from testimonials.dashboard.describe import describe_notifications, describe_plan
+from testimonials.dashboard.editors.rated import check_rated, describe_rated
+from testimonials.dashboard.forms import Errors, to_form_errors
+from testimonials.dashboard.guards import build_shell, require_proof, require_session
+from testimonials.dashboard.inbox.checklist import is_hidden
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
+from testimonials.projects.models import Project
+from testimonials.projects.notifications.services import find_mode
+from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
+from testimonials.projects.team.services import list_invitations, list_members
+from testimonials.testimonials.services import count_by_status
+from testimonials.widget.settings import change_rated
+
+settings = Blueprint("settings", __name__)
+
+_NOTICES = {
+    name: {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
+    for name in ("notifications", "rated")
+}
+
+
+@settings.get("/dashboard/projects/<project_id>/settings")
+@require_session
+def show_settings(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the project's settings."""
+    return _page(owner, find_shared_project(owner.account_id, project_id, Role.ADMIN))
+
+
+@settings.post("/dashboard/projects/<project_id>/slug")
+@require_session
+def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Give the collection page a new address."""
+    text = request.form.get("slug", "")
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    old = project.slug
+    try:
+        if len(text.strip()) > SLUG_LENGTH:
+            raise ServiceError(f"Shorten this to {SLUG_LENGTH} characters.")
+        rename_slug(project, text.strip())
+    except ServiceError as error:
+        db.session.rollback()
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        return _page(owner, project, to_form_errors(error, "slug")), 422
+    if project.slug != old:
+        record_project_event(EventType.PROJECT_RENAMED, project, old=old, slug=project.slug)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{project.id}/settings", 303)
+
+
+@settings.post("/dashboard/projects/<project_id>/status")
+@require_session
+def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Pause or resume the project."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    is_active = request.form.get("status") == "active"
+    set_active(project, is_active=is_active)
+    became = EventType.PROJECT_RESUMED if is_active else EventType.PROJECT_PAUSED
+    record_project_event(became, project)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{project.id}/settings", 303)
+
+
+@settings.post("/dashboard/projects/<project_id>/rated")
+@require_session
+def save_rated(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Name what the ratings are about, for structured data, or switch that off."""
+    sent = {name: request.form.get(name, "") for name in ("kind", "name")}
+    try:
+        wanted = check_rated(sent)
+    except ValidationFailed as error:
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        return _page(owner, project, rated=(sent, to_form_errors(error))), 422
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    change_rated(project, wanted)
+    record_project_event(EventType.PROJECT_CHANGED, project)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{project.id}/settings?saved=rated#rated", 303)
+
+
+@settings.post("/dashboard/projects/<project_id>/delete")
+@require_session
+@require_proof("delete this project", "/dashboard/projects/{project_id}/settings")
+def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Delete the project, once its slug was typed; it can be taken back for 7 days."""
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.OWNER, for_update=True)
+    if request.form.get("confirm", "").strip() != project.slug:
+        db.session.rollback()
+        project = find_shared_project(owner.account_id, project_id, Role.OWNER)
+        errors = {"confirm": [f"Type {project.slug} to delete this project."]}
+        return _page(owner, project, delete_errors=errors), 422
+    move_to_trash(project)
+    record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
+    db.session.commit()
+    return redirect("/dashboard/projects", 303)
+
+
+def _page(
+    owner: SignedIn,
+    project: Project,
+    slug_errors: Errors | None = None,
+    delete_errors: Errors | None = None,
+    rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
+) -> str:
+    base = f"/dashboard/projects/{project.id}"
+    is_owner = project.account_id == owner.account_id
+    account = get_account(owner.account_id)
+    return render_template(
+        "dashboard/project/settings.html",
+        shell=build_shell(owner, "settings", project),
+        notice=_NOTICES.get(request.args.get("saved", "")),
+        page={"url": f"{current_app.config['APP_URL']}/{project.slug}", "slug": project.slug},
+        slug_action=f"{base}/slug",
+        slug_errors=slug_errors or {},
+        notifications=describe_notifications(
+            project, find_mode(owner.account_id, project.id), owner.email
+        ),
+        # The plan is the owner's own affair, not their colleagues'.
+        limit=describe_plan(account) if is_owner else None,
+        key_last_four=account.key_last_four if is_owner else None,
+        status_action=f"{base}/status",
+        is_active=project.is_active,
+        team=_describe_team(project),
+        counts=_describe_counts(project),
+        transfer=_describe_transfer(base),
+        checklist_action=f"{base}/checklist" if is_hidden(project) else None,
+        delete_action=f"{base}/delete",
+        delete_errors=delete_errors or {},
+        rated=describe_rated(project, *rated),
+    )
+
+
+def _describe_transfer(base: str) -> dict[str, str]:
+    return {
+        "import_url": f"{base}/import",
+        "csv_action": f"{base}/export/csv",
+        "archive_action": f"{base}/export/archive",
+    }
+
+
+def _describe_team(project: Project) -> dict[str, str | int]:
+    return {
+        "url": f"/dashboard/projects/{project.id}/team",
+        "people": len(list_members(project)),
+        "invited": len(list_invitations(project)),
+    }
+
+
+def _describe_counts(project: Project) -> dict[str, int]:
+    counts = count_by_status(project.id)
+    return {
+        "testimonials": sum(counts.values()) - counts.get("demo", 0),
+        "samples": counts.get("demo", 0),
+        "pending": counts.get("pending", 0),
+    }

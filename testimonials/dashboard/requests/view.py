@@ -1,0 +1,166 @@
+"""What the pages show on which an owner asks people for testimonials by mail."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import current_app
+
+from testimonials.auth.models import Account
+from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.collection.requests.address_lists import (
+    MAX_PEOPLE,
+    Person,
+    WrongLine,
+    write_table,
+)
+from testimonials.collection.requests.asked_people import PAGE_SIZE, STATES, AskedPerson
+from testimonials.collection.requests.asking import REMINDERS, LeftOut, Letter, count_room
+from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.collection.requests.request_mail import describe_mail
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.languages import LANGUAGES
+from testimonials.dashboard.describe import choose_colour, describe_time, make_initials
+from testimonials.dashboard.requests.form import NEVER, RequestForm
+from testimonials.projects.models import Project
+
+LABELS = {
+    "all": "All",
+    "waiting": "Waiting",
+    "sent": "Sent",
+    "opened": "Opened",
+    "answered": "Answered",
+    "declined": "Declined",
+    "failed": "Not delivered",
+    "unsubscribed": "Unsubscribed",
+}
+# Of those who get the mail, so many are named in the preview.
+LISTED = 10
+
+
+def describe_form(project: Project) -> dict[str, Any]:
+    """Give what the form offers, whatever was typed."""
+    choices = [(str(days), f"After {days} days") for days in REMINDERS]
+    return {
+        "languages": [{"code": each.code, "name": each.name} for each in LANGUAGES],
+        "reminders": [*choices, (NEVER, "Never")],
+        "room": count_room(project.account_id),
+        "per_day": current_app.config["INVITATIONS_PER_DAY"],
+        "most": MAX_PEOPLE,
+    }
+
+
+def describe_tabs(base: str, counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
+    """Give the filters by state, those that somebody is in, with `all` first."""
+    shown = [name for name in STATES if counts[name] or name == state]
+    return [
+        {
+            "label": LABELS[name],
+            "count": counts[name],
+            "url": f"{base}?{urlencode({'state': name})}#asked"
+            if name != "all"
+            else f"{base}#asked",
+            "is_current": name == (state or "all"),
+        }
+        for name in ("all", *shown)
+    ]
+
+
+def describe_pager(base: str, state: str | None, page: int, total: int) -> dict[str, Any]:
+    """Give the addresses of the pages beside this one, and which rows these are."""
+
+    def address(number: int) -> str:
+        query = {"state": state} if state else {}
+        return f"{base}?{urlencode(query | {'page': number})}#asked"
+
+    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
+    return {
+        "prev_url": address(page - 1) if page > 1 else None,
+        "next_url": address(page + 1) if last < total else None,
+        "label": f"{first} to {last} of {total}" if last >= first else "",
+    }
+
+
+def describe_asked(person: AskedPerson, project_url: str) -> dict[str, Any]:
+    """Give what the list shows of somebody who was asked."""
+    row = person.invitation
+    times = [
+        ("Added", row.created_at if person.state == "waiting" else None),
+        ("Sent", row.sent_at if person.state != "waiting" else None),
+        ("Reminded", row.reminded_at),
+        ("Opened", row.opened_at),
+        ("Answered", row.answered_at),
+        ("Declined", row.declined_at),
+        ("Unsubscribed", person.unsubscribed_at),
+    ]
+    return {
+        "id": row.id,
+        "email": row.email,
+        "name": row.name,
+        "company": row.company or "",
+        "initials": make_initials(row.name or row.email),
+        "colour": choose_colour(row.name or row.email),
+        "state": person.state,
+        "state_label": LABELS[person.state],
+        "problem": person.problem if person.state == "failed" else None,
+        "times": [describe_time(time) | {"what": what} for what, time in times if time],
+        "testimonial_url": f"{project_url}/testimonials/{row.testimonial_id}"
+        if row.testimonial_id
+        else None,
+    }
+
+
+def describe_preview(
+    project: Project,
+    account: Account,
+    form: RequestForm,
+    people: Sequence[Person],
+    left_out: Sequence[LeftOut],
+) -> dict[str, Any]:
+    """Give what the preview shows: how many get what, who doesn't, and the mail of the first."""
+    pasted, uploaded = form.pasted.wrong, form.uploaded.wrong
+    wrong = [
+        *_describe_wrong("Line", pasted),
+        *_describe_wrong("Line" if not pasted else "Line of the file", uploaded),
+    ]
+    return {
+        "count": len(people),
+        "people": [{"email": each.email, "name": each.name} for each in people[:LISTED]],
+        "more": max(0, len(people) - LISTED),
+        "wrong": wrong,
+        "left_out": [{"email": each.person.email, "reason": each.reason} for each in left_out],
+        "mail": _describe_first_mail(project, account, form.letter, people[0]),
+        "values": form.values | {"people": write_table(people)},
+        # What "Change" leads back to: as it was typed, wrong lines too; a file isn't kept.
+        "original": write_table(form.uploaded.people + form.pasted.people)
+        if form.uploaded.people
+        else form.values["people"],
+        "reply_to": account.email,
+        "minutes": -(-len(people) // current_app.config["INVITATIONS_PER_MINUTE"]),
+    }
+
+
+def _describe_wrong(label: str, lines: Iterable[WrongLine]) -> list[dict[str, str]]:
+    return [
+        {"where": f"{label} {each.line}", "text": each.text, "reason": each.reason}
+        for each in lines
+    ]
+
+
+def _describe_first_mail(
+    project: Project, account: Account, letter: Letter, person: Person
+) -> dict[str, Any]:
+    """Give the mail to the first of them; its rows exist only for this."""
+    batch = InvitationBatch(
+        subject=letter.subject,
+        message=letter.message,
+        language=letter.language,
+        remind_after_days=letter.remind_after_days,
+    )
+    invitation = Invitation(
+        id=new_identifier(),
+        email=person.email,
+        email_hash=hash_email(account.id, person.email),
+        name=person.name,
+    )
+    return describe_mail(project, account, batch, invitation) | {"is_preview": True}

@@ -1,0 +1,1 @@
+"""The Share page: embed code, links and QR codes."""

@@ -1,0 +1,126 @@
+"""What of the widget the Share page gives out: a shape, what is in it, and a theme.
+
+The page's own address holds the choice, so it works as a plain form and can be sent to a colleague.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from testimonials.core.web.errors import ValidationFailed
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.tag_names import list_project_tags
+from testimonials.widget.selection import SHAPES, WHOLE, Selection, read_selection
+from testimonials.widget.services import count_shown, list_shown, rate
+
+ONE = "one"
+KINDS = (
+    ("", "Whole widget", "masonry"),
+    (ONE, "One testimonial", "quote"),
+    ("badge", "Rating badge", "star"),
+    ("strip", "Compact strip", "strip"),
+)
+LENGTHS = (80, 160, 320)
+THEMES = (
+    ("", "As configured"),
+    ("auto", "Follows the page"),
+    ("light", "Always light"),
+    ("dark", "Always dark"),
+)
+# The newest are what an owner looks for; an older one can be chosen by its id in the address.
+LISTED = 50
+LABEL_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What an owner wants a snippet for; `is_pinned` asks for the script with its digest."""
+
+    kind: str
+    selection: Selection
+    is_pinned: bool
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The choice as the page's own parameters."""
+        pinned = {"pin": "1"} if self.is_pinned else {}
+        return self.selection.query | ({"shape": self.kind} if self.kind else {}) | pinned
+
+
+def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
+    """Read the page's parameters; what means nothing is the whole widget."""
+    is_pinned = arguments.get("pin") == "1"
+    kind = arguments.get("shape", "")
+    wanted = {"theme": arguments.get("theme", "")}
+    if kind in SHAPES:
+        wanted["shape"] = kind
+    if kind == ONE:
+        wanted["id"] = arguments.get("id", "") or _find_newest(project)
+        kind = ONE if wanted["id"] else ""
+    elif kind != "badge":
+        # A badge counts every rating, so it takes no part of them.
+        wanted |= {name: arguments.get(name, "") for name in ("tag", "min")}
+    try:
+        selection = read_selection(wanted)
+    except ValidationFailed:
+        return Choice("", WHOLE, is_pinned)
+    return Choice(kind if kind in (ONE, *SHAPES) else "", selection, is_pinned)
+
+
+def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
+    """Give what the form shows: each shape and option, what is chosen, and whether it shows."""
+    selection = choice.selection
+    rows = list(list_shown(project, None, LISTED)[0])
+    if selection.testimonial_id and selection.testimonial_id not in {row.id for row in rows}:
+        rows += list_shown(project, None, 1, selection)[0]
+    length = selection.min_length
+    return {
+        "kinds": [
+            {
+                "value": value,
+                "label": label,
+                "icon": icon,
+                "is_current": value == choice.kind,
+                "is_possible": value != ONE or bool(rows),
+            }
+            for value, label, icon in KINDS
+        ],
+        "testimonials": [(row.id, _label(row)) for row in rows],
+        "tags": [tag.name for tag in list_project_tags(project.id)],
+        "lengths": sorted({*LENGTHS, length} - {0}),
+        "themes": THEMES,
+        "selection": selection,
+        "is_pinned": choice.is_pinned,
+        "is_whole": selection.is_whole,
+        # What the frame's surroundings go by; a page that decides by itself is the dashboard here.
+        "theme": (selection.theme or project.widget_config["theme"]).removeprefix("auto"),
+        "note": _note(project, choice),
+        # By a path alone: only the frames of this very address are let in.
+        "preview_url": f"/widget/{project.id}?{urlencode(selection.query)}".rstrip("?"),
+    }
+
+
+def _note(project: Project, choice: Choice) -> str:
+    """Say so where nothing is to be seen; a paused project has a notice of its own."""
+    if not project.is_active:
+        return ""
+    if choice.kind == "badge":
+        return "" if rate(project)[1] else "Nobody has rated yet, so the badge takes no room."
+    if count_shown(project, choice.selection):
+        return ""
+    if choice.selection.tag or choice.selection.min_length:
+        return "No approved testimonial is like this, so it takes no room on your page."
+    return "Nothing is approved yet, so it takes no room on your page."
+
+
+def _find_newest(project: Project) -> str:
+    rows, _ = list_shown(project, None, 1)
+    return rows[0].id if rows else ""
+
+
+def _label(row: Testimonial) -> str:
+    words = " ".join(row.text.split())
+    short = words if len(words) <= LABEL_LENGTH else words[:LABEL_LENGTH].rstrip() + "…"
+    return f"{row.author_name}: {short}"

@@ -1,0 +1,150 @@
+"""The Share page: the snippet, the collection page's link and QR code, a message to customers."""
+
+from typing import Any
+
+from flask import Blueprint, Response, g, jsonify, make_response, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from markupsafe import Markup
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.pictures.images import image_url
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.share.embed_choice import describe_choice, read_choice
+from testimonials.dashboard.share.embed_code import (
+    describe_platforms,
+    describe_policy,
+    fragment_url,
+)
+from testimonials.dashboard.share.qr_codes import draw_inline, draw_png, draw_svg
+from testimonials.dashboard.share.view import (
+    describe_mail,
+    describe_sighting,
+    has_own_message,
+    link_of,
+    message_of,
+    read_message,
+    set_message,
+)
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH
+from testimonials.projects.models import Project
+from testimonials.widget.services import wall_url
+
+share = Blueprint("share", __name__)
+
+
+@share.get("/dashboard/projects/<project_id>/share")
+@require_session
+def show_share(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show what there is to paste, to print and to send.
+
+    ``?platform=`` opens that tab; ``?shape=``, ``?id=``, ``?tag=``, ``?min=``, ``?theme=`` and
+    ``?pin=`` choose what the snippet is for.
+    """
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _page(owner, project, message_of(project), [])
+
+
+@share.post("/dashboard/projects/<project_id>/share/message")
+@require_session
+def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Keep the message; the page saves while one types, and has a button without its script."""
+    is_reset = "reset" in request.form
+    message, problems = read_message("" if is_reset else request.form.get("message", ""))
+    wants_json = request.accept_mimetypes.best == "application/json"
+    if problems:
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        if wants_json:
+            return jsonify({"message": problems[0]}), 422
+        return _page(owner, project, message, problems), 422
+    begin_write()
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    set_message(project, message)
+    record_project_event(EventType.PROJECT_CHANGED, project)
+    db.session.commit()
+    if wants_json:
+        return jsonify({"ok": True, "is_own": has_own_message(project)})
+    return redirect(f"/dashboard/projects/{project.id}/share#message", 303)
+
+
+@share.get("/dashboard/projects/<project_id>/share/qr.svg")
+@require_session
+def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Give the link's QR code as an SVG file."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _answer_file(draw_svg(link_of(project)), "image/svg+xml", f"{project.slug}-qr.svg")
+
+
+@share.get("/dashboard/projects/<project_id>/share/qr.png")
+@require_session
+def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Give the link's QR code as a PNG file."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _answer_file(draw_png(link_of(project)), "image/png", f"{project.slug}-qr.png")
+
+
+@share.get("/dashboard/projects/<project_id>/share/card")
+@require_session
+def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show a card to print and to put on a table or beside the till."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    link = link_of(project)
+    return render_template(
+        "dashboard/share/share_card.html",
+        project={"name": project.name, "logo_url": image_url(project.logo_id)},
+        headline=project.page_config["headline"],
+        link=link.partition("://")[2],
+        qr=_draw(link),
+        back_url=f"/dashboard/projects/{project.id}/share",
+    )
+
+
+def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) -> str:
+    base = f"/dashboard/projects/{project.id}"
+    link = link_of(project)
+    errors: dict[str, Any] = {"message": problems} if problems else {}
+    choice = read_choice(project, request.args)
+    g.has_preview = True
+    return render_template(
+        "dashboard/share/share.html",
+        shell=build_shell(owner, "share", project),
+        is_active=project.is_active,
+        choice=describe_choice(project, choice),
+        platforms=describe_platforms(project, request.args.get("platform", ""), choice),
+        policy=describe_policy(project, choice),
+        sighting=describe_sighting(project),
+        wall_url=wall_url(project),
+        fragment_url=fragment_url(project, choice),
+        link=link,
+        qr=_draw(link),
+        urls={
+            "share": f"{base}/share",
+            "svg": f"{base}/share/qr.svg",
+            "png": f"{base}/share/qr.png",
+            "card": f"{base}/share/card",
+            "message": f"{base}/share/message",
+            "checklist": f"{base}/checklist",
+            "ask": f"{base}/invitations",
+        },
+        message=message,
+        message_limit=MESSAGE_LENGTH,
+        has_own_message=has_own_message(project),
+        errors=errors,
+        mail=describe_mail(project, message),
+    )
+
+
+def _draw(link: str) -> Markup:
+    # Drawn by a library of modules that are dark or light; nothing of the link's text is in it.
+    return Markup(draw_inline(link))  # noqa: S704
+
+
+def _answer_file(content: bytes, kind: str, name: str) -> Response:
+    response = make_response(content)
+    response.headers["Content-Type"] = kind
+    # A slug has small letters, digits and dashes alone, so the name needs no quoting.
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,93 @@
+"""What the Share page hands out beside code: addresses, and a message to customers."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from flask import current_app
+from marshmallow import ValidationError
+
+from testimonials.core.web.fields import clean
+from testimonials.dashboard.describe import describe_age, describe_time
+from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH, SHARE_MESSAGE
+from testimonials.projects.models import Project
+from testimonials.widget.sightings import find_newest_sighting
+
+# Stands for the link in a message that is stored, so that the message follows a new address.
+LINK = "{link}"
+
+
+def link_of(project: Project) -> str:
+    """Give the address of the project's collection page."""
+    return f"{current_app.config['APP_URL']}/{project.slug}"
+
+
+def wall_of(project: Project) -> str:
+    """Give the address of the page that shows the widget by itself."""
+    return f"{current_app.config['BASE_URL']}/widget/{project.id}"
+
+
+def describe_sighting(project: Project) -> dict[str, Any] | None:
+    """Give the website on which the widget was seen last, and when; None for nowhere."""
+    found = find_newest_sighting(project.id)
+    if found is None:
+        return None
+    origin, time = found
+    label = describe_age(time)
+    is_date = label[0].isdigit() and not label.endswith("ago")
+    return {
+        "host": origin.partition("://")[2],
+        "label": f"on {label}" if is_date else label.lower(),
+        "time": describe_time(time),
+    }
+
+
+def default_message(project: Project) -> str:
+    """Give the message that is suggested, with a place for the link."""
+    name = project.business_name or "us"
+    return (
+        f"Hi! Thank you for choosing {name}. If you have a minute, two honest sentences about how "
+        f"it was would help us a lot:\n{LINK}"
+    )
+
+
+def message_of(project: Project) -> str:
+    """Give the project's message to customers with its link, the suggested one where none is."""
+    stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
+    return str(stored).replace(LINK, link_of(project))
+
+
+def has_own_message(project: Project) -> bool:
+    """Whether the owner wrote a message, so that there is something to go back from."""
+    return bool(project.dashboard_config.get(SHARE_MESSAGE))
+
+
+def read_message(text: str) -> tuple[str, list[str]]:
+    """Give the message as typed, trimmed and with plain line breaks, and what is wrong with it."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        text = clean(text, one_line=False)
+    except ValidationError:
+        return text, ["Remove the control characters from this."]
+    if len(text) > MESSAGE_LENGTH:
+        return text, [f"Shorten this to {MESSAGE_LENGTH:,} characters; it has {len(text):,}."]
+    return text, []
+
+
+def set_message(project: Project, text: str) -> None:
+    """Store the message in the locked project; an empty or the suggested one is not kept."""
+    config = dict(project.dashboard_config)
+    config.pop(SHARE_MESSAGE, None)
+    # A longer address that begins alike is another page's.
+    stored = re.sub(rf"{re.escape(link_of(project))}(?![\w/-])", LINK, text)
+    if stored and stored != default_message(project):
+        config[SHARE_MESSAGE] = stored
+    project.dashboard_config = config
+
+
+def describe_mail(project: Project, message: str) -> dict[str, str]:
+    """Give the subject of a mail with the message, and the link that opens it in a mail program."""
+    subject = f"A few words about {project.business_name or 'your visit'}?"
+    # Mail programs want line breaks as in mails (RFC 6068).
+    body = quote(message.replace("\n", "\r\n"), safe="")
+    return {"subject": subject, "url": f"mailto:?subject={quote(subject, safe='')}&body={body}"}

@@ -1,0 +1,98 @@
+"""Taking one's data along: a project as an archive or a table, an account with everything."""
+
+import io
+from typing import IO
+
+from flask import Blueprint, Response, request, send_file
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
+from testimonials.activity.sentences import tell
+from testimonials.auth.services import get_account
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core import clock
+from testimonials.dashboard.account.activity_view import read_search
+from testimonials.dashboard.guards import require_proof, require_session
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.models import Project
+from testimonials.transfer.archives.accounts import make_account_archive
+from testimonials.transfer.archives.snapshot import reading_one_moment
+from testimonials.transfer.archives.writing import make_archive
+from testimonials.transfer.tables.activity_table import find_names, write_events
+from testimonials.transfer.tables.table_export import make_table
+
+exporting: Blueprint = Blueprint("exporting", __name__)
+
+
+# What fits into memory; an account's archive has all of them.
+MOST_EVENTS = 50_000
+
+
+# These change nothing, but are sent by forms: no other website can have somebody's browser begin.
+@exporting.post("/dashboard/projects/<project_id>/export/archive")
+@require_session
+def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Hand out all of the project as a zip."""
+    with reading_one_moment():
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        slug, file = project.slug, make_archive(project)
+    _record(project, "an archive")
+    return _hand_out(file, f"{slug}.zip", "application/zip")
+
+
+@exporting.post("/dashboard/projects/<project_id>/export/csv")
+@require_session
+def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Hand out the project's testimonials as a table."""
+    with reading_one_moment():
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        slug, file = project.slug, make_table(project)
+    _record(project, "a table")
+    return _hand_out(file, f"{slug}.csv", "text/csv")
+
+
+@exporting.post("/dashboard/account/export")
+@require_session
+@require_proof("download all of your data", "/dashboard/account", is_download=True)
+def export_everything(owner: SignedIn) -> ResponseReturnValue:
+    """Hand out everything of the account as a zip."""
+    with reading_one_moment():
+        file = make_account_archive(get_account(owner.account_id))
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    db.session.commit()
+    return _hand_out(file, "testimonials-account.zip", "application/zip")
+
+
+@exporting.get("/dashboard/account/activity.csv")
+@require_session
+def export_activity(owner: SignedIn) -> ResponseReturnValue:
+    """Hand out the newest of what the page of the account's record shows, all pages of it."""
+    search = read_search(owner.account_id, request.args)
+    people, projects = find_names(owner.account_id)
+    out, newest = io.BytesIO(), search.find(MOST_EVENTS)
+    found = (each for each in newest if search.matches(tell(each, people, projects)))
+    write_events(found, people, projects, out)
+    return _hand_out(out, "activity.csv", "text/csv")
+
+
+def _record(project: Project, form: str) -> None:
+    """Record an export once its file is made: that takes long, and would keep writers waiting."""
+    begin_write()
+    record_project_event(EventType.PROJECT_EXPORTED, project, form=form)
+    db.session.commit()
+
+
+def _hand_out(file: IO[bytes], name: str, kind: str) -> Response:
+    stem, _, ending = name.rpartition(".")
+    day = clock.now().date().isoformat()
+    file.seek(0, io.SEEK_END)
+    length = file.tell()
+    file.seek(0)
+    response = send_file(
+        file, kind, as_attachment=True, download_name=f"{stem}-{day}.{ending}", max_age=0
+    )
+    response.content_length = length
+    return response

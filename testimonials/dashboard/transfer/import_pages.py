@@ -1,0 +1,192 @@
+"""Importing testimonials from a file: choosing it, seeing what would happen, and doing it."""
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from flask import (
+    Blueprint,
+    Response,
+    redirect,
+    render_template,
+    request,
+    stream_with_context,
+)
+from flask.typing import ResponseReturnValue
+from sqlalchemy.exc import DBAPIError
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.data.outages import log_fault
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.rate_limits import Limit
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.notices import add_notice
+from testimonials.dashboard.transfer.import_form import (
+    FORM_BYTES,
+    TOO_LARGE,
+    ImportForm,
+    read_import_form,
+)
+from testimonials.dashboard.transfer.import_view import (
+    ENCODINGS,
+    describe_columns,
+    describe_plan_of_import,
+)
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.models import Project
+from testimonials.transfer.tables.importing import (
+    Plan,
+    finish_import,
+    in_batches,
+    plan_import,
+    write_batch,
+)
+from testimonials.transfer.tables.rows import NewTestimonial
+
+importing = Blueprint("importing", __name__)
+
+logger = logging.getLogger("testimonials")
+
+# A script of the page reads the answer line by line, each a JSON object.
+LINES = "application/x-ndjson"
+
+# Each preview takes as long as hundreds of other pages, and each import follows one.
+IMPORTS_PER_ACCOUNT = Limit("import-account", 120, "to import files, from one account")
+
+
+@importing.get("/dashboard/projects/<project_id>/import")
+@require_session
+def show_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show the form in which the file is chosen."""
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    return _choose_page(owner, project, ImportForm())
+
+
+@importing.post("/dashboard/projects/<project_id>/import/preview")
+@require_session
+def preview_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Show what would happen to each line, with the columns to change; writes nothing."""
+    limiter.count(IMPORTS_PER_ACCOUNT, owner.account_id)
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    form = _read_form()
+    if form.table is None:
+        return _choose_page(owner, project, form), 422
+    plan = None if form.errors else plan_import(project.id, form.table, form.options)
+    is_wrong = plan is None or plan.asks_for_order
+    return _preview_page(owner, project, form, plan), 422 if is_wrong else 200
+
+
+@importing.post("/dashboard/projects/<project_id>/import")
+@require_session
+def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Import what the preview showed, in short transactions; a script hears how far it is."""
+    limiter.count(IMPORTS_PER_ACCOUNT, owner.account_id)
+    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    form = _read_form()
+    if form.table is None:
+        return _choose_page(owner, project, form), 422
+    plan = None if form.errors else plan_import(project.id, form.table, form.options)
+    is_seen = request.form.get("seen") == form.seen
+    if plan is None or plan.asks_for_order or not plan.new or not is_seen:
+        return _preview_page(owner, project, form, plan), 422
+    steps = _write(owner, project_id, plan.new)
+    target = f"/dashboard/projects/{project_id}/inbox?status={form.status}&source=import"
+    if request.accept_mimetypes.best == LINES:
+        lines = stream_with_context(_tell(steps, len(plan.new), target))
+        # A proxy that waits for the whole answer would keep the progress from the page.
+        return Response(lines, mimetype=LINES, headers={"X-Accel-Buffering": "no"})
+    count = 0
+    for written in steps:
+        count += written
+    return redirect(add_notice(target, _say(count)), 303)
+
+
+def _write(owner: SignedIn, project_id: str, found: Sequence[NewTestimonial]) -> Iterator[int]:
+    """Write part after part, each in a transaction of its own; give how many each has added."""
+    batch_id, written = new_identifier(), 0
+    for part, remaining in in_batches(found):
+        begin_write()
+        project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+        count = write_batch(project, part, remaining, batch_id, owner.email)
+        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, count=count)
+        db.session.commit()
+        written += count
+        yield count
+    finish_import(written)
+    db.session.commit()
+
+
+def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
+    """Tell a script how far it is, and in the end where to go on."""
+    done = 0
+    try:
+        for written in steps:
+            done += written
+            yield json.dumps({"done": done, "total": total}) + "\n"
+    except ServiceError as error:
+        db.session.rollback()
+        yield json.dumps({"message": f"{error.message} {_say(done)}."}) + "\n"
+    except DBAPIError as error:
+        # The status has left already, so the error's own handler can't answer any more.
+        db.session.rollback()
+        outage = log_fault(logger, "an import was interrupted", error)
+        reason = outage.message if outage else "Something failed on our side."
+        yield json.dumps({"message": f"{reason} {_say(done)}."}) + "\n"
+    else:
+        yield json.dumps({"url": add_notice(target, _say(done))}) + "\n"
+
+
+def _say(count: int) -> str:
+    return "One testimonial is imported" if count == 1 else f"{count:,} testimonials are imported"
+
+
+def _read_form() -> ImportForm:
+    request.max_content_length = request.max_form_memory_size = FORM_BYTES
+    try:
+        return read_import_form(request.form, request.files.get("file"))
+    except RequestEntityTooLarge:
+        return ImportForm(errors={"file": [TOO_LARGE]})
+
+
+def _addresses(project: Project) -> dict[str, str]:
+    base = f"/dashboard/projects/{project.id}"
+    return {
+        "choose": f"{base}/import",
+        "preview": f"{base}/import/preview",
+        "run": f"{base}/import",
+        "settings": f"{base}/settings",
+    }
+
+
+def _choose_page(owner: SignedIn, project: Project, form: ImportForm) -> str:
+    return render_template(
+        "dashboard/transfer/import.html",
+        shell=build_shell(owner, "settings", project),
+        urls=_addresses(project),
+        form=form,
+        errors=form.errors,
+        encodings=ENCODINGS,
+    )
+
+
+def _preview_page(owner: SignedIn, project: Project, form: ImportForm, plan: Plan | None) -> str:
+    shown: dict[str, Any] = describe_plan_of_import(plan) if plan is not None else {}
+    errors = dict(form.errors)
+    if shown.get("asks_for_order"):
+        errors["dates"] = ["Dates such as 03/04/2026: say whether the day or the month is first."]
+    return render_template(
+        "dashboard/transfer/import_preview.html",
+        shell=build_shell(owner, "settings", project),
+        urls=_addresses(project),
+        form=form,
+        errors=errors,
+        columns=describe_columns(form),
+        encodings=ENCODINGS,
+        plan=shown,
+    )

@@ -1,0 +1,1 @@
+"""The schema, upgrades, and moving to PostgreSQL."""

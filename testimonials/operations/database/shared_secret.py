@@ -1,0 +1,56 @@
+"""Hosts that share a database sign links with one secret key; what tells whether they do."""
+
+import hashlib
+import hmac
+import logging
+
+import click
+from flask import current_app
+from sqlalchemy import delete
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.data.database import Base, insert_if_missing
+from testimonials.extensions import begin_write, db
+
+logger = logging.getLogger("testimonials.serving.server")
+
+
+class SecretMark(Base):
+    """The one row that knows the secret key, by a mark from which it can't be worked out."""
+
+    __tablename__ = "secret_mark"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    mark: Mapped[str]
+
+
+def require_known_secret() -> None:
+    """Make sure that this start has the secret key that the database was served with before.
+
+    Raises `click.ClickException` on PostgreSQL, where another host may sign with the right one. An
+    SQLite file has no other host: its new key counts from now on.
+    """
+    begin_write()
+    insert_if_missing(db.session(), SecretMark, id=1, mark=instance_mark())
+    row = db.session.get_one(SecretMark, 1)
+    if row.mark != instance_mark():
+        if db.engine.dialect.name != "sqlite":
+            raise click.ClickException(
+                "The secret key differs from the one that this database was served with, so the "
+                "hosts would refuse each other's links. Set TESTIMONIALS_SECRET_KEY to the same on "
+                "all of them. If you changed it on purpose, run: testimonials db forget-secret"
+            )
+        logger.warning("the secret key has changed: links sent before now are invalid")
+        row.mark = instance_mark()
+    db.session.commit()
+
+
+def instance_mark() -> str:
+    """Return a word that only processes with this secret key have; it tells nothing of the key."""
+    key = current_app.config["SECRET_KEY"].encode()
+    return hmac.new(key, b"testimonials:instance", hashlib.sha256).hexdigest()[:16]
+
+
+def forget_secret() -> None:
+    """Let the next start choose the secret key; the caller commits."""
+    db.session.execute(delete(SecretMark))

@@ -1,0 +1,62 @@
+"""What the dashboard keeps of a project beside its settings: every key, and what it may hold.
+
+`Project.dashboard_config` takes no other keys, and the archive of a project takes back these: so
+one that is added later comes back with its project, or can't be stored at all.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import fields
+
+from testimonials.core.web.fields import Choice, StrictSchema, Switch, Text, WebUrl
+
+# The keys by which the program knows them.
+HAS_LOOKED, HAS_SHARED = "hasLooked", "hasShared"
+IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
+SHARE_MESSAGE, CTA, RATED = "shareMessage", "cta", "rated"
+
+MESSAGE_LENGTH = 2_000
+CTA_LABEL_LENGTH = 60
+URL_LENGTH = 500
+RATED_NAME_LENGTH = 120
+# Of these, search engines may show ratings; of a business that collects its own, they never do.
+RATED_KINDS = ("Product", "SoftwareApplication", "Course")
+
+
+class CtaSchema(StrictSchema):
+    """The button below the widget; an empty value is the one that every project has."""
+
+    label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
+    url = WebUrl(URL_LENGTH)
+
+
+class RatedSchema(StrictSchema):
+    """What the ratings are about, for structured data."""
+
+    kind = Choice(*RATED_KINDS, required=True)
+    name = Text(RATED_NAME_LENGTH, one_line=True, blank=False, required=True)
+
+
+class DashboardConfigSchema(StrictSchema):
+    """All of it; a key that is not there has never been set."""
+
+    hasLooked = Switch()  # noqa: N815
+    hasShared = Switch()  # noqa: N815
+    hidesChecklist = Switch()  # noqa: N815
+    keepsSamples = Switch()  # noqa: N815
+    shareMessage = Text(MESSAGE_LENGTH)  # noqa: N815
+    cta = fields.Nested(CtaSchema)
+    rated = fields.Nested(RatedSchema)
+
+
+KEYS = frozenset(DashboardConfigSchema().fields)
+
+
+def require_known(config: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+    """Raise `ValueError` for a key that is new and not known here.
+
+    What is stored already, as by a newer version of the program, may stay.
+    """
+    if unknown := sorted(config.keys() - KEYS - (before or {}).keys()):
+        raise ValueError(f"dashboard_config has no {', '.join(unknown)}")

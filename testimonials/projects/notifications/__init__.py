@@ -1,0 +1,1 @@
+"""Who hears of new testimonials by mail."""

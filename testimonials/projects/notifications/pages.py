@@ -1,0 +1,41 @@
+"""Ending the mails about a project by the link in each of them, without signing in (RFC 8058).
+
+A GET changes nothing, since mail scanners open links; mail programs send the POST themselves.
+"""
+
+from flask import Blueprint, current_app, render_template
+from flask.typing import ResponseReturnValue
+
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.notifications.services import read_unsubscribe_token, set_mode
+
+unsubscribe = Blueprint("unsubscribe", __name__)
+
+
+@unsubscribe.get("/unsubscribe/<token>")
+def show_unsubscribe(token: str) -> ResponseReturnValue:
+    """Show one button that ends the mails."""
+    project, _ = read_unsubscribe_token(token)
+    return answer_privately(_page(project, token, is_done=False))
+
+
+@unsubscribe.post("/unsubscribe/<token>")
+def end_mails(token: str) -> ResponseReturnValue:
+    """Send no more mail about the project's new testimonials."""
+    begin_write()
+    project, account_id = read_unsubscribe_token(token, for_update=True)
+    set_mode(project, account_id, "never")
+    db.session.commit()
+    return answer_privately(_page(project, token, is_done=True))
+
+
+def _page(project: Project, token: str, *, is_done: bool) -> str:
+    return render_template(
+        "projects/notifications/unsubscribe.html",
+        project_name=project.name,
+        is_done=is_done,
+        action=f"/unsubscribe/{token}",
+        choose_url=f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}/notifications",
+    )

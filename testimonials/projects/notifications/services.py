@@ -1,0 +1,150 @@
+"""Who hears of a project's new testimonials by mail, and how each of them wants to.
+
+The project's lock guards its people's choices: whoever changes one, or tells somebody, holds it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+from flask import current_app
+from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, select, union
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.signing import TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.services import lock_project
+
+MODES = ("at_once", "daily", "never")
+DEFAULT_MODE = "at_once"
+LINK_BROKEN = "This link is not whole, or what it was about is gone. No mail comes from it."
+
+unsubscribe_purpose = TokenPurpose("unsubscribe")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody who may hear of a project's testimonials; `since` is when a colleague joined."""
+
+    account_id: str
+    email: str
+    since: datetime | None
+    mode: str
+    told_until: datetime | None
+    last_sent_at: datetime | None
+
+
+def _make_readers_query() -> Executable:
+    owner = select(bindparam("owner_id", type_=String).label("id"))
+    members = select(ProjectMember.account_id).where(
+        ProjectMember.project_id == bindparam("project_id")
+    )
+    people = union(owner, members).subquery()
+    choice = NotificationChoice
+    columns = (
+        Account.id,
+        Account.email,
+        ProjectMember.created_at,
+        choice.mode,
+        choice.told_until,
+        choice.last_sent_at,
+    )
+    return (
+        select(*columns)
+        .join(people, people.c.id == Account.id)
+        .outerjoin(ProjectMember, _is_of(ProjectMember))
+        .outerjoin(choice, _is_of(choice))
+        .where(Account.claimed_at.is_not(None))
+    )
+
+
+def _is_of(model: type[ProjectMember] | type[NotificationChoice]) -> ColumnElement[bool]:
+    return and_(model.project_id == bindparam("project_id"), model.account_id == Account.id)
+
+
+# Built once: it is asked with each submission.
+_FIND_READERS = _make_readers_query()
+
+
+def list_readers(project: Project) -> list[Reader]:
+    """Give the owner and the colleagues who can read mail.
+
+    Nobody reads mail for an account that isn't claimed.
+    """
+    values = {"project_id": project.id, "owner_id": project.account_id}
+    return [
+        Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5])
+        for row in db.session.connection().execute(_FIND_READERS, values)
+    ]
+
+
+def find_mode(account_id: str, project_id: str) -> str:
+    """Give how the account wants to hear of the project's new testimonials."""
+    choice = db.session.get(NotificationChoice, (project_id, account_id))
+    return DEFAULT_MODE if choice is None else choice.mode
+
+
+def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
+    """Give the account's choice for each of the projects, by project id."""
+    chosen = db.session.execute(
+        select(NotificationChoice.project_id, NotificationChoice.mode).where(
+            NotificationChoice.account_id == account_id
+        )
+    )
+    modes = {row[0]: row[1] for row in chosen}
+    return {project.id: modes.get(project.id, DEFAULT_MODE) for project in projects}
+
+
+def set_mode(project: Project, account_id: str, mode: str) -> None:
+    """Choose how the account hears of the locked project; raise `ValidationFailed`.
+
+    What arrived while somebody wanted to hear nothing is not told afterwards.
+    """
+    if mode not in MODES:
+        raise ValidationFailed.of({"mode": ["Choose at once, once a day or never."]})
+    choice = db.session.get(NotificationChoice, (project.id, account_id))
+    if choice is None:
+        choice = NotificationChoice(project_id=project.id, account_id=account_id, mode="never")
+        db.session.add(choice)
+    if choice.mode == "never":
+        choice.told_until = project.last_testimonial_at or clock.EPOCH
+    choice.mode = mode
+    db.session.flush()
+
+
+def note_told(project: Project, account_id: str, time: datetime) -> None:
+    """Note that the account has just been told of all that the locked project has."""
+    choice = db.session.get(NotificationChoice, (project.id, account_id))
+    if choice is None:
+        choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=DEFAULT_MODE)
+        db.session.add(choice)
+    choice.told_until = project.last_testimonial_at
+    choice.last_sent_at = time
+
+
+def make_unsubscribe_url(project_id: str, account_id: str) -> str:
+    """Give the address that ends the mails about a project without signing in.
+
+    It never expires: who looks for the way out in an old mail must find it.
+    """
+    token = unsubscribe_purpose.sign([project_id, account_id])
+    return f"{current_app.config['APP_URL']}/unsubscribe/{quote(token)}"
+
+
+def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:
+    """Give the project, locked if asked for, and the account id; raise `NotFound`."""
+    try:
+        (project_id, account_id), _ = unsubscribe_purpose.read(token)
+    except (TokenInvalid, TypeError, ValueError):
+        raise NotFound(LINK_BROKEN) from None
+    try:
+        project = lock_project(project_id) if for_update else db.session.get(Project, project_id)
+    except NotFound:
+        project = None
+    if project is None or project.deleted_at or db.session.get(Account, account_id) is None:
+        raise NotFound(LINK_BROKEN)
+    return project, account_id

@@ -1,0 +1,1 @@
+"""The colleagues of a project, and their invitations."""

@@ -1,0 +1,213 @@
+"""The pages on which somebody answers an invitation to a project.
+
+A GET never changes anything, since mail scanners open links; a POST accepts or declines. The link
+proves the address, as a magic link does, so it also lets somebody without an account choose a
+password: the invitation is the permission, whatever the sign-up setting says.
+"""
+
+from flask import Blueprint, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
+from testimonials.auth.address_change.services import AddressTaken
+from testimonials.auth.models import Account
+from testimonials.auth.services import (
+    claim_account,
+    drop_key,
+    find_claimable_account,
+    find_key_problem,
+    get_account,
+    start_signup,
+)
+from testimonials.auth.sign_in.cookies import (
+    read_session_cookie,
+    set_session_cookie,
+    sign_browser_in,
+)
+from testimonials.auth.sign_in.services import find_claimed_account
+from testimonials.auth.sign_in.sessions import SignedIn, find_session
+from testimonials.core.passwords import hash_password
+from testimonials.core.web.rate_limits import limit_by_address
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
+from testimonials.projects.ownership import delete_projects
+from testimonials.projects.team.invitations import (
+    InvitationInvalid,
+    OpenInvitation,
+    accept_invitation,
+    decline_invitation,
+    find_invitation,
+)
+from testimonials.projects.team.limits import INVITATION_PER_ADDRESS
+from testimonials.projects.team.passwords import judge_password
+from testimonials.testimonials.summaries import summarize_projects
+
+invitation = Blueprint("invitation", __name__)
+
+Errors = dict[str, list[str]]
+
+
+@invitation.get("/invite/<token>")
+def show_invitation(token: str) -> ResponseReturnValue:
+    """Say who invites to what as what, and how to accept; changes nothing."""
+    signed_in = find_session(read_session_cookie())
+    return answer_privately(_page(token, find_invitation(token), signed_in, {}))
+
+
+@invitation.post("/invite/<token>")
+@limit_by_address(limiter, INVITATION_PER_ADDRESS)
+def accept(token: str) -> ResponseReturnValue:
+    """Join: as who is signed in, or with a new password where the address has none yet."""
+    signed_in = find_session(read_session_cookie())
+    email = find_invitation(token).invitation.email
+    if signed_in is not None and signed_in.email == email:
+        return _join(token, signed_in)
+    if signed_in is not None or find_claimed_account(email) is not None:
+        # The page says what is in the way.
+        return redirect(f"/invite/{token}", 303)
+    return _join_with_password(token, email)
+
+
+@invitation.get("/invite/<token>/decline")
+def show_decline(token: str) -> ResponseReturnValue:
+    """Show the one button that declines; changes nothing."""
+    page = render_template(
+        "projects/team/invitation_decline.html",
+        action=f"/invite/{token}/decline",
+        back_url=f"/invite/{token}",
+        **_describe(find_invitation(token)),
+    )
+    return answer_privately(page)
+
+
+@invitation.post("/invite/<token>/decline")
+@limit_by_address(limiter, INVITATION_PER_ADDRESS)
+def decline(token: str) -> ResponseReturnValue:
+    """Remove an invitation that its address doesn't want."""
+    begin_write()
+    found = find_invitation(token, for_update=True)
+    decline_invitation(found)
+    email = found.invitation.email
+    record_project_event(EventType.INVITATION_DECLINED, found.project, email=email)
+    db.session.commit()
+    if "List-Unsubscribe" in request.form:
+        # A mail program did it for its reader; such a one follows no redirect (RFC 8058).
+        return answer_privately("")
+    return redirect("/invite/declined", 303)
+
+
+@invitation.get("/invite/declined")
+def show_declined() -> ResponseReturnValue:
+    """Say that the invitation is removed."""
+    return render_template("projects/team/invitation_problem.html", reason="declined")
+
+
+@invitation.errorhandler(InvitationInvalid)
+def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
+    """Say what is wrong with a link, and what to do about it."""
+    db.session.rollback()
+    page = render_template("projects/team/invitation_problem.html", reason=error.reason)
+    return answer_privately(page, error.status)
+
+
+def _join(token: str, signed_in: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    found = find_invitation(token, for_update=True)
+    account = get_account(signed_in.account_id)
+    accept_invitation(found, account)
+    _record_joining(found, account)
+    db.session.commit()
+    return redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
+
+
+def _join_with_password(token: str, email: str) -> ResponseReturnValue:
+    """Claim or make the account of the address, sign in, and join."""
+    password = request.form.get("password", "")
+    waiting = find_claimable_account(email)
+    errors = _find_key_problem(waiting)
+    if problem := judge_password(password, email, [find_invitation(token).project]):
+        errors = {"password": [problem]} | errors
+    if errors:
+        return answer_privately(_page(token, find_invitation(token), None, errors), 422)
+    password_hash = hash_password(password)
+    begin_write()
+    found = find_invitation(token, for_update=True)
+    started = start_signup(email)
+    if started is None and find_claimed_account(email) is None:
+        raise AddressTaken(
+            "An account left this address less than 7 days ago and can still be taken back to it. "
+            "Until then nobody can join with it."
+        )
+    if started is None or _find_key_problem(started[0]):
+        # Claimed in the meantime, or an agent has started it; the page says what there is now.
+        db.session.rollback()
+        return redirect(f"/invite/{token}", 303)
+    account, _ = started
+    if request.form.get("key") == "drop":
+        drop_key(account)
+    claim_account(account, password_hash)
+    accept_invitation(found, account)
+    _record_joining(found, account)
+    if "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+    if request.form.get("key") == "drop":
+        record_event(EventType.KEY_DROPPED, account.id)
+    record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    cookie = sign_browser_in(account, "invitation")
+    db.session.commit()
+    response = redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
+    set_session_cookie(response, account, cookie)
+    return response
+
+
+def _record_joining(found: OpenInvitation, account: Account) -> None:
+    act_as(ActorKind.PERSON, account.id)
+    record_project_event(EventType.INVITATION_ACCEPTED, found.project, email=account.email)
+
+
+def _find_key_problem(account: Account | None) -> Errors:
+    """Ask for a decision on a key that an agent holds to what becomes this person's account."""
+    if account is None:
+        return {}
+    choice, seen = request.form.get("key", ""), request.form.get("key_seen", "")
+    problem = find_key_problem(account, choice, "drop", seen)
+    return {"key": [problem]} if problem else {}
+
+
+def _describe(found: OpenInvitation) -> dict[str, object]:
+    return {
+        "email": found.invitation.email,
+        "project_name": found.project.name,
+        "invited_by": found.invitation.invited_by,
+        "role": ROLE_WITH_ARTICLE[found.invitation.role],
+        "role_may": ROLE_MAY[found.invitation.role],
+        "expires_at": found.invitation.expires_at,
+    }
+
+
+def _page(token: str, found: OpenInvitation, signed_in: SignedIn | None, errors: Errors) -> str:
+    email = found.invitation.email
+    waiting = find_claimable_account(email)
+    if signed_in is not None:
+        state = "ready" if signed_in.email == email else "other"
+    else:
+        state = "known" if find_claimed_account(email) is not None else "new"
+    return render_template(
+        "projects/team/invitation.html",
+        state=state,
+        signed_in_as=signed_in.email if signed_in else None,
+        agent_key=waiting if waiting and waiting.has_key else None,
+        projects=summarize_projects(waiting.id) if waiting else [],
+        key_choice=request.form.get("key", ""),
+        drop="drop" in request.form,
+        errors=errors,
+        action=f"/invite/{token}",
+        decline_url=f"/invite/{token}/decline",
+        login_url=f"/login?next=/invite/{token}",
+        logout_url="/logout",
+        **_describe(found),
+    )

@@ -1,0 +1,1 @@
+"""`serve`: the parent process, its workers, and their connections."""

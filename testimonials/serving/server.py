@@ -1,0 +1,178 @@
+"""`testimonials serve`: the application on waitress, with its background work."""
+
+import errno
+import logging
+import os
+import socket
+from pathlib import Path
+
+import click
+
+from testimonials.application import build_app
+from testimonials.core.data.sqlite_file import fold_log
+from testimonials.core.logs.lines import set_up_logs
+from testimonials.core.mail.delivery import BackgroundWorker
+from testimonials.core.pictures.decoder_process import decoder
+from testimonials.core.web.errors import ServiceError
+from testimonials.extensions import db
+from testimonials.operations.database.shared_secret import require_known_secret
+from testimonials.operations.database.upgrading import upgrade_database
+from testimonials.operations.jobs.link_mail import answer_link_requests
+from testimonials.operations.jobs.running import hand_over_jobs, run_jobs
+from testimonials.operations.metrics import RESTARTS, end_metrics
+from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.serving.processes import Seat, note_signals, restarts
+from testimonials.serving.supervisor import Supervisor, describe_count
+from testimonials.serving.worker import BACKLOG, Server, run_until_ended
+from testimonials.settings.checks import UNIX
+from testimonials.settings.cores import pin_to_core
+from testimonials.settings.instance_folder import hold_folder, remove_unfinished
+from testimonials.settings.table import Settings, listening_url, load_settings, unknown_variables
+from testimonials.widget.script.versions import keep_script
+
+logger = logging.getLogger("testimonials.serving.server")
+
+
+@click.command()
+@click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", help="The port to listen on; 0 picks a free one.  [default: 8000]")
+@click.option("--workers", help="How many processes answer.  [default: one for each core]")
+@click.option(
+    "--sample", is_flag=True, help="Create a sample project the first time, and say where to look."
+)
+def serve(host: str | None, port: str | None, workers: str | None, sample: bool) -> None:
+    """Run the service: migrate the database, then answer until SIGTERM or Ctrl-C.
+
+    SIGHUP reads the settings anew.
+    """
+    signals = note_signals()
+    flags = {"host": host, "port": port, "workers": workers}
+    overrides = {name: value for name, value in flags.items() if value is not None}
+    settings = load_settings(overrides=overrides)
+    # No restore begins from here on; what it may have changed before is read again below.
+    hold_folder(settings.instance_path)
+    remove_unfinished(settings.instance_path, settings.database_file)
+    set_up_logs(settings.log_level, settings.log_format)
+    for variable in unknown_variables():
+        logger.warning("%s is no setting and is ignored", variable)
+    listener = _listen(settings.host, settings.port)
+    overrides |= {"host": settings.host}
+    if not settings.host.startswith(UNIX):
+        # Port 0 is known only now, and the addresses in snippets and mails depend on it.
+        overrides |= {"port": listener.getsockname()[1]}
+    settings = load_settings(overrides=overrides)
+
+    def load() -> Settings:
+        nonlocal settings
+        settings = load_settings(overrides=overrides)
+        set_up_logs(settings.log_level, settings.log_format)
+        return settings
+
+    def work(settings: Settings, seat: Seat) -> None:
+        # Before there is anything that a fork should not copy, and on any core.
+        decoder.start(settings.threads)
+        # From a place of the service's own, so that two of them don't share the first core.
+        pin_to_core(os.getppid() + seat.number)
+        _answer(settings, seat, listener, sample=sample and not seat.is_reload)
+
+    def announce() -> None:
+        is_file = settings.host.startswith(UNIX)
+        address = settings.host if is_file else listening_url(*listener.getsockname()[:2])
+        logger.info("listening on %s (%s)", address, describe_count(settings.workers))
+
+    code = Supervisor(signals, listener, load, work, announce).run(settings)
+    _tidy_up(settings)
+    logger.info("stopped")
+    raise SystemExit(code)
+
+
+def _tidy_up(settings: Settings) -> None:
+    if settings.host.startswith(UNIX):
+        Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
+    # The workers end without closing it. Whoever copies the one file now has everything.
+    if settings.database_file is not None and not fold_log(settings.database_file):
+        logger.warning(
+            "the newest changes stay in %s-wal, since the disk is full or another program uses the "
+            "database: copy both files, or neither",
+            settings.database_file.name,
+        )
+
+
+def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
+    """Be a worker: everything that has threads or connections is made here, after the fork."""
+    app = build_app(settings)
+    app.extensions[RESTARTS] = restarts.read
+    addresses = None
+    if seat.is_first:
+        with app.app_context():
+            upgrade_database()
+            require_known_secret()
+            keep_script()
+            addresses = _prepare_sample() if sample else None
+    if not settings.is_sqlite:
+        # From here on visitors wait; a migration has its time.
+        from testimonials.core.data.postgres_watch import limit_statements
+
+        with app.app_context():
+            limit_statements(db.engine)
+    server = Server(app, listener, settings.threads)
+    seat.tell_ready()
+    if addresses is not None:
+        _print_sample(addresses)
+    background = BackgroundWorker(
+        app, run_jobs, write_mail=answer_link_requests, at_end=hand_over_jobs
+    )
+    run_until_ended(server, background)
+    end_metrics(app)
+
+
+def _prepare_sample() -> Sample:
+    try:
+        return prepare_sample()
+    except ServiceError as error:
+        raise click.ClickException(f"The sample can't be made: {error.message}") from None
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        if host.startswith(UNIX):
+            listener = _bind_file(Path(host.removeprefix(UNIX)))
+        else:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host.strip("[]"), port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        where = host if host.startswith(UNIX) else f"{host} port {port}"
+        raise click.ClickException(
+            f"Can't listen on {where}: {error.strerror or error}. Choose another with --host or "
+            "--port."
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _bind_file(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if path.is_socket() and listener.connect_ex(str(path)) == errno.ECONNREFUSED:
+        # A service that was killed has left it.
+        path.unlink()
+    listener.bind(str(path))
+    # Whoever may enter its folder may connect, such as the proxy's user.
+    path.chmod(0o666)
+    return listener
+
+
+def _print_sample(sample: Sample) -> None:
+    claim = sample.claim_link or "(claimed already)"
+    click.echo(
+        f"""
+  Widget             {sample.widget_page}
+  Collection page    {sample.collection_page}
+  Sample account     {claim}
+  Docs for agents    {sample.agent_docs}
+
+  Ctrl-C stops it.
+"""
+    )

@@ -1,0 +1,260 @@
+"""One worker of `serve`: waitress with the application, and its background work."""
+
+import json
+import resource
+import select
+import signal
+import socket
+import time
+from functools import lru_cache
+from types import FrameType
+from typing import Any
+
+from flask import Flask
+from waitress import wasyncore
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import create_server
+from waitress.task import ErrorTask, WSGITask
+from waitress.utilities import BadRequest, build_http_date
+
+from testimonials.core.mail.delivery import BackgroundWorker
+from testimonials.core.web.errors import error_body
+from testimonials.core.web.response_headers import DATA_POLICY
+from testimonials.serving.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks, end_overdue
+
+BACKLOG = 1024
+# The application refuses sooner and in its own words; this keeps endless bodies off the disk.
+MAX_BODY_BYTES = 16 * 1024 * 1024
+SERVER_OPTIONS: dict[str, Any] = {
+    # Without poll the server dies at file descriptor 1,024.
+    "asyncore_use_poll": True,
+    "channel_timeout": 30,
+    "cleanup_interval": 10,
+    "backlog": BACKLOG,
+    "max_request_body_size": MAX_BODY_BYTES,
+    "max_request_header_size": 64 * 1024,
+    # Whether to believe X-Forwarded-For is decided in one place: TRUSTED_PROXIES, by ProxyFix.
+    "clear_untrusted_proxy_headers": False,
+    "ident": None,
+}
+# With few connections allowed, a hundred idle ones keep everybody else out.
+MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
+# With so many connections a turn of the loop, which takes one new one, takes milliseconds. More are
+# taken then, so that nobody waits behind a crowd.
+CROWD, RUSH = 100, 64
+# A connection may bring an upload, which is a file too. Each thread has the database open, and the
+# worker pipes, locks and whatever else.
+FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
+# Browsers and proxies send about thirty, and each costs the loop that all wait for.
+MOST_HEADERS = 200
+LONGEST_CHUNK_LINE = 8 * 1024
+# What stands around chunks may have this much, and an eighth of what is in them.
+MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
+CHUNKED_BYTES_AT_ONCE = 1024
+# What waitress has its own mind about.
+OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
+# Seconds that requests in flight have to finish, and that a connection without one is kept, so that
+# a request which is on its way already is not met by a closed door.
+DRAIN_SECONDS = 7.0
+GRACE_SECONDS = 1.0
+
+
+class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
+    """Answers what never reaches the application (a broken request) in the API's error shape."""
+
+    def execute(self) -> None:
+        error = self.request.error
+        code = "BODY_TOO_LARGE" if error.code == 413 else "BAD_REQUEST"
+        body = json.dumps(error_body(f"{error.reason}: {error.body}", code)).encode()
+        self.status = f"{error.code} {error.reason}"
+        self.content_length = len(body)
+        self.response_headers += [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("Content-Security-Policy", DATA_POLICY),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Connection", "close"),
+        ]
+        self.close_on_finish = True
+        self.write(body)
+
+
+class _Task(WSGITask):  # type: ignore[misc]
+    """Writes the head of an answer.
+
+    Waitress would end the connection after each 304, and formats every head anew, which on the
+    hottest path takes as long as all the rest of an answer.
+    """
+
+    def build_response_header(self) -> bytes:
+        if not self.channel.server.accepting:
+            # Each connection ends with its next answer once the server takes no new ones.
+            self.request.headers["CONNECTION"] = "close"
+        goes_on = self.request.headers.get("CONNECTION", "").lower() != "close"
+        if self.version == "1.1" and goes_on and not self.close_on_finish:
+            head = _write_head(self.status, tuple(self.response_headers), self.has_body)
+            if head is not None:
+                return head + _write_date(int(self.start_time))
+        rare: bytes = super().build_response_header()
+        return rare
+
+
+@lru_cache(maxsize=512)
+def _write_head(status: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes | None:
+    """Give the head of an answer up to the time, None where its end is known only by closing."""
+    names = {name.lower() for name, _ in headers}
+    if names & OWN_HEADERS or (has_body and "content-length" not in names):
+        return None
+    # What has no body has no length either (RFC 9110, 8.6).
+    lines = [f"{name}: {value}" for name, value in headers if has_body or name != "Content-Length"]
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "Date: "]).encode("latin-1")
+
+
+@lru_cache(maxsize=2)
+def _write_date(second: int) -> bytes:
+    return f"{build_http_date(second)}\r\n\r\n".encode("latin-1")
+
+
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``.
+
+    Lines without a request are refused too: they would begin the time for a head anew. So are lines
+    without an end between chunks, which the library would copy with each part that arrives, and
+    chunks of a few bytes, with each of which it copies all that came behind it.
+    """
+
+    def received(self, data: bytes) -> int:
+        body = self.body_rcv if self.chunked else None
+        if body is None:
+            return int(super().received(data))
+        consumed = int(super().received(data[:CHUNKED_BYTES_AT_ONCE]))
+        line = len(body.control_line) + len(body.trailer)
+        around = self.body_bytes_received - len(body) - line
+        most_around = MOST_AROUND_CHUNKS + len(body) // LEAST_CHUNK_SHARE
+        if line > LONGEST_CHUNK_LINE or around > most_around:
+            problem = "Its chunks are too small, or a line between them is too long"
+            self.error, self.completed = BadRequest(problem), True
+        return consumed
+
+    @property
+    def empty(self) -> bool:
+        return False
+
+    @empty.setter
+    def empty(self, _is_empty: bool) -> None:
+        self.error = BadRequest("There is no request")
+
+    def parse_header(self, header_plus: bytes) -> None:
+        if header_plus.count(b"\n") > MOST_HEADERS:
+            raise ParsingError("It has too many header lines")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Bad URI") from error
+
+
+class _Channel(BoundedChannel):
+    task_class = _Task
+    error_task_class = _JsonErrorTask
+    parser_class = _Parser
+
+
+def allow_connections(threads: int) -> int:
+    """Give how many connections a worker may have; raises the limit of open files as far as needed.
+
+    Without a descriptor to take a connection with, waitress would try again at once, for as long as
+    the others stay, and log a traceback each time.
+    """
+    beside = OTHER_FILES + FILES_OF_A_THREAD * threads
+    limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS * FILES_OF_A_CONNECTION + beside
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, highest))
+        possible = (limit - beside) // FILES_OF_A_CONNECTION
+        return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, possible))
+    return MOST_CONNECTIONS
+
+
+class Server:
+    """Waitress on a socket that other workers share; ends by `stop` without losing a request."""
+
+    def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
+        most = allow_connections(threads)
+        self._server: Any = create_server(
+            app,
+            sockets=[listener],
+            # Whoever comes then ends another's connection. Waitress counts its own two as well.
+            connection_limit=most + 3,
+            _dispatcher=Tasks(threads),
+            **SERVER_OPTIONS,
+        )
+        # All who come by a proxy have its address.
+        is_shared = app.config["TRUSTED_PROXIES"] or listener.family == socket.AF_UNIX
+        self._server.most_connections = most
+        self._server.network_share = most if is_shared else max(FEWEST_CONNECTIONS, most // SHARE)
+        self._server.channel_class = _Channel
+        self._next_look = 0.0
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """End `run` soon; may be called by a signal's handler."""
+        self._is_stopping = True
+        self._server.pull_trigger()
+
+    def run(self) -> None:
+        """Answer until `stop`, then finish what was begun, within `DRAIN_SECONDS`."""
+        while not self._is_stopping:
+            self._turn(self._server.adj.asyncore_loop_timeout)
+        # With the last worker gone it would be cut off.
+        self._accept_waiting(BACKLOG)
+        # Not the server's own `close`, which takes its threads' way to wake the loop with it.
+        wasyncore.dispatcher.close(self._server)
+        begun = time.time()
+        while self._server.active_channels and time.time() < begun + DRAIN_SECONDS:
+            self._turn(0.05)
+            # Waitress's own clock of a connection: the last time that a byte came or left.
+            closing = time.time() - GRACE_SECONDS
+            for channel in list(self._server.active_channels.values()):
+                if channel.is_idle and max(channel.last_activity, begun) < closing:
+                    channel.will_close = True
+        self._server.task_dispatcher.shutdown(timeout=0.5)
+
+    def _turn(self, seconds: float) -> None:
+        wasyncore.loop(timeout=seconds, map=self._server._map, use_poll=True, count=1)
+        channels = self._server.active_channels
+        if self._server.accepting and CROWD < len(channels) <= self._server.most_connections:
+            self._accept_waiting(RUSH)
+        if (now := time.time()) >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            end_overdue(channels, now)
+
+    def _accept_waiting(self, most: int) -> None:
+        """Take what has connected already."""
+        waiting = select.poll()
+        waiting.register(self._server.socket, select.POLLIN)
+        for _ in range(most):
+            if not waiting.poll(0):
+                return
+            self._server.handle_accept()
+
+
+def run_until_ended(server: Server, background: BackgroundWorker) -> None:
+    """Answer and do background work until SIGTERM."""
+    ended = 0.0
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal ended
+        if ended:
+            # Told again, as where a whole process group is: perhaps in the middle of the lines
+            # below, which hold a lock that they would wait for.
+            return
+        ended = time.time()
+        # A mail that is being sent has as long to get through as the requests have.
+        background.stop(timeout=0)
+        server.stop()
+
+    background.start()
+    signal.signal(signal.SIGTERM, end)
+    server.run()
+    background.stop(max(1.0, ended + DRAIN_SECONDS - time.time()))

@@ -1,0 +1,1 @@
+"""The settings: typed, checked when the program starts."""

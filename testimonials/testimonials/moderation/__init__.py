@@ -1,0 +1,1 @@
+"""Deciding, editing, tagging and undoing."""

@@ -1,0 +1,141 @@
+"""The inbox: which testimonials stand in which tab, searched, filtered and counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, case, func, or_, select
+from sqlalchemy.orm import selectinload
+
+from testimonials.extensions import db
+from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.moderation.changes import FACTS, Facts
+
+PAGE_SIZE = 50
+# Each word is looked for in five columns of every row.
+MOST_WORDS = 10
+TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
+# Tabs that hold one state each.
+STATES = ("pending", "approved", "rejected", "spam")
+SOURCES = ("public_page", "manual", "import", "demo")
+
+
+@dataclass(frozen=True)
+class InboxFilter:
+    """What is asked for: a tab, words to find, stars (1 to 5), a source, a tag."""
+
+    tab: str = "pending"
+    q: str = ""
+    rating: int | None = None
+    source: str = ""
+    tag: str = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether more than the tab is asked for."""
+        return bool(self.q or self.rating or self.source or self.tag)
+
+
+def list_inbox(
+    project_id: str, wanted: InboxFilter, page: int
+) -> tuple[Sequence[Testimonial], int, int]:
+    """Give a page (from 1) of what is asked for, newest first; its number; how many there are.
+
+    A page past the end gives the last one: decisions shorten the list under one's hands.
+    """
+    condition = _condition(project_id, wanted)
+    total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    rows = db.session.scalars(
+        select(Testimonial)
+        .where(condition)
+        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+        .options(selectinload(Testimonial.tag_rows))
+    ).all()
+    return rows, page, total
+
+
+def find_rows(
+    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
+) -> Sequence[Facts]:
+    """Give what decisions need of the chosen rows of the project: those named, or all asked for.
+
+    Not the models: of twenty thousand they take long to make, while nobody else can write.
+    """
+    condition = _condition(project_id, wanted)
+    if not is_all:
+        condition = and_(Testimonial.project_id == project_id, Testimonial.id.in_(ids))
+    return db.session.execute(select(*FACTS).where(condition)).all()
+
+
+def count_tabs(project_id: str) -> dict[str, int]:
+    """Give how many testimonials each tab holds."""
+    rows = db.session.execute(
+        select(
+            Testimonial.status,
+            func.count(case((Testimonial.deleted_at.is_(None), 1))),
+            func.count(Testimonial.deleted_at),
+        )
+        .where(Testimonial.project_id == project_id)
+        .group_by(Testimonial.status)
+    ).all()
+    counts = dict.fromkeys(TABS, 0)
+    for status, kept, deleted in rows:
+        # What its author has withdrawn lies with what the owner has turned down.
+        tab = "rejected" if status == "withdrawn" else status
+        if tab in counts:
+            counts[tab] += kept
+        if status != "spam":
+            counts["all"] += kept
+        counts["trash"] += deleted
+    return counts
+
+
+def count_samples(project_id: str) -> int:
+    """Give how many samples the project shows."""
+    query = select(func.count(Testimonial.id)).where(
+        Testimonial.project_id == project_id,
+        Testimonial.status == "demo",
+        Testimonial.deleted_at.is_(None),
+    )
+    return int(db.session.scalar(query) or 0)
+
+
+def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
+    conditions: list[ColumnElement[bool]] = [Testimonial.project_id == project_id]
+    in_trash = Testimonial.deleted_at.is_not(None)
+    conditions.append(in_trash if wanted.tab == "trash" else ~in_trash)
+    if wanted.tab == "rejected":
+        conditions.append(Testimonial.status.in_(("rejected", "withdrawn")))
+    elif wanted.tab in STATES:
+        conditions.append(Testimonial.status == wanted.tab)
+    elif wanted.tab == "all":
+        conditions.append(Testimonial.status != "spam")
+    for word in wanted.q.split()[:MOST_WORDS]:
+        conditions.append(
+            or_(
+                *(
+                    column.icontains(word, autoescape=True)
+                    for column in (
+                        Testimonial.text,
+                        Testimonial.author_name,
+                        Testimonial.author_role,
+                        Testimonial.author_company,
+                        Testimonial.author_email,
+                    )
+                )
+            )
+        )
+    if wanted.rating is not None:
+        conditions.append(
+            and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)
+        )
+    if wanted.source:
+        conditions.append(Testimonial.source == wanted.source)
+    if wanted.tag:
+        tagged = select(TestimonialTag.testimonial_id).where(
+            TestimonialTag.project_id == project_id, TestimonialTag.name == wanted.tag
+        )
+        conditions.append(Testimonial.id.in_(tagged))
+    return and_(*conditions)

@@ -1,0 +1,227 @@
+"""Moderation: deciding, pinning, editing, spam and the trash.
+
+Every change is recorded with who made it and what was there before (`changes`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, delete, or_, select
+
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier, new_identifier
+from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.projects.services import mark_changed
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation.changes import (
+    Change,
+    Facts,
+    later_than,
+    to_json,
+    write_changes,
+)
+from testimonials.testimonials.services import next_time
+
+TRASH_DAYS = timedelta(days=30)
+# As long as in the trash; one sentence tells of both.
+SPAM_DAYS = TRASH_DAYS
+BY_HAND = "owner"
+
+
+class ActionRefused(ServiceError):
+    """The testimonial is not in a state in which this can be done."""
+
+    status = 409
+    code = "ACTION_REFUSED"
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing that can be done: in which states, what it sets, and what it is called after."""
+
+    can: Callable[[Facts], bool]
+    values: Callable[[Facts, datetime], dict[str, Any]]
+    done: str
+    # The same about something, where the two words are not simply put together.
+    about: str = ""
+
+    def tell(self, what: str) -> str:
+        """Say that it was done to `what`."""
+        return self.about.replace("{}", what, 1) if self.about else f"{self.done} {what}"
+
+
+def _decide(status: str, *sources: str) -> Action:
+    return Action(
+        lambda row: row.deleted_at is None and row.status in sources,
+        lambda _row, now: {"status": status, "reviewed_at": now},
+        status.capitalize(),
+    )
+
+
+ACTIONS = {
+    "approve": _decide("approved", "pending", "rejected"),
+    "reject": _decide("rejected", "pending", "approved"),
+    "pin": Action(
+        lambda row: row.deleted_at is None and row.status == "approved" and not row.is_pinned,
+        lambda _row, _now: {"is_pinned": True},
+        "Pinned",
+    ),
+    "unpin": Action(
+        lambda row: row.deleted_at is None and row.is_pinned,
+        lambda _row, _now: {"is_pinned": False},
+        "Unpinned",
+    ),
+    "delete": Action(
+        lambda row: row.deleted_at is None,
+        lambda _row, now: {"deleted_at": now},
+        "Deleted",
+    ),
+    "restore": Action(
+        lambda row: row.deleted_at is not None,
+        lambda _row, _now: {"deleted_at": None},
+        "Restored",
+    ),
+    "spam": Action(
+        lambda row: row.deleted_at is None and row.status == "pending",
+        lambda _row, now: {"status": "spam", "held_for": BY_HAND, "reviewed_at": now},
+        "Marked as spam",
+        "Marked {} as spam",
+    ),
+    # Back to the queue; why it was held is kept, so that nobody is told of it as of something new.
+    "release": Action(
+        lambda row: row.deleted_at is None and row.status == "spam",
+        lambda _row, _now: {"status": "pending", "reviewed_at": None},
+        "Not spam",
+        "Moved {} to Pending",
+    ),
+}
+
+
+def apply_action(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
+    """Do `name` (a key of ACTIONS) to each of the rows that it can be done to.
+
+    `project` is locked, `actor` is an e-mail address. Gives the batch, for undoing, and how many
+    were changed; the others were in no state for it, decided by somebody else meanwhile perhaps.
+    """
+    action, now, batch = ACTIONS[name], clock.now(), new_identifier()
+    changes = []
+    for row in rows:
+        if action.can(row):
+            after = action.values(row, now)
+            changes.append(Change(row, {column: getattr(row, column) for column in after}, after))
+    write_changes(project, changes, batch, actor, name)
+    return batch, len(changes)
+
+
+def edit_testimonial(
+    project: Project, row: Testimonial, values: dict[str, Any], actor: str
+) -> str | None:
+    """Change columns of one testimonial; the first words are kept. Gives the batch, None if equal.
+
+    Raises `ActionRefused` for a sample and for what its author has withdrawn: both can only be
+    deleted or kept.
+    """
+    if row.status == "demo":
+        raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
+    if row.status == "withdrawn":
+        raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
+    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if not changes:
+        return None
+    if "text" in changes and row.original_text is None:
+        changes["original_text"] = row.text
+    if "author_email" in changes and row.email_verified_at is not None:
+        # Only the address that the author had given was proven to be theirs.
+        changes["email_verified_at"] = None
+    batch = new_identifier()
+    change_testimonial(row, changes, batch, actor, "edit")
+    mark_changed(project)
+    db.session.flush()
+    return batch
+
+
+def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Testimonial:
+    """Add an approved testimonial by hand, from columns; `project` is locked."""
+    time = next_time(project)
+    row = Testimonial(
+        project_id=project.id,
+        status="approved",
+        source="manual",
+        created_at=time,
+        updated_at=time,
+        reviewed_at=time,
+        **({"submitted_at": time} | values),
+    )
+    db.session.add(row)
+    db.session.flush()
+    _record(row, {}, new_identifier(), actor, "add")
+    mark_changed(project)
+    db.session.flush()
+    return row
+
+
+def change_testimonial(
+    row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
+) -> None:
+    """Set columns of a testimonial, or its tags, and record what they were."""
+    row.updated_at = later_than(row, clock.now())
+    _record(row, {name: getattr(row, name) for name in values}, batch, actor, action)
+    for name, value in values.items():
+        setattr(row, name, value)
+
+
+def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
+    """Give the changes of a testimonial, newest first."""
+    return db.session.scalars(
+        select(TestimonialChange)
+        .where(TestimonialChange.testimonial_id == row.id)
+        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
+    ).all()
+
+
+def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
+    """Give the project's testimonial with this id; raise `NotFound`."""
+    row = None
+    if is_identifier(testimonial_id):
+        row = db.session.scalars(
+            select(Testimonial).where(
+                Testimonial.id == testimonial_id, Testimonial.project_id == project.id
+            )
+        ).one_or_none()
+    if row is None:
+        raise NotFound("There is no such testimonial in this project.")
+    return row
+
+
+def empty_trash(limit: int) -> int:
+    """Remove for good what has lain in the trash for 30 days, or among the spam; give how many.
+
+    It removes no more than `limit`. The days of spam count from its last change: what somebody has
+    just put back can be released.
+    """
+    now = clock.now()
+    is_old_spam = and_(Testimonial.status == "spam", Testimonial.updated_at <= now - SPAM_DAYS)
+    gone = select(Testimonial.id).where(
+        or_(Testimonial.deleted_at <= now - TRASH_DAYS, is_old_spam)
+    )
+    removed = db.session.scalars(
+        delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)
+    ).all()
+    return len(removed)
+
+
+def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, action: str) -> None:
+    db.session.add(
+        TestimonialChange(
+            testimonial_id=row.id,
+            batch_id=batch,
+            actor=actor,
+            action=action,
+            before={name: to_json(value) for name, value in before.items()},
+            created_at=row.updated_at,
+        )
+    )

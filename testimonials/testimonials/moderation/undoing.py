@@ -1,0 +1,96 @@
+"""Undoing what one decision changed, of one testimonial or of many."""
+
+from typing import Any
+
+from sqlalchemy import and_, exists, or_, select, true
+from sqlalchemy.orm import aliased
+
+from testimonials.core import clock
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation.changes import Change, load_tags, write_changes
+from testimonials.testimonials.moderation.services import ActionRefused
+from testimonials.testimonials.moderation.tag_names import find_spellings, spell
+
+UNDO_SECONDS = 24 * 60 * 60
+TIMES = (
+    "reviewed_at",
+    "deleted_at",
+    "submitted_at",
+    "email_verified_at",
+    "consented_at",
+    "consent_withdrawn_at",
+)
+
+undo_purpose = TokenPurpose("undo")
+
+
+def make_undo_token(project: Project, batch: str) -> str:
+    """Give the token with which a batch can be undone for a day."""
+    return undo_purpose.sign([project.id, batch])
+
+
+def undo_batch(project: Project, token: str, actor: str) -> int:
+    """Put back what a batch changed, where nothing was changed since; give how many.
+
+    Raises `ActionRefused` for a token that is too old, of another project, or used.
+    """
+    try:
+        (project_id, batch), _ = undo_purpose.read(token, UNDO_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        raise ActionRefused("This is too long ago to be undone here.") from None
+    if project_id != project.id:
+        raise ActionRefused("This belongs to another project.")
+    changes = _list_undoing(project, batch)
+    if not changes:
+        raise ActionRefused("It was changed again since, so there is nothing left to undo.")
+    write_changes(project, changes, new_identifier(), actor, "undo")
+    return len(changes)
+
+
+def _list_undoing(project: Project, batch: str) -> list[Change]:
+    """Give what puts back each change of a batch after which nothing else was changed."""
+    later = aliased(TestimonialChange)
+    is_later = or_(
+        later.created_at > TestimonialChange.created_at,
+        and_(later.created_at == TestimonialChange.created_at, later.id > TestimonialChange.id),
+    )
+    is_last = and_(
+        TestimonialChange.batch_id == batch,
+        ~exists().where(later.testimonial_id == TestimonialChange.testimonial_id, is_later),
+    )
+    in_batch = select(TestimonialChange.before).where(TestimonialChange.batch_id == batch)
+    # All changes of a batch are of the same columns.
+    names = sorted(db.session.scalar(in_batch.limit(1)) or ())
+    columns = [getattr(Testimonial, name) for name in names if name != "tags"]
+    # Whatever it was before, only its author can take a withdrawal back.
+    is_free = Testimonial.status != "withdrawn" if "status" in names else true()
+    rows = db.session.execute(
+        select(*dict.fromkeys((Testimonial.id, Testimonial.updated_at, *columns)))
+        .add_columns(TestimonialChange.before)
+        .join(TestimonialChange, TestimonialChange.testimonial_id == Testimonial.id)
+        .where(is_last, is_free)
+    ).all()
+    tags, known = {}, {}
+    if "tags" in names:
+        # Somebody may have begun to spell a tag in another way since it was taken off.
+        tags, known = load_tags([row.id for row in rows]), find_spellings(project.id)
+    changes = []
+    for row in rows:
+        after = _from_json(row.before)
+        now = {name: getattr(row, name) for name in after if name != "tags"}
+        if "tags" in after:
+            after["tags"] = spell(known, after["tags"])
+            now["tags"] = tags.get(row.id, [])
+        changes.append(Change(row, now, after))
+    return changes
+
+
+def _from_json(before: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: clock.from_milliseconds(value) if name in TIMES and value is not None else value
+        for name, value in before.items()
+    }

@@ -1,0 +1,65 @@
+"""Files that commands write: whole or not at all, and readable by their owner alone."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import click
+
+from testimonials.core.commands import print_json
+from testimonials.core.web.errors import ServiceError
+
+force_option = click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+
+
+class FileRefused(ServiceError):
+    """The file can't be written; the message says why."""
+
+    code = "FILE_REFUSED"
+
+
+def tell_of_file(what: str, path: Path, *, as_json: bool) -> None:
+    """Print what was written where."""
+    size = path.stat().st_size
+    if as_json:
+        print_json({"file": str(path), "bytes": size})
+    else:
+        click.echo(f"Wrote {what} to {path} ({size:,} bytes).")
+
+
+@contextmanager
+def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which takes its name once all is written.
+
+    Raises `FileRefused`.
+    """
+    try:
+        _require_place(path, is_forced=is_forced)
+        # mkstemp makes a file that nobody else can read.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _require_place(path: Path, *, is_forced: bool) -> None:
+    if not path.exists():
+        return
+    if not path.is_file():
+        # To replace a device such as /dev/stdout would break the machine for all others.
+        raise FileRefused(f"{path} is no file that could be replaced.")
+    if not is_forced:
+        raise FileRefused(f"{path} is there already; --force replaces it.")

@@ -1,0 +1,116 @@
+"""`testimonials projects export` and `import`: a project as a file, and back."""
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.services import get_account
+from testimonials.core.commands import database_command, json_option, print_json
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import get_project, lock_account
+from testimonials.projects.slugs import make_slug
+from testimonials.transfer.archives.files import force_option, tell_of_file, writing_file
+from testimonials.transfer.archives.opening import open_archive
+from testimonials.transfer.archives.restoring import Restored, restore_project
+from testimonials.transfer.archives.snapshot import reading_one_moment
+from testimonials.transfer.archives.writing import write_archive
+from testimonials.transfer.tables.table_export import write_table
+
+
+@click.command("export")
+@click.argument("project", metavar="ID_OR_SLUG")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--csv", "as_csv", is_flag=True, help="Write the testimonials alone, as CSV.")
+@click.option("--samples", is_flag=True, help="With --csv: the samples too.")
+@force_option
+@json_option
+@database_command
+def export_project(
+    project: str, file: Path, as_csv: bool, samples: bool, force: bool, as_json: bool
+) -> None:
+    """Write all of a project into FILE: settings, testimonials, history, consent, pictures.
+
+    The archive can be taken back with `projects import`, here or elsewhere.
+    """
+    with writing_file(file, is_forced=force) as out, reading_one_moment():
+        found = get_project(project)
+        if as_csv:
+            write_table(found, out, has_samples=samples)
+        else:
+            write_archive(found, out)
+    begin_write()
+    form = "a table" if as_csv else "an archive"
+    record_project_event(EventType.PROJECT_EXPORTED, found, form=form)
+    db.session.commit()
+    tell_of_file(project, file, as_json=as_json)
+
+
+@click.command("import")
+@click.argument("file", type=click.File("rb"))
+@click.option("--account", required=True, metavar="ID_OR_EMAIL", help="Whose it will be.")
+@click.option("--slug", help="Another address than the one in the archive.")
+@click.option("--ignore-limit", is_flag=True, help="Also where the account has no room for it.")
+@click.option("--resume-requests", is_flag=True, help="Send the requests that waited from here.")
+@json_option
+@database_command
+def import_project(
+    file: IO[bytes],
+    account: str,
+    slug: str | None,
+    ignore_limit: bool,
+    resume_requests: bool,
+    as_json: bool,
+) -> None:
+    """Take the project of an archive back into an account, whole or not at all.
+
+    Ids stay as they were, but for those that are taken here.
+    """
+    if slug is not None and make_slug(slug) != slug:
+        raise click.ClickException(f"Write the slug as {make_slug(slug) or 'letters and digits'}.")
+    with open_archive(file) as archive:
+        begin_write()
+        owner = lock_account(get_account(account).id)
+        restored = restore_project(
+            archive,
+            owner,
+            slug=slug,
+            has_limit=not ignore_limit,
+            resumes_requests=resume_requests,
+        )
+        project = restored.project
+        record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
+        db.session.commit()
+    _tell(restored, resumes=resume_requests, as_json=as_json)
+
+
+def _tell(restored: Restored, *, resumes: bool, as_json: bool) -> None:
+    project = restored.project
+    if as_json:
+        print_json(
+            {
+                "_id": project.id,
+                "slug": project.slug,
+                "testimonials": restored.testimonials,
+                "images": restored.images,
+                "renewedIds": restored.renewed,
+                "lostSlugs": restored.lost_slugs,
+                "waitingRequests": restored.waiting,
+            }
+        )
+        return
+    click.echo(
+        f"Imported {project.slug} with {restored.testimonials} testimonial(s) and "
+        f"{restored.images} picture(s); its id is {project.id}."
+    )
+    if restored.renewed:
+        click.echo(f"{restored.renewed} id(s) were taken here and are new.")
+    if restored.lost_slugs:
+        click.echo(f"Former addresses that belong to others here: {', '.join(restored.lost_slugs)}")
+    if restored.waiting and not resumes:
+        click.echo(
+            f"{restored.waiting} request(s) waited to be sent and are not sent from here "
+            "(--resume-requests does)."
+        )

@@ -1,0 +1,1 @@
+"""Testimonials as CSV and JSON."""

@@ -1,0 +1,64 @@
+"""The record of what happened as CSV, with each event in a person's words."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import IO, Any
+
+from sqlalchemy import or_, select
+
+from testimonials.activity.models import Event
+from testimonials.activity.sentences import Names, tell
+from testimonials.auth.models import Account
+from testimonials.core.clock import iso
+from testimonials.extensions import db
+from testimonials.projects.models import Project, ProjectMember
+from testimonials.transfer.tables.table_export import shield
+
+COLUMNS = (
+    "id", "createdAt", "type", "accountId", "projectId", "actorKind", "actorName", "network",
+    "times", "sentence", "details",
+)  # fmt: skip
+
+
+def find_names(account_id: str) -> tuple[Names, Names]:
+    """Return the addresses that the owner of an account may know, and the names of its projects.
+
+    Those of whoever has left are not among them: they may have another address by now.
+    """
+    members = (
+        select(ProjectMember.account_id)
+        .join(Project, Project.id == ProjectMember.project_id)
+        .where(Project.account_id == account_id)
+    )
+    people = db.session.execute(
+        select(Account.id, Account.email)
+        .where(or_(Account.id == account_id, Account.id.in_(members)))
+        .order_by(Account.email)
+    )
+    projects = db.session.scalars(select(Project).where(Project.account_id == account_id))
+    return {row.id: row.email for row in people}, {each.id: each.name for each in projects}
+
+
+def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:
+    """Return an event as JSON has it, by the names of COLUMNS."""
+    values = (
+        event.id, iso(event.created_at), event.type, event.account_id, event.project_id,
+        event.actor_kind, event.actor_name, event.network, event.times,
+        tell(event, people, projects), event.details,
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def write_events(events: Iterable[Event], people: Names, projects: Names, out: IO[bytes]) -> None:
+    """Write events as CSV in UTF-8 with a mark; no cell is taken for a formula."""
+    text = io.TextIOWrapper(out, "utf-8-sig", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for event in events:
+        row = describe_event(event, people, projects)
+        row["details"] = json.dumps(event.details, ensure_ascii=False)
+        writer.writerow(["" if each is None else shield(str(each)) for each in row.values()])
+    # The file is whoever's gave it.
+    text.detach()

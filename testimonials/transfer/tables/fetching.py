@@ -1,0 +1,109 @@
+"""Fetching pictures from the addresses in a file, without becoming a door into the own network.
+
+Only http(s) on its usual ports, only addresses of the public internet, each redirect checked anew.
+"""
+
+import http.client
+import socket
+import ssl
+import threading
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from testimonials.core.pictures.images import AVATAR
+from testimonials.core.public_addresses import AddressRefused, Check, connect, is_public
+
+SECONDS = 10.0
+REDIRECTS = 3
+PORTS = {"http": 80, "https": 443}
+
+
+class PictureUnreachable(Exception):
+    """There is no picture that can be fetched; the message says why."""
+
+
+def is_website(address: str, port: int) -> bool:
+    """Tell whether an address belongs to the public internet and the port to the web."""
+    return port in PORTS.values() and is_public(address)
+
+
+def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SECONDS) -> bytes:
+    """Return the bytes at an address; raise `PictureUnreachable`."""
+    for _turn in range(REDIRECTS + 1):
+        try:
+            content, location = _get(url, is_allowed, seconds)
+        except socket.gaierror:
+            raise PictureUnreachable("There is no such website.") from None
+        except AddressRefused:
+            raise PictureUnreachable("It leads into a private network.") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            name = type(error).__name__
+            raise PictureUnreachable(f"It can’t be fetched ({name}).") from None
+        if location is None:
+            return content
+        url = urljoin(url, location)
+    raise PictureUnreachable("It redirects too often.")
+
+
+def _read_url(url: str) -> tuple[SplitResult, str, int]:
+    """Return the parts of an address, its host and its port."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        raise PictureUnreachable("There is no such website.") from None
+    if parts.scheme not in PORTS or not host or not port or parts.username is not None:
+        raise PictureUnreachable("It is no plain http:// or https:// address.")
+    return parts, host, port
+
+
+def _get(url: str, is_allowed: Check, seconds: float) -> tuple[bytes, str | None]:
+    """Return the content, or where a redirect leads; the whole of it within the time."""
+    parts, host, port = _read_url(url)
+    stream = connect(host, port, seconds, is_allowed)
+    # Connecting had the time for itself.
+    stream.settimeout(seconds)
+    if parts.scheme == "https":
+        # The handshake comes below, where the watch is on.
+        stream = ssl.create_default_context().wrap_socket(
+            stream, server_hostname=host, do_handshake_on_connect=False
+        )
+    # A server that sends a letter now and then would keep every single read within its time.
+    watch = threading.Timer(seconds, _cut, [stream])
+    watch.daemon = True
+    watch.start()
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
+    connection.sock = stream
+    try:
+        if isinstance(stream, ssl.SSLSocket):
+            stream.do_handshake()
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        headers = {"Accept": "image/*", "User-Agent": "testimonials"}
+        connection.request("GET", path, headers=headers)
+        with connection.getresponse() as answer:
+            return _read(answer)
+    finally:
+        watch.cancel()
+        connection.close()
+        stream.close()
+
+
+def _read(answer: http.client.HTTPResponse) -> tuple[bytes, str | None]:
+    location = answer.getheader("Location")
+    if 300 <= answer.status < 400 and location:
+        return b"", location
+    if answer.status != 200:
+        raise PictureUnreachable(f"Its server answers {answer.status}.")
+    content = answer.read(AVATAR.max_bytes + 1)
+    if len(content) > AVATAR.max_bytes:
+        raise PictureUnreachable("It is too large.")
+    if answer.length:
+        raise PictureUnreachable("It took too long.")
+    return content, None
+
+
+def _cut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        # It is over already.
+        return

@@ -1,0 +1,162 @@
+"""Which column of a file is what: by the headings of known services, or by their meaning."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from testimonials.core.terminal_text import make_printable
+from testimonials.core.web.errors import ServiceError
+
+# Field to what a person reads.
+FIELDS = {
+    "text": "Words",
+    "authorName": "Name",
+    "authorRole": "Role",
+    "authorCompany": "Company",
+    "authorEmail": "Email address",
+    "authorAvatar": "Photo address",
+    "rating": "Rating",
+    "submittedAt": "Date",
+    "tags": "Tags",
+    "status": "Status",
+}
+REQUIRED = ("text", "authorName")
+
+# In small letters without spaces and marks; those further left are taken first.
+MEANINGS: dict[str, tuple[str, ...]] = {
+    "text": (
+        "text", "testimonial", "testimonialtext", "quote", "review", "reviewtext", "reviewbody",
+        "reviewcontent", "content", "body", "words", "feedback", "message", "comment", "comments",
+        "bewertung", "avis", "reseña", "recensione",
+    ),
+    "authorName": (
+        "authorname", "customername", "name", "fullname", "displayname", "reviewername", "author",
+        "reviewer", "customer", "client", "clientname", "username",
+    ),
+    "authorRole": (
+        "authorrole", "customertagline", "role", "jobtitle", "jobrole", "tagline", "position",
+        "job", "authortitle", "title", "headline",
+    ),
+    "authorCompany": (
+        "authorcompany", "customercompany", "company", "companyname", "organization",
+        "organisation", "business", "firma",
+    ),
+    "authorEmail": (
+        "authoremail", "customeremail", "email", "emailaddress", "mail", "revieweremail",
+    ),
+    "authorAvatar": (
+        "authoravatar", "customeravatar", "avatar", "avatarurl", "photo", "photourl", "picture",
+        "pictureurl", "profileimage", "profileimageurl", "profilepicture", "profilephoto",
+        "image", "imageurl",
+    ),
+    "rating": ("rating", "stars", "starrating", "reviewrating"),
+    "submittedAt": (
+        "submittedat", "date", "datecreated", "createdat", "created", "reviewdate", "submitted",
+        "submissiondate", "datesubmitted", "time", "timestamp", "datum",
+    ),
+    "tags": ("tags", "tag", "labels"),
+    "status": ("status", "approved", "state"),
+}  # fmt: skip
+FIRST_NAMES = ("firstname", "givenname", "vorname")
+LAST_NAMES = ("lastname", "surname", "familyname", "nachname")
+
+# The headings that belong to one service alone. Famewall's are nowhere documented, so its files are
+# read by the meaning of their headings.
+OWN, SENJA, TESTIMONIAL_TO = "Testimonials", "Senja", "Testimonial.to"
+_SIGNS = {
+    OWN: {"authorname", "submittedat", "consenttext"},
+    SENJA: {"customername"},
+    TESTIMONIAL_TO: {"testimonial", "avatarurl"},
+}
+# Senja calls the heading of a testimonial its title.
+_NOT_MEANT = {SENJA: {"title", "headline"}}
+
+
+class MappingWrong(ServiceError):
+    """What was said about the columns doesn't fit the file."""
+
+    status = 422
+    code = "MAPPING_WRONG"
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """Field to the headings of its columns; several are put together with a space."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    service: str | None = None
+
+    def pick(self, cells: Mapping[str, str], field: str) -> str:
+        """Give what a line says of a field, empty for nothing."""
+        parts = (cells.get(heading, "").strip() for heading in self.columns.get(field, ()))
+        return " ".join(filter(None, parts))
+
+
+def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
+    """Give the columns that the headings speak of."""
+    by_meaning: dict[str, str] = {}
+    for heading in headings:
+        by_meaning.setdefault(_fold(heading), heading)
+    service = find_service(by_meaning)
+    for sign in _NOT_MEANT.get(service or "", ()):
+        by_meaning.pop(sign, None)
+    columns: dict[str, tuple[str, ...]] = {}
+    for field, meanings in MEANINGS.items():
+        for meaning in meanings:
+            found = by_meaning.get(meaning)
+            if found is not None and (found,) not in columns.values():
+                columns[field] = (found,)
+                break
+    if "authorName" not in columns:
+        parts = (_first(by_meaning, FIRST_NAMES), _first(by_meaning, LAST_NAMES))
+        if names := tuple(part for part in parts if part is not None):
+            columns["authorName"] = names
+    return ColumnMapping(columns, service)
+
+
+def find_service(headings: Iterable[str]) -> str | None:
+    """Give the service that a file comes from, if its headings are known for that."""
+    folded = {_fold(heading) for heading in headings}
+    return next((name for name, signs in _SIGNS.items() if signs <= folded), None)
+
+
+def change_mapping(
+    guessed: ColumnMapping, headings: Sequence[str], said: Mapping[str, Sequence[str]]
+) -> ColumnMapping:
+    """Give the mapping with the columns that a person named; no column for a field drops it.
+
+    Raises `MappingWrong`.
+    """
+    columns = dict(guessed.columns)
+    for field, names in said.items():
+        if field not in FIELDS:
+            raise MappingWrong(f"There is no field {field}. The fields are: {', '.join(FIELDS)}.")
+        for name in names:
+            if name not in headings:
+                raise MappingWrong(
+                    f"There is no column “{name}”. The columns are: {_list(headings)}."
+                )
+        columns[field] = tuple(names)
+    return ColumnMapping({field: each for field, each in columns.items() if each}, guessed.service)
+
+
+def require_mapping(mapping: ColumnMapping, headings: Sequence[str]) -> None:
+    """Raise `MappingWrong` where no column is for the words or the name."""
+    if missing := [field for field in REQUIRED if field not in mapping.columns]:
+        labels = " and ".join(FIELDS[field].lower() for field in missing)
+        raise MappingWrong(
+            f"Which column has the {labels}? The columns are: {_list(headings)}. Name it with "
+            f"--map {missing[0]}=COLUMN."
+        )
+
+
+def _list(headings: Sequence[str]) -> str:
+    return ", ".join(make_printable(heading, 60) for heading in headings[:30])
+
+
+def _fold(heading: str) -> str:
+    return re.sub(r"[\W_]+", "", heading.casefold())
+
+
+def _first(by_meaning: Mapping[str, str], meanings: Iterable[str]) -> str | None:
+    return next((by_meaning[each] for each in meanings if each in by_meaning), None)

@@ -1,0 +1,261 @@
+"""Files with testimonials as tables: CSV as table programs write it, and JSON."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from testimonials.core.web.errors import ServiceError
+from testimonials.transfer.tables.table_export import COLUMNS, unshield
+
+MAX_LINES = 50_000
+# Empty rows count for nothing, and a table program may write as many as it has.
+MAX_ROWS = 10 * MAX_LINES
+MAX_COLUMNS = 200
+DELIMITERS = (",", ";", "\t", "|")
+# By the names that a person may give.
+ENCODINGS = {
+    "utf-8": "utf-8-sig",
+    "windows-1252": "cp1252",
+    "latin-1": "latin-1",
+    "utf-16": "utf-16",
+}
+# A cell that is too long is refused by itself; the module's own limit would refuse the whole file.
+csv.field_size_limit(1024**3)
+# Table programs say by it what divides the cells of the lines below.
+SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
+SAMPLE = 20_000
+# Where services put their lists in JSON.
+LISTS = ("testimonials", "reviews", "items", "data", "results")
+
+
+class TableUnreadable(ServiceError):
+    """The file as a whole can't be read; the message says what to do."""
+
+    status = 422
+    code = "TABLE_UNREADABLE"
+
+
+class EncodingUnclear(TableUnreadable):
+    """The file is not in UTF-8, and nothing says in what it is; `likely` is a guess."""
+
+    default_message = (
+        "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program, or name its "
+        "encoding, such as windows-1252."
+    )
+    likely = "windows-1252"
+
+
+class SeemsUtf16(EncodingUnclear):
+    """The file has an empty byte beside each letter."""
+
+    default_message = (
+        "The file seems to be in UTF-16. Save it as “CSV UTF-8” in your table program, or name its "
+        "encoding: utf-16."
+    )
+    likely = "utf-16"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry of a file: where it begins, its cells by their headings, what is wrong with it."""
+
+    number: int
+    cells: dict[str, str]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds."""
+
+    headings: list[str]
+    lines: list[Line]
+
+    def column(self, heading: str) -> Iterator[str]:
+        """Give the cells of a column that are not empty."""
+        for line in self.lines:
+            if cell := line.cells.get(heading, "").strip():
+                yield cell
+
+
+def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LINES) -> Table:
+    """Return what a CSV or JSON file holds; raise `TableUnreadable`."""
+    if content[:4] == b"PK\x03\x04":
+        raise TableUnreadable(
+            "This is a zip file. The archive of a project is taken back with `projects import`; a "
+            "table must be saved as CSV."
+        )
+    text = _decode(content, encoding)
+    if not text.strip():
+        raise TableUnreadable("The file is empty.")
+    table = _read_json(text) if text.lstrip()[0] in "[{" else _read_csv(text)
+    if not table.lines:
+        raise TableUnreadable("The file has headings and nothing below them.")
+    if len(table.lines) > most_lines:
+        raise TableUnreadable(f"The file has more than {most_lines:,} lines. Divide it.")
+    _require_few_columns(table.headings)
+    return table
+
+
+def _require_few_columns(headings: Sequence[str]) -> None:
+    if len(headings) > MAX_COLUMNS:
+        raise TableUnreadable(f"The file has more than {MAX_COLUMNS} columns.")
+
+
+def _decode(content: bytes, encoding: str) -> str:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    # Letters without accents pass for UTF-8 there, and the others for no UTF-8 at all.
+    elif encoding != "utf-16" and content[:SAMPLE].count(0) > len(content[:SAMPLE]) // 4:
+        raise SeemsUtf16
+    try:
+        text = content.decode(ENCODINGS[encoding])
+    except UnicodeDecodeError:
+        if encoding == "utf-8":
+            raise EncodingUnclear from None
+        raise TableUnreadable(f"The file isn’t in {encoding}.") from None
+    return text.removeprefix("\ufeff")
+
+
+def _read_csv(text: str) -> Table:
+    try:
+        return _read_rows(text)
+    except csv.Error as error:
+        raise TableUnreadable(
+            f"The file can’t be read as CSV: {error}. Save it anew in your table program."
+        ) from None
+
+
+def _read_rows(text: str) -> Table:
+    said = SEPARATOR_LINE.match(text)
+    stream = io.StringIO(text[said.end() :] if said else text, newline="")
+    delimiter = said[1] if said else _find_delimiter(text)
+    rows = _number(csv.reader(stream, delimiter=delimiter, strict=True), 1 if said else 0)
+    _begin, head = next(rows, (1, []))
+    # Names are compared with each other, which takes long where there are very many.
+    _require_few_columns(head)
+    headings = _name_columns(head)
+    lines = []
+    is_own = headings == list(COLUMNS)
+    for begin, written in rows:
+        row = [unshield(cell) for cell in written] if is_own else written
+        cells = dict(zip(headings, row, strict=False))
+        extra = any(cell.strip() for cell in row[len(headings) :])
+        problem = "It has more cells than there are headings." if extra else None
+        lines.append(Line(begin, cells, problem))
+        if len(lines) > MAX_LINES:
+            break
+    return Table(headings, lines)
+
+
+def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
+    """Give each row that isn't empty with its first line, of a file with lines `before` these."""
+    begin = before + 1
+    try:
+        for count, row in enumerate(reader):
+            if count > MAX_ROWS:
+                raise csv.Error("there are too many empty rows")
+            if any(cell.strip() for cell in row):
+                yield begin, row
+            begin = before + reader.line_num + 1
+    except csv.Error as error:
+        raise csv.Error(f"line {begin}, {error}") from None
+
+
+def _find_delimiter(text: str) -> str:
+    """Give what divides the headings; signs between quotes don't count."""
+    head: list[str] = []
+    is_quoted = False
+    for letter in text[:SAMPLE]:
+        if letter == '"':
+            is_quoted = not is_quoted
+        elif letter in "\r\n" and not is_quoted and any(each.strip() for each in head):
+            break
+        elif not is_quoted:
+            head.append(letter)
+    return max(DELIMITERS, key=head.count)
+
+
+def _name_columns(head: Sequence[str]) -> list[str]:
+    """Give each column a heading of its own."""
+    names: list[str] = []
+    for place, cell in enumerate(head, 1):
+        name = wanted = " ".join(cell.split()) or f"Column {place}"
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{wanted} ({count})"
+        names.append(name)
+    return names
+
+
+def _read_json(text: str) -> Table:
+    items = _find_list(_parse_json(text))
+    if items is None:
+        raise TableUnreadable(
+            "There is no list of testimonials in this JSON. Write it as [{…}, {…}]."
+        )
+    lines = []
+    for number, item in enumerate(items[: MAX_LINES + 1], 1):
+        if isinstance(item, dict):
+            cells = {_mend(name): text for name, text in _flatten(item)}
+            lines.append(Line(number, cells))
+        else:
+            lines.append(Line(number, {}, "It is no JSON object."))
+    headings = list(dict.fromkeys(name for line in lines for name in line.cells))
+    return Table(headings, lines)
+
+
+def _parse_json(text: str) -> Any:
+    """Give what a JSON text holds; of several objects, each in a line of its own, their list."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    except (ValueError, RecursionError):
+        raise TableUnreadable("The file begins like JSON and can’t be read as that.") from None
+
+
+def _find_list(parsed: Any) -> list[Any] | None:
+    """Give the list itself, or the one in an answer such as `{"data": {"items": […]}}`."""
+    for _depth in range(3):
+        if isinstance(parsed, list):
+            return parsed
+        if not isinstance(parsed, dict):
+            return None
+        parsed = next((parsed[name] for name in LISTS if name in parsed), None)
+    return None
+
+
+def _flatten(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in item.items():
+        if isinstance(value, dict):
+            for inner, part in value.items():
+                yield f"{name}.{inner}", _to_text(part)
+        else:
+            yield name, _to_text(value)
+
+
+def _mend(heading: str) -> str:
+    """Give a heading that can be shown: JSON can name halves of characters, and no page can."""
+    return heading.encode("utf-8", "replace").decode("utf-8")
+
+
+def _to_text(value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list):
+        # Lists within lists mean nothing here, and may be as deep as a program's stack.
+        parts = (_to_text(each) for each in value if not isinstance(each, list))
+        return ", ".join(filter(None, parts))
+    return str(value)

@@ -1,0 +1,143 @@
+"""`testimonials testimonials import`: what customers said elsewhere, from a CSV or JSON file."""
+
+from collections import defaultdict
+from typing import IO, Any
+
+import click
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.core.commands import database_command, json_option, print_json
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.terminal_text import make_printable
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import get_project, lock_project
+from testimonials.transfer.tables.copied_photos import copy_photos
+from testimonials.transfer.tables.dates import ORDERS
+from testimonials.transfer.tables.headings import change_mapping, guess_mapping, require_mapping
+from testimonials.transfer.tables.importing import (
+    NEW,
+    REFUSED,
+    THERE,
+    Plan,
+    describe_outcome,
+    finish_import,
+    in_batches,
+    plan_import,
+    write_batch,
+)
+from testimonials.transfer.tables.rows import STATUSES, ReadingOptions
+from testimonials.transfer.tables.table_files import ENCODINGS, read_table
+
+ACTOR = "The operator"
+MAX_BYTES = 256 * 1024 * 1024
+Problems = list[tuple[str, str]]
+LABELS = {NEW: "new", THERE: "there already", REFUSED: "refused"}
+
+
+@click.command("import")
+@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@click.argument("file", type=click.File("rb"))
+@click.option("--map", "said", multiple=True, metavar="FIELD=COLUMN", help="Say what a column is.")
+@click.option("--dates", type=click.Choice(ORDERS), help="Is 03/04 a day in April or in March?")
+@click.option("--encoding", type=click.Choice(tuple(ENCODINGS)), default="utf-8", show_default=True)
+@click.option("--status", type=click.Choice(STATUSES), default="approved", show_default=True)
+@click.option("--fetch-avatars", is_flag=True, help="Copy photos from the addresses in the file.")
+@click.option("--dry-run", is_flag=True, help="Tell of each line what would happen; write nothing.")
+@json_option
+@database_command
+def import_testimonials(
+    project: str,
+    file: IO[bytes],
+    said: tuple[str, ...],
+    dates: str | None,
+    encoding: str,
+    status: str,
+    fetch_avatars: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Import testimonials from a CSV or JSON FILE into a project, each once.
+
+    Columns are told by their headings; --map FIELD=COLUMN says otherwise, and --map FIELD= leaves
+    a field out. The exit code is 1 when any line was refused.
+    """
+    content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise click.ClickException("The file is too large. Divide it.")
+    table = read_table(content, encoding)
+    mapping = change_mapping(guess_mapping(table.headings), table.headings, _read_said(said))
+    require_mapping(mapping, table.headings)
+    found = get_project(project)
+    plan = plan_import(found.id, table, ReadingOptions(mapping, dates, status))
+    if plan.asks_for_order:
+        raise click.ClickException(
+            "Dates such as 03/04/2026 don’t say which is the day. Add --dates dmy for days first, "
+            "or --dates mdy for months first. Nothing was imported."
+        )
+    done = None if dry_run else _write(found.id, plan, fetches=fetch_avatars)
+    _tell(plan, mapping.service, done, as_json=as_json)
+    if plan.count()[REFUSED]:
+        raise click.exceptions.Exit(1)
+
+
+def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = defaultdict(list)
+    for each in said:
+        field, sign, column = each.partition("=")
+        if not sign:
+            raise click.ClickException(f"Write --map FIELD=COLUMN, not {each}.")
+        columns[field.strip()] += [column.strip()] if column.strip() else []
+    return columns
+
+
+def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems]:
+    """Write in short transactions, so that nobody waits long.
+
+    Gives how many were added, which are fewer where another import came first with some of them,
+    and what is wrong with photos.
+    """
+    batch_id, written = new_identifier(), 0
+    problems: Problems = []
+    for part, remaining in in_batches(plan.new):
+        copied = copy_photos(part) if fetches else None
+        begin_write()
+        locked = lock_project(project_id)
+        if copied is not None:
+            copied.store()
+            part, problems = copied.testimonials, problems + copied.problems
+        count = write_batch(locked, part, remaining, batch_id, ACTOR)
+        record_project_event(EventType.TESTIMONIALS_IMPORTED, locked, count=count)
+        written += count
+        db.session.commit()
+    finish_import(written)
+    db.session.commit()
+    return written, problems
+
+
+def _tell(
+    plan: Plan,
+    service: str | None,
+    done: tuple[int, Problems] | None,
+    *,
+    as_json: bool,
+) -> None:
+    counts, is_dry = plan.count(), done is None
+    written, problems = done or (counts[NEW], [])
+    counts |= {NEW: written, THERE: counts[THERE] + counts[NEW] - written}
+    shown = plan.outcomes if is_dry else plan.list_in(REFUSED) + plan.list_in(THERE)
+    lines: list[dict[str, Any]] = [describe_outcome(each) for each in shown]
+    if as_json:
+        photos = [{"url": url, "reason": reason} for url, reason in problems]
+        told = {"service": service, "dryRun": is_dry, **counts, "lines": lines, "photos": photos}
+        print_json(told)
+        return
+    if service:
+        click.echo(f"This looks like a file of {service}.")
+    for line in lines:
+        reason = f" {line['reason']}" if line["reason"] else f" {line['name']}: {line['text']}"
+        click.echo(make_printable(f"line {line['line']}: {LABELS[line['state']]}.{reason}"))
+    for url, reason in problems:
+        click.echo(make_printable(f"The photo stays where it is: {url} {reason}"))
+    verb = "would be imported" if is_dry else "imported"
+    click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} there already, {counts[REFUSED]} refused.")

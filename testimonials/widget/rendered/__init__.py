@@ -1,0 +1,1 @@
+"""The widget as the server renders it."""

@@ -1,0 +1,168 @@
+"""The widget without its script: its own page, the public wall, and a fragment to build in."""
+
+import hashlib
+import re
+from base64 import b64encode
+from typing import Any
+
+from flask import Blueprint, Response, current_app, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from markupsafe import Markup
+
+from testimonials.core.pictures.images import image_url
+from testimonials.core.web.errors import NotFound, ValidationFailed, answer_service_error
+from testimonials.core.web.languages import use_visitors_language
+from testimonials.projects.models import Project
+from testimonials.projects.ownership import find_renamed
+from testimonials.projects.services import find_public_project
+from testimonials.widget.rendered.look import page_styles, shadow_styles
+from testimonials.widget.rendered.rendering import Still, render_still
+from testimonials.widget.rendered.structured_data import describe_ratings
+from testimonials.widget.selection import Selection, read_selection
+from testimonials.widget.services import find_shown_project, rate, wall_url
+from testimonials.widget.settings import page_url
+from testimonials.widget.snippet import SCRIPT_PATH, container_attributes
+
+wall = Blueprint("wall", __name__)
+wall.before_request(use_visitors_language)
+
+ON_A_WALL = 50
+MAX_IN_FRAGMENT = 50
+FRAMES = ("iframe", "frame", "embed", "object")
+
+
+@wall.get("/widget/<project_id>")
+def show_widget(project_id: str) -> ResponseReturnValue:
+    """Show the widget by itself, in complete HTML, which its script then takes the place of.
+
+    Takes what a container's attributes choose: ``?shape=``, ``?id=``, ``?tag=``, ``?min=``,
+    ``?theme=``; and ``?after=`` the cursor of a further page.
+    """
+    project = find_shown_project(project_id)
+    selection = read_selection(request.args)
+    after = request.args.get("after")
+    still = render_still(project, selection, after)
+    g.is_frameable = True
+    is_framed = request.headers.get("Sec-Fetch-Dest") in FRAMES
+    # A further page is one that only those without the script come to.
+    is_live = after is None
+    page = _render(
+        project,
+        selection,
+        still,
+        is_framed=is_framed,
+        container=container_attributes(project, selection) if is_live else None,
+        script=_script() if is_live else None,
+        next_url=_next_url("wall.show_widget", still, selection, project_id=project.id),
+    )
+    response = Response(page)
+    response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
+    return response
+
+
+@wall.get("/<slug>/wall")
+def show_wall(slug: str) -> ResponseReturnValue:
+    """Show the public wall: all that is approved, 50 a page, without any script."""
+    project = find_public_project(slug=slug)
+    selection = read_selection({name: request.args.get(name, "") for name in ("tag", "min")})
+    # One row that runs off the page is no wall.
+    layout = "list" if project.widget_config["layout"] == "list" else "masonry"
+    after = request.args.get("after")
+    still = render_still(project, selection, after, limit=ON_A_WALL, layout=layout)
+    average, count = rate(project)
+    return _render(
+        project,
+        selection,
+        still,
+        is_wall=True,
+        rating={"average": average, "count": count} if count else None,
+        next_url=_next_url("wall.show_wall", still, selection, slug=project.slug),
+    )
+
+
+@wall.get("/widget/<project_id>/fragment")
+def get_fragment(project_id: str) -> Response:
+    """Serve the widget as HTML to put into a page when a site is built; nothing loads later.
+
+    Takes the same parameters as the widget's page, and ``?limit=``, up to 50.
+    """
+    project = find_shown_project(project_id)
+    selection = read_selection(request.args)
+    still = render_still(project, selection, limit=_read_limit())
+    content = ""
+    if still.total or still.badge:
+        content = render_template(
+            "widget/fragment.html",
+            still=still,
+            styles=Markup(shadow_styles(project.widget_config, selection.theme, still.total)),  # noqa: S704
+            wall_url=wall_url(project),
+            structured_data=describe_ratings(project, still.items),
+        )
+    response = Response(content.strip() + "\n")
+    response.headers["Cache-Control"] = "public, no-cache"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+@wall.errorhandler(NotFound)
+def redirect_renamed(error: NotFound) -> ResponseReturnValue:
+    """Lead the wall of an address that a project had before to its present one."""
+    slug = (request.view_args or {}).get("slug", "")
+    renamed = find_renamed(slug)
+    if renamed is None:
+        return answer_service_error(error)
+    query = f"?{request.query_string.decode()}" if request.query_string else ""
+    return redirect(url_for("wall.show_wall", slug=renamed) + query, 307)
+
+
+def _render(
+    project: Project, selection: Selection, still: Still, *, is_wall: bool = False, **values: Any
+) -> str:
+    theme = selection.theme or project.widget_config["theme"]
+    styles = page_styles(project.widget_config, theme, still.total)
+    digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
+    g.style_source = f"'sha256-{digest}'"
+    app_url = current_app.config["APP_URL"]
+    page = page_url(project, app_url)
+    return render_template(
+        "widget/wall.html",
+        project={
+            "name": project.name,
+            "page_url": page,
+            "share_url": f"{page}/share.png",
+            "logo_url": image_url(project.logo_id),
+            "is_active": project.is_active,
+        },
+        canonical=wall_url(project),
+        theme=theme,
+        # Made of files of this program and of fixed words; nothing that people typed is in it.
+        styles=Markup(styles),  # noqa: S704
+        still=still,
+        is_wall=is_wall,
+        structured_data=describe_ratings(project, still.items),
+        **values,
+    )
+
+
+def _script() -> Markup:
+    base_url = current_app.config["BASE_URL"]
+    return Markup('<script src="{}{}" async></script>').format(base_url, SCRIPT_PATH)
+
+
+def _next_url(endpoint: str, still: Still, selection: Selection, **values: str) -> str | None:
+    if still.next is None:
+        return None
+    arguments: dict[str, Any] = {"after": still.next} | values | selection.query
+    return url_for(endpoint, **arguments)
+
+
+def _read_limit() -> int | None:
+    text = request.args.get("limit", "")
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_IN_FRAGMENT:
+        raise ValidationFailed.of({"limit": [f"Must be a number from 1 to {MAX_IN_FRAGMENT}."]})
+    return int(text)

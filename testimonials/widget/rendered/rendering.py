@@ -1,0 +1,114 @@
+"""The widget as the server writes it: from the same feed, with the script's own elements."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from testimonials.core import clock
+from testimonials.projects.models import Project
+from testimonials.widget.rendered.look import AVATARS
+from testimonials.widget.selection import Selection
+from testimonials.widget.services import describe_feed
+
+_WORD = re.compile(r"[^\W_]\S*")
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_JOINER = "\u200d"
+
+
+@dataclass(frozen=True)
+class Still:
+    """What a server-rendered widget shows.
+
+    `classes` are those of its root; `next` is the cursor of the page that follows, if there is one.
+    """
+
+    classes: str
+    is_carousel: bool
+    cards: list[dict[str, Any]]
+    items: list[dict[str, Any]]
+    badge: dict[str, Any] | None
+    cta: dict[str, str] | None
+    next: str | None
+    total: int
+
+
+def render_still(
+    project: Project,
+    selection: Selection,
+    after: str | None = None,
+    *,
+    limit: int | None = None,
+    layout: str = "",
+) -> Still:
+    """Give what to show of a project: a page of at most `limit`, by default as configured.
+
+    `layout` overrides the configured one. Raises `ValidationFailed` for a cursor that isn't one.
+    """
+    feed = describe_feed(project, after, limit, selection)
+    config, items, total = feed["config"], feed["items"], feed["total"]
+    layout = (layout or config["layout"]) if total > 1 else "masonry"
+    badge = feed.get("badge") if total else None
+    if badge:
+        badge = badge | describe_stars(badge["average"])
+    return Still(
+        classes=" ".join(filter(None, ["tm", selection.shape, layout, config["cardStyle"]])),
+        is_carousel=layout == "carousel",
+        cards=[describe_card(item, config) for item in items],
+        items=items,
+        badge=badge,
+        cta=feed.get("cta") if config["showCtaButton"] and total else None,
+        next=feed["next"],
+        total=len(items),
+    )
+
+
+def describe_card(item: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    """Give what one card shows of an item of the feed."""
+    name, rating, twitter = item["authorName"], item.get("rating"), item.get("twitter") or {}
+    company = item.get("authorCompany") if config["showSource"] else ""
+    handle = re.sub(r"[^A-Za-z0-9_]", "", twitter.get("handle") or "")
+    pictures = (item.get("authorAvatar"), twitter.get("avatarUrl"))
+    return {
+        "name": name,
+        "text": item["text"],
+        "role": ", ".join(filter(None, [item["authorRole"], company])),
+        "handle": handle if config["showSource"] else "",
+        "picture": next((url for url in pictures if url and _WEB.match(url)), None),
+        "initials": initials_of(name),
+        "colour": colour_of(name),
+        "is_sample": item.get("isSample", False),
+        "time": item["submittedAt"] if config["showDates"] else None,
+        "date": clock.day(datetime.fromisoformat(item["submittedAt"])),
+    } | (describe_stars(rating) if rating and rating >= 1 and config["showStars"] else {})
+
+
+def describe_stars(rating: float) -> dict[str, Any]:
+    """Give a rating, and how wide its filled part is in a picture of five stars."""
+    rating = min(rating, 5)
+    return {"rating": rating, "stars_width": round(rating * 20 - (rating % 1) * 2, 2)}
+
+
+def initials_of(name: str) -> str:
+    """Give the first letters of a name's first and last word, a star where it has none."""
+    words = _WORD.findall(name) or ["★"]
+    return "".join(_first_letter(word) for word in [words[0], *words[1:][-1:]]).upper()
+
+
+def colour_of(name: str) -> int:
+    """Give the number of the colours behind a name's initials."""
+    number = 0
+    for letter in name:
+        number = (number * 3 + ord(letter)) % AVATARS
+    return number
+
+
+def _first_letter(word: str) -> str:
+    """Give a word's first letter with the marks that belong to it."""
+    end = 1
+    while end < len(word) and (
+        unicodedata.category(word[end]).startswith("M") or _JOINER in word[end - 1 : end + 1]
+    ):
+        end += 1
+    return word[:end]

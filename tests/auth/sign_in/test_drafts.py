@@ -1,0 +1,149 @@
+"""A form whose session had ended, and a session that lasts for as long as it is used."""
+
+import io
+import re
+from html import unescape
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests import pictures
+from tests.auth.browsers import COOKIE, open_browser, sign_in
+from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.rows import read_testimonials
+
+WORDS = "<b>Many words</b>, typed\nby hand."
+FORM = {"author_name": "Aiko", "text": WORDS, "submitted_on": "2025-03-12", "tags": "one, two"}
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, slug="salon")
+
+
+def draft_of(page: str) -> str:
+    found = re.search(r'name="draft" value="([^"]+)"', page)
+    assert found
+    return found[1]
+
+
+def log_in(client: FlaskClient, email: str, draft: str, password: str = PASSWORD) -> TestResponse:
+    return client.post("/login", data={"email": email, "password": password, "draft": draft})
+
+
+def fields_of(page: str) -> list[tuple[str, str]]:
+    found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page)
+    return [(name, unescape(value)) for name, value in found]
+
+
+def test_what_was_typed_is_shown_after_signing_in_and_sent_by_one_button(
+    app: Flask, inbox: Inbox
+) -> None:
+    browser, path = app.test_client(), f"{inbox.base}/testimonials/new"
+    asked = browser.post(path, data=FORM)
+    assert asked.status_code == 401
+    assert "what you typed is kept" in asked.text
+    assert asked.headers["Cache-Control"] == "no-store"
+    wrong = log_in(browser, inbox.owner.email, draft_of(asked.text), "not this one")
+    assert wrong.status_code == 422
+    page = log_in(browser, inbox.owner.email, draft_of(wrong.text))
+    assert page.status_code == 200
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "&lt;b&gt;Many words&lt;/b&gt;" in page.text
+    assert WORDS not in page.text
+    # Nothing is sent by itself.
+    assert read_testimonials(app, inbox.project) == []
+    assert f'action="{path}"' in page.text
+    assert browser.post(path, data=dict(fields_of(page.text))).status_code == 303
+    (row,) = read_testimonials(app, inbox.project)
+    assert (row.author_name, row.text) == ("Aiko", WORDS)
+
+
+def test_a_photo_is_asked_for_again_and_the_words_are_kept(app: Flask, inbox: Inbox) -> None:
+    browser = app.test_client()
+    file = (io.BytesIO(pictures.GIF + bytes(300_000)), "me.gif")
+    asked = browser.post(f"{inbox.base}/testimonials/new", data=FORM | {"avatar": file})
+    assert asked.status_code == 401
+    page = log_in(browser, inbox.owner.email, draft_of(asked.text))
+    assert "choose it again" in page.text
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/dashboard/account/password", {"current": PASSWORD, "password": "another one here"}),
+        ("/dashboard/account/key", {"proof": PASSWORD}),
+        ("{base}/delete", {"confirm": "salon"}),
+        ("{base}/bulk", {"action": "delete", "all": "1", "status": "all"}),
+        ("{base}/testimonials/new", {"text": "x" * 100_000}),
+        ("{base}/testimonials/new", {}),
+        ("/dashboard/theme", {"theme": "dark"}),
+    ],
+)
+def test_secrets_decisions_and_floods_are_not_kept(
+    app: Flask, inbox: Inbox, path: str, form: dict[str, str]
+) -> None:
+    answer = app.test_client().post(path.format(base=inbox.base), data=form)
+    assert answer.status_code == 303
+    assert answer.location == "/login?next=%2Fdashboard&notice=expired"
+
+
+def test_a_script_is_told_in_json(app: Flask, inbox: Inbox) -> None:
+    answer = app.test_client().post(f"{inbox.base}/bulk", data={"action": "x"}, headers=JSON)
+    assert answer.status_code == 401
+    assert "signed out" in answer.json["message"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("draft", ["x", "", "a.b.c", "é", "x" * 9000])
+def test_a_made_up_draft_is_passed_over(app: Flask, owner: Caller, draft: str) -> None:
+    answer = log_in(app.test_client(), owner.email, draft)
+    assert (answer.status_code, answer.location) == (303, "/dashboard")
+
+
+def test_a_draft_is_kept_for_an_hour(app: Flask, inbox: Inbox, moved_clock: MovableClock) -> None:
+    browser = app.test_client()
+    draft = draft_of(browser.post(f"{inbox.base}/testimonials/new", data=FORM).text)
+    moved_clock.move(minutes=61)
+    assert log_in(browser, inbox.owner.email, draft).status_code == 303
+
+
+def test_somebody_else_who_signs_in_can_send_it_nowhere(
+    app: Flask, inbox: Inbox, outsider: Caller
+) -> None:
+    browser = app.test_client()
+    asked = browser.post(f"{inbox.base}/testimonials/new", data=FORM)
+    page = log_in(browser, outsider.email, draft_of(asked.text))
+    answer = browser.post(f"{inbox.base}/testimonials/new", data=dict(fields_of(page.text)))
+    assert answer.status_code == 404
+    assert read_testimonials(app, inbox.project) == []
+
+
+def test_a_cookie_lasts_for_as_long_as_its_session(
+    app: Flask, owner: Caller, moved_clock: MovableClock
+) -> None:
+    browser = open_browser(app, owner)
+    for _ in range(3):
+        moved_clock.move(minutes=30)
+        assert "Set-Cookie" not in browser.get("/dashboard/account").headers
+        moved_clock.move(days=29)
+        answer = browser.get("/dashboard/account")
+        assert answer.status_code == 200
+        cookie = answer.headers["Set-Cookie"]
+        assert cookie.startswith(f"{COOKIE}=")
+        assert f"Max-Age={30 * 86400}" in cookie
+        assert "HttpOnly" in cookie
+
+
+def test_signing_out_everywhere_is_not_undone_by_a_renewed_cookie(
+    app: Flask, owner: Caller, moved_clock: MovableClock
+) -> None:
+    browser = open_browser(app, owner)
+    moved_clock.move(days=2)
+    answer = browser.post("/dashboard/account/sessions/end", data={"proof": PASSWORD})
+    cookies = answer.headers.getlist("Set-Cookie")
+    assert len(cookies) == 1
+    assert "Max-Age=0" in cookies[0]
+    assert sign_in(browser, owner.email).status_code == 303

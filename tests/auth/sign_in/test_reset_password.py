@@ -1,0 +1,230 @@
+"""Choosing a new password with a mailed link (decisions, "Sessions")."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from werkzeug.test import TestResponse
+
+from testimonials.core.web.signing import TokenPurpose
+from tests.auth.browsers import (
+    COOKIE,
+    is_signed_in,
+    mailed_path,
+    open_browser,
+    purposes,
+    session_ids,
+    sign_in,
+)
+from tests.auth.links import ask_for_link, mails
+from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
+
+NEW = "seven green lanterns"
+
+
+def ask(client: FlaskClient, email: str, ip: str = "10.0.0.1") -> TestResponse:
+    return ask_for_link(client, "/forgot", email, ip)
+
+
+@pytest.fixture
+def link(app: Flask, client: FlaskClient, owner: Caller) -> str:
+    """The link that was mailed to the owner."""
+    assert ask(client, owner.email).status_code == 200
+    return mailed_path(app, "reset")
+
+
+def reset(client: FlaskClient, link: str, password: str = NEW) -> TestResponse:
+    return client.post(link, data={"password": password})
+
+
+def assert_refused(answer: TestResponse) -> None:
+    assert answer.status_code == 404
+    assert "This link doesn’t work" in answer.text
+    assert 'href="/forgot"' in answer.text
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_link_sets_a_new_password_and_signs_in(
+    client: FlaskClient, owner: Caller, link: str
+) -> None:
+    answer = reset(client, link)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
+    assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
+    assert is_signed_in(client)
+    client.post("/logout")
+    assert sign_in(client, owner.email).status_code == 422
+    assert sign_in(client, owner.email, NEW).status_code == 303
+
+
+def test_the_answer_is_the_same_for_an_unknown_address(
+    app: Flask, client: FlaskClient, owner: Caller, agent: Caller
+) -> None:
+    pages = {
+        ask(client, email).text.replace(email, "ADDRESS")
+        for email in (owner.email, "nobody@example.com", agent.email)
+    }
+    assert len(pages) == 1
+    assert purposes(app) == [("reset", owner.email)]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_opening_the_link_changes_nothing(
+    app: Flask, client: FlaskClient, owner: Caller, link: str, method: str
+) -> None:
+    browser = open_browser(app, owner)
+    for _ in range(3):
+        answer = client.open(link, method=method)
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
+        assert "Set-Cookie" not in answer.headers
+    assert is_signed_in(browser)
+    assert purposes(app) == [("reset", owner.email)]
+    assert reset(client, link).status_code == 303
+
+
+def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> None:
+    reset(client, link)
+    other = client.application.test_client()
+    assert_refused(other.get(link))
+    assert_refused(reset(other, link, "another five ladders"))
+    assert sign_in(other, owner.email, NEW).status_code == 303
+
+
+def test_of_two_at_once_one_wins(app: Flask, link: str) -> None:
+    barrier = Barrier(2)
+
+    def click(number: int) -> int:
+        barrier.wait()
+        return reset(app.test_client(), link, f"seven green lanterns {number}").status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(click, range(2))) == [303, 404]
+    assert len(session_ids(app)) == 1
+
+
+def test_a_used_link_makes_every_other_one_useless(
+    app: Flask, client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(seconds=2)
+    ask(client, owner.email)
+    newer = mailed_path(app, "reset")
+    assert newer != link
+    reset(client, newer)
+    assert_refused(reset(app.test_client(), link, "another five ladders"))
+
+
+def test_a_link_works_for_one_hour(
+    client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(minutes=59, seconds=50)
+    assert client.get(link).status_code == 200
+    moved_clock.move(seconds=20)
+    assert_refused(client.get(link))
+    assert_refused(reset(client, link))
+    assert sign_in(client, owner.email).status_code == 303
+
+
+def test_a_link_that_was_signed_with_sha_1_works_until_it_expires(
+    app: Flask, client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
+) -> None:
+    old = URLSafeTimedSerializer(app.config["SECRET_KEY"], salt="testimonials:reset")
+    token = link.removeprefix("/reset/")
+    with pytest.raises(BadSignature):
+        old.loads(token)
+    with app.app_context():
+        path = f"/reset/{old.dumps(TokenPurpose('reset').read(token)[0])}"
+    assert client.get(path).status_code == 200
+    moved_clock.move(minutes=61)
+    assert_refused(client.get(path))
+
+
+def test_every_session_ends(
+    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller, link: str
+) -> None:
+    browsers = [open_browser(app, owner) for _ in range(3)]
+    other = open_browser(app, outsider)
+    reset(client, link)
+    assert [is_signed_in(browser) for browser in browsers] == [False] * 3
+    assert is_signed_in(client)
+    assert is_signed_in(other)
+
+
+def test_the_owner_is_told(app: Flask, client: FlaskClient, owner: Caller, link: str) -> None:
+    reset(client, link)
+    assert purposes(app) == [("reset", owner.email), ("security", owner.email)]
+    assert "password" in mails(app)[-1].text
+    assert mailed_path(app, "security") == "/forgot"
+    assert NEW not in "".join(mail.text + mail.html for mail in mails(app))
+
+
+@pytest.mark.parametrize("password", ["", "short", "password123", "owner@example.com"])
+def test_a_weak_password_is_refused_and_the_link_works_on(
+    app: Flask, client: FlaskClient, owner: Caller, link: str, password: str
+) -> None:
+    browser = open_browser(app, owner)
+    answer = reset(client, link, password)
+    assert answer.status_code == 422
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in answer.headers
+    assert is_signed_in(browser)
+    assert reset(client, link).status_code == 303
+
+
+def test_the_api_key_works_on(client: FlaskClient, owner: Caller, link: str) -> None:
+    reset(client, link)
+    assert owner.get("/v1/me").status_code == 200
+
+
+def test_a_changed_or_foreign_token_is_no_link(
+    app: Flask, make_app: MakeApp, client: FlaskClient, owner: Caller, link: str
+) -> None:
+    token = link.removeprefix("/reset/")
+    others = [token[:-1], token[:20], f"{token}A", "x", "%00", "é", "a.b.c"]
+    payload = [owner.account_id, "0" * 16]
+    with app.app_context():
+        others += [TokenPurpose(name).sign(payload) for name in ("claim", "email-change", "reset")]
+        reset_purpose = TokenPurpose("reset")
+        others += [reset_purpose.sign(value) for value in ("text", 5, None, [], ["a"], {"a": 1})]
+    with make_app(secret_key="another secret of another service").app_context():
+        others.append(TokenPurpose("reset").sign(payload))
+    for other in others:
+        assert_refused(client.get(f"/reset/{other}"))
+        assert_refused(reset(client, f"/reset/{other}"))
+    assert sign_in(client, owner.email, PASSWORD).status_code == 303
+
+
+def test_a_link_of_a_removed_account_works_no_more(
+    app: Flask, client: FlaskClient, owner: Caller, link: str
+) -> None:
+    open_browser(app, owner).post("/dashboard/account/delete", data={"confirm": owner.email})
+    assert_refused(reset(client, link))
+
+
+def test_a_link_to_an_address_that_is_given_up_works_no_more(
+    app: Flask, client: FlaskClient, owner: Caller, link: str
+) -> None:
+    # Whoever reads the old mailbox must not get into the account by it.
+    browser = open_browser(app, owner)
+    browser.post("/dashboard/account/email", data={"email": "next@example.com"})
+    assert browser.post(mailed_path(app, "email-change")).status_code == 303
+    assert_refused(reset(client, link))
+
+
+@pytest.mark.parametrize("email", ["", "plain", "a\0@example.com", '"><script>@x'])
+def test_an_unusable_address_is_refused_in_words(client: FlaskClient, email: str) -> None:
+    answer = ask(client, email)
+    assert answer.status_code == 422
+    assert "<script>@x" not in answer.text
+
+
+def test_an_owner_whose_domain_was_listed_later_gets_the_link(
+    make_app: MakeApp, owner: Caller
+) -> None:
+    strict = make_app(email_deny_domains="example.com")
+    assert ask(strict.test_client(), owner.email).status_code == 200
+    assert ("reset", owner.email) in purposes(strict)

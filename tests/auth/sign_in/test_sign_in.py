@@ -1,0 +1,415 @@
+"""Signing in and out, and what keeps a browser signed in (decisions, "Sessions")."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from testimonials.auth.models import Session
+from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.passwords import is_password
+from testimonials.extensions import begin_write, db
+from testimonials.operations.jobs.expiry import sweep
+from tests.auth.browsers import (
+    COOKIE,
+    is_signed_in,
+    open_browser,
+    open_known_browser,
+    session_ids,
+    sign_in,
+)
+from tests.auth.links import init
+from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
+
+
+@pytest.fixture
+def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse every password without the time that a real check takes."""
+    monkeypatch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+
+
+def test_the_form_is_a_page_of_its_own(client: FlaskClient) -> None:
+    answer = client.get("/login?next=/dashboard/account")
+    assert (answer.status_code, answer.mimetype) == (200, "text/html")
+    assert 'name="password"' in answer.text
+    assert 'name="next" value="/dashboard/account"' in answer.text
+
+
+def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> None:
+    answer = sign_in(client, owner.email)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
+    assert is_signed_in(client)
+    assert owner.email in client.get("/dashboard/account").text
+
+
+@pytest.mark.parametrize("email", ["OWNER@Example.com", "  owner@example.com "])
+def test_an_address_is_read_as_people_type_it(
+    client: FlaskClient, owner: Caller, email: str
+) -> None:
+    assert sign_in(client, email).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "typed", ["me@bücher.example", "me@BÜCHER.example", "me@xn--bcher-kva.example"]
+)
+def test_every_spelling_of_an_address_signs_in(
+    client: FlaskClient, make_caller: MakeCaller, typed: str
+) -> None:
+    make_caller("me@bücher.example", is_claimed=True)
+    assert sign_in(client, typed).status_code == 303
+
+
+def test_a_wrong_password_and_an_unknown_address_answer_the_same(
+    client: FlaskClient, owner: Caller, agent: Caller
+) -> None:
+    pages = set()
+    for email in (owner.email, "nobody@example.com", agent.email):
+        answer = sign_in(client, email, "not this one at all")
+        assert answer.status_code == 422
+        assert "Set-Cookie" not in answer.headers
+        assert "not this one at all" not in answer.text
+        pages.add(answer.text.replace(email, "ADDRESS"))
+    assert len(pages) == 1
+
+
+@pytest.mark.parametrize(
+    ("email", "password"),
+    [
+        ("", ""),
+        ("owner@example.com", ""),
+        ("owner@example.com\0", PASSWORD),
+        ("%", PASSWORD),
+        ("' OR 1=1 --", PASSWORD),
+        ("owner@example.com", PASSWORD.upper()),
+        ("owner@example.com", f" {PASSWORD}"),
+        ("x" * 5000, "x" * 20_000),
+    ],
+)
+def test_nonsense_signs_nobody_in(
+    client: FlaskClient, owner: Caller, email: str, password: str
+) -> None:
+    assert sign_in(client, email, password).status_code == 422
+    assert not is_signed_in(client)
+
+
+def test_fields_that_are_left_out_sign_nobody_in(client: FlaskClient, owner: Caller) -> None:
+    for form in ({}, {"email": owner.email}, {"password": PASSWORD}):
+        assert client.post("/login", data=form).status_code == 422
+
+
+def test_typed_text_is_no_markup(client: FlaskClient) -> None:
+    answer = sign_in(client, '"><script>alert(1)</script>', "x", next='/"><script>alert(2)')
+    assert "<script>alert" not in answer.text
+
+
+def guess(client: FlaskClient, email: str, ip: str, times: int) -> list[int]:
+    """Try wrong passwords in a fresh browser; give the answers' statuses."""
+    return [
+        sign_in(client.application.test_client(), email, "wrong", ip=ip).status_code
+        for _ in range(times)
+    ]
+
+
+@pytest.mark.parametrize("format", ["10.1.0.{}", "2001:db8:0:{}::1"])
+def test_guessing_from_one_network_keeps_no_one_else_out(
+    client: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    format: str,
+) -> None:
+    known = client.application.test_client()
+    sign_in(known, owner.email, ip="10.7.0.1")
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+        spellings = [owner.email, f" {owner.email.upper()}"] * 11
+        statuses = [
+            guess(client, email, format.format(number), 1)[0]
+            for number, email in enumerate(spellings)
+        ]
+    assert statuses == [422] * 20 + [429] * 2
+    # A limit that tells right from wrong is none, but it says how an owner gets in still.
+    refused = sign_in(client, owner.email, ip=format.format(1))
+    assert (refused.status_code, "Forgot it?" in refused.text) == (429, True)
+    assert int(refused.headers["Retry-After"]) > 0
+    assert sign_in(client, outsider.email, ip=format.format(1)).status_code == 303
+    assert sign_in(client, owner.email, ip="10.2.0.1").status_code == 303
+    assert sign_in(known, owner.email, ip=format.format(1)).status_code == 303
+
+
+def test_guessing_from_many_networks_is_slowed_and_keeps_no_one_out(
+    client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+        for number in range(6):
+            assert guess(client, owner.email, f"10.1.{number}.1", 17) == [422] * 17
+        slowed = [guess(client, owner.email, f"10.2.{number}.1", 5) for number in range(3)]
+    assert slowed == [[422] * 3 + [429] * 2] * 3
+    assert sign_in(client, owner.email, ip="10.3.0.1").status_code == 303
+
+
+def test_right_passwords_do_not_count(client: FlaskClient, owner: Caller) -> None:
+    browsers = (client.application.test_client() for _ in range(25))
+    assert {sign_in(browser, owner.email).status_code for browser in browsers} == {303}
+
+
+def test_a_known_browser_has_a_limit_of_its_own(
+    app: Flask,
+    client: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    browser = open_known_browser(app, owner)
+    monkeypatch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+    statuses = [sign_in(browser, owner.email, "wrong").status_code for _ in range(21)]
+    assert statuses == [422] * 20 + [429]
+    # It is known to one account alone.
+    assert [sign_in(browser, outsider.email, "wrong").status_code for _ in range(21)][-1] == 429
+    assert guess(client, outsider.email, "10.0.0.1", 1) == [429]
+
+
+@pytest.mark.parametrize("ending", ["password", "everywhere", "command"])
+def test_ending_every_session_forgets_known_browsers(
+    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    known, other = open_known_browser(app, owner), open_known_browser(app, owner)
+    if ending == "command":
+        result = app.test_cli_runner().invoke(args=["accounts", "sign-out", owner.email])
+        assert result.exit_code == 0, result.output
+    elif ending == "everywhere":
+        known.post("/dashboard/account/sessions/end")
+    else:
+        form = {"current": PASSWORD, "password": "seven green lanterns"}
+        assert known.post("/dashboard/account/password", data=form).status_code == 200
+    assert not is_signed_in(other)
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+        assert guess(known, owner.email, "10.0.0.1", 20) == [422] * 20
+        assert sign_in(other, owner.email, "wrong").status_code == 429
+        # The browser in which the password was changed is known on.
+        expected = 422 if ending == "password" else 429
+        assert sign_in(known, owner.email, "wrong").status_code == expected
+
+
+@pytest.mark.parametrize("door", ["/login", "/dashboard/account/password"])
+def test_who_is_overtaken_by_a_new_password_gets_nowhere(
+    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    thief, owners = open_browser(app, owner), open_browser(app, owner)
+    new = "seven green lanterns"
+
+    def change_meanwhile(stored: str, given: str) -> bool:
+        """Check as ever; before the answer is used, the owner changes the password."""
+        is_right = is_password(stored, given)
+        with monkeypatch.context() as patch:
+            patch.setattr("testimonials.auth.sign_in.services.is_password", is_password)
+            form = {"current": given, "password": new}
+            assert owners.post("/dashboard/account/password", data=form).status_code == 200
+        return is_right
+
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.services.is_password", change_meanwhile)
+        form = {"email": owner.email, "password": PASSWORD}
+        if door != "/login":
+            form = {"current": PASSWORD, "password": "nine purple kettles"}
+        thief.post(door, data=form)
+    assert not is_signed_in(thief)
+    assert is_signed_in(owners)
+    assert len(session_ids(app)) == 1
+    assert sign_in(app.test_client(), owner.email, new).status_code == 303
+
+
+def test_guessing_from_one_place_is_limited_whoever_it_is_about(
+    client: FlaskClient, quick_passwords: None
+) -> None:
+    statuses = [sign_in(client, f"a{number}@example.com").status_code for number in range(61)]
+    assert statuses == [422] * 60 + [429]
+    assert sign_in(client, "a0@example.com", ip="10.0.0.2").status_code == 422
+
+
+def test_the_cookie_is_out_of_reach(client: FlaskClient, owner: Caller) -> None:
+    header = sign_in(client, owner.email).headers["Set-Cookie"]
+    name, *flags = header.split("; ")
+    assert name.startswith(f"{COOKIE}=")
+    assert {"HttpOnly", "SameSite=Lax", "Secure", "Path=/"} <= set(flags)
+    # A __Host- cookie with a Domain is thrown away by browsers.
+    assert not [flag for flag in flags if flag.startswith("Domain")]
+
+
+def test_without_https_the_cookie_still_works(make_app: MakeApp, owner: Caller) -> None:
+    plain = make_app(base_url="http://localhost:8000").test_client()
+    header = sign_in(plain, owner.email).headers["Set-Cookie"]
+    assert header.startswith("testimonials=")
+    assert "HttpOnly" in header
+    assert "SameSite=Lax" in header
+    assert "Secure" not in header
+    assert is_signed_in(plain)
+
+
+def test_only_a_hash_of_the_token_is_kept(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    sign_in(client, owner.email)
+    cookie = client.get_cookie(COOKIE)
+    assert cookie is not None
+    with app.app_context():
+        row = db.session.scalars(select(Session)).one()
+        assert row.token_hash == hash_secret(cookie.value)
+        stored = [str(value) for value in vars(row).values()]
+    assert not [text for text in stored if cookie.value in text]
+    # What is kept must open nothing.
+    client.set_cookie(COOKIE, row.token_hash, path="/")
+    assert not is_signed_in(client)
+
+
+def test_each_sign_in_is_a_new_session(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    client.set_cookie(COOKIE, "a token that somebody else chose", path="/")
+    sign_in(client, owner.email)
+    cookie = client.get_cookie(COOKIE)
+    assert cookie is not None
+    assert cookie.value != "a token that somebody else chose"
+
+
+@pytest.mark.parametrize(
+    "path", ["/dashboard/account", "/dashboard/projects?page=2&q=a%20b", "/dashboard#here"]
+)
+def test_signing_in_goes_on_to_an_own_path(client: FlaskClient, owner: Caller, path: str) -> None:
+    assert sign_in(client, owner.email, next=path).headers["Location"] == path
+    assert client.get("/login", query_string={"next": path}).headers["Location"] == path
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://elsewhere.example/",
+        "//elsewhere.example",
+        "///elsewhere.example",
+        "/\\elsewhere.example",
+        "\\\\elsewhere.example",
+        "/\t/elsewhere.example",
+        "/\n/elsewhere.example",
+        "/\r\n/elsewhere.example",
+        "/dashboard\r\nSet-Cookie: a=b",
+        "\t//elsewhere.example",
+        " //elsewhere.example",
+        "javascript:alert(1)",
+        "http:/dashboard",
+        "dashboard",
+        "//[",
+        "/\t/[",
+        "//]",
+        "/a\0b",
+        "",
+    ],
+)
+def test_no_other_target_is_gone_to(client: FlaskClient, owner: Caller, target: str) -> None:
+    assert client.get("/login", query_string={"next": target}).status_code == 200
+    answer = sign_in(client, owner.email, next=target)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
+    assert client.get("/login", query_string={"next": target}).headers["Location"] == "/dashboard"
+
+
+def test_signing_out_removes_the_row(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    sign_in(client, owner.email)
+    cookie = client.get_cookie(COOKIE)
+    assert cookie is not None
+    other = open_browser(app, owner)
+    answer = client.post("/logout")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/login?notice=signed-out")
+    assert client.get_cookie(COOKIE) is None
+    assert len(session_ids(app)) == 1
+    # Whoever kept the cookie has nothing by it.
+    client.set_cookie(COOKIE, cookie.value, path="/")
+    assert not is_signed_in(client)
+    assert is_signed_in(other)
+
+
+def test_signing_out_takes_a_form(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    browser = open_browser(app, owner)
+    assert browser.get("/logout").status_code == 404
+    assert is_signed_in(browser)
+    assert client.post("/logout").status_code == 303
+
+
+def test_a_session_ends_after_thirty_days_without_a_visit(
+    app: Flask, owner: Caller, moved_clock: MovableClock
+) -> None:
+    browser = open_browser(app, owner)
+    moved_clock.move(days=29, hours=23)
+    assert is_signed_in(browser)
+    moved_clock.move(days=29, hours=23)
+    assert is_signed_in(browser)
+    moved_clock.move(days=30)
+    assert not is_signed_in(browser)
+    with app.app_context():
+        sweep()
+    assert session_ids(app) == []
+
+
+def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
+    app: Flask, make_app: MakeApp, owner: Caller, moved_clock: MovableClock
+) -> None:
+    browser, short = open_browser(app, owner), make_app(session_days=2).test_client()
+    assert sign_in(short, owner.email).status_code == 303
+    for _ in range(4):
+        moved_clock.move(days=22, hours=11)
+        assert is_signed_in(browser)
+    assert not is_signed_in(short)
+    moved_clock.move(hours=5)
+    assert not is_signed_in(browser)
+
+
+def test_the_sweep_leaves_who_is_signed_in(
+    app: Flask, owner: Caller, moved_clock: MovableClock
+) -> None:
+    browser = open_browser(app, owner)
+    moved_clock.move(days=29)
+    with app.app_context():
+        sweep()
+    assert is_signed_in(browser)
+
+
+def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, owner: Caller) -> None:
+    browser = open_browser(app, owner)
+    assert is_signed_in(browser)
+    with app.app_context():
+        begin_write()
+        for row in db.session.scalars(select(Session)):
+            db.session.delete(row)
+        db.session.commit()
+    answer = browser.get("/dashboard/account")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        "/login?next=%2Fdashboard%2Faccount&notice=expired",
+    )
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "é", "a" * 3000, "%00", "' OR 1=1"])
+def test_a_made_up_cookie_opens_nothing(client: FlaskClient, cookie: str) -> None:
+    client.set_cookie(COOKIE, cookie, path="/")
+    assert client.get("/dashboard/account").status_code == 303
+
+
+def test_an_unclaimed_account_cannot_sign_in(client: FlaskClient) -> None:
+    init(client, "new@example.com")
+    for password in ("", PASSWORD):
+        assert sign_in(client, "new@example.com", password).status_code == 422
+
+
+def test_a_session_of_an_account_without_password_opens_nothing(app: Flask, agent: Caller) -> None:
+    assert not is_signed_in(open_browser(app, agent))
+
+
+@pytest.mark.parametrize(
+    "path", ["/login", "/logout", "/signup", "/forgot", "/reset/x", "/email/x"]
+)
+def test_no_form_is_taken_from_another_site(app: Flask, owner: Caller, path: str) -> None:
+    browser = open_browser(app, owner)
+    answer = browser.post(
+        path,
+        data={"email": owner.email, "password": PASSWORD},
+        headers={"Sec-Fetch-Site": "cross-site"},
+    )
+    assert answer.status_code == 403
+    assert "Set-Cookie" not in answer.headers
+    assert is_signed_in(browser)

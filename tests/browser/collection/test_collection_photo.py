@@ -1,0 +1,357 @@
+"""The photo on the collection page, prefilled links, and sending that fails, in a browser."""
+
+import base64
+import re
+
+import pytest
+from playwright.sync_api import FilePayload, Page, Route, expect
+
+from tests.browser.axe import find_rules
+from tests.browser.collection.test_collection_page import (
+    SEND,
+    TEXT,
+    check_thanks,
+    with_and_without_script,
+    write,
+)
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.collection.test_photos import phone_photo
+from tests.pictures import HEIC, SVG, photo, png_of_size, read, to_bytes
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+WIDE = to_bytes(photo(1600, 1200), "PNG")
+# What a script does with a file: `dataTransfer` or `clipboardData` that holds it.
+CARRY = """({ kind, name, type, data, text, target }) => {
+  const carried = new DataTransfer();
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  if (data) carried.items.add(new File([bytes], name, { type }));
+  if (text) carried.items.add(text, 'text/plain');
+  const options = { bubbles: true, cancelable: true };
+  const event = kind === 'paste'
+    ? new ClipboardEvent('paste', { ...options, clipboardData: carried })
+    : new DragEvent(kind, { ...options, dataTransfer: carried });
+  return !document.querySelector(target).dispatchEvent(event);
+}"""
+
+READ_CHOSEN = """async () => {
+  const [file] = document.querySelector('#photo').files;
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return btoa(String.fromCharCode(...bytes));
+}"""
+
+
+def file(data: bytes, name: str = "me.jpg", kind: str = "image/jpeg") -> FilePayload:
+    """Give a file as the browser's dialog gives it."""
+    return {"name": name, "mimeType": kind, "buffer": data}
+
+
+def carry(page: Page, kind: str, data: bytes = WIDE, target: str = "#text", text: str = "") -> bool:
+    """Drop or paste a file or a text; tell whether the page took it for itself."""
+    content = base64.b64encode(data).decode()
+    values = {"kind": kind, "name": "me.png", "type": "image/png", "data": content, "text": text}
+    return bool(page.evaluate(CARRY, values | {"target": target}))
+
+
+def choose(page: Page, payload: FilePayload) -> None:
+    """Choose a file for the photo."""
+    page.get_by_label(re.compile("^Photo")).set_input_files(payload)
+
+
+def send(page: Page) -> None:
+    """Press the button that sends the form."""
+    page.get_by_role("button", name=SEND).click()
+
+
+def face(project: Project) -> tuple[int, int, int]:
+    """Give the colour at the right edge of the only testimonial's stored photo."""
+    (row,) = project.stored()
+    path = re.search(r"/media/[0-9a-f]{24}\.webp$", row["authorAvatar"])
+    assert path
+    picture = read(project.site.service.call("GET", path[0]).body).convert("RGB")
+    assert picture.size == (256, 256)
+    pixel = picture.getpixel((250, 128))
+    assert isinstance(pixel, tuple)
+    return pixel[0], pixel[1], pixel[2]
+
+
+@pytest.fixture
+def project(site: Site) -> Project:
+    return site.create_project()
+
+
+@with_and_without_script
+def test_a_phones_photo_is_sent_upright(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    choose(page, file(phone_photo()))
+    if has_script:
+        expect(page.locator("[data-photo-face] canvas")).to_be_visible()
+        expect(page.get_by_role("button", name="Remove the photo")).to_be_visible()
+    send(page)
+    check_thanks(page)
+    red, _, blue = face(project)
+    assert red > 150 > blue
+
+
+def test_little_of_a_large_photo_is_sent_and_nothing_a_camera_wrote(
+    project: Project, open_page: OpenPage
+) -> None:
+    page = open_page(project.page_url)
+    write(page)
+    choose(page, file(phone_photo() + bytes(9_000_000)))
+    expect(page.get_by_role("button", name="Remove the photo")).to_be_visible()
+    chosen = base64.b64decode(page.evaluate(READ_CHOSEN))
+    assert 0 < len(chosen) < 100_000
+    assert b"SecretCameraMaker" not in chosen
+    assert read(chosen).size == (300, 300)
+    send(page)
+    check_thanks(page)
+
+
+def test_dropped_pasted_and_removed(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    shown = page.locator("[data-photo-face] canvas")
+    remove = page.get_by_role("button", name="Remove the photo")
+    expect(page.locator(".is-ready")).to_be_visible()
+    for kind, target in (("drop", ".photo-box"), ("drop", "#name"), ("paste", "#text")):
+        assert carry(page, kind, target=target)
+        expect(shown).to_be_visible()
+        remove.click()
+        expect(shown).to_have_count(0)
+        expect(page.get_by_label(re.compile("^Photo"))).to_be_focused()
+    # A text that brings its picture along is a text, and a text alone is none of ours.
+    assert not carry(page, "paste", text="Copied from a document")
+    assert not carry(page, "paste", b"", text="Copied")
+    expect(shown).to_have_count(0)
+    write(page)
+    carry(page, "paste")
+    expect(shown).to_be_visible()
+    send(page)
+    check_thanks(page)
+    face(project)
+
+
+@with_and_without_script
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (file(HEIC, "me.heic", "image/heic"), "HEIC and AVIF|can’t read that file"),
+        (file(HEIC), "HEIC and AVIF"),
+        (file(SVG, "me.svg", "image/svg+xml"), "SVG pictures|can’t read that file"),
+        (file(png_of_size(20_000, 20_000), "me.png", "image/png"), "too many pixels"),
+        (file(phone_photo()[:900]), "damaged"),
+        (file(b"GIF89a<script>alert(1)</script>", "me.png", "image/png"), "GIF pictures"),
+    ],
+    ids=["heic", "renamed heic", "svg", "400 MP", "cut", "polyglot"],
+)
+def test_a_refused_photo_never_costs_the_text(
+    project: Project, open_page: OpenPage, has_script: bool, payload: FilePayload, words: str
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    page.get_by_role("radio", name="4 stars").check(force=True)
+    choose(page, payload)
+    problem = page.locator("#photo-problem, #photo-error").get_by_text(re.compile(words))
+    if has_script:
+        # What is no picture for the browser is told before it is sent, the rest by the server.
+        expect(page.locator("[data-photo].has-photo, #photo-problem:not([hidden])")).to_be_visible()
+    if not problem.is_visible():
+        send(page)
+    expect(problem).to_be_visible()
+    expect(page.get_by_label("Your words")).to_have_value(TEXT)
+    expect(page.get_by_label("Your name")).to_have_value("Hannah Whitlock")
+    expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
+    expect(page.get_by_role("checkbox")).to_be_checked()
+    without = page.get_by_role("button", name="Send without a photo")
+    (without if without.is_visible() else page.get_by_role("button", name=SEND)).click()
+    check_thanks(page)
+    (row,) = project.stored()
+    assert row["text"] == TEXT
+    assert "authorAvatar" not in row
+
+
+@with_and_without_script
+def test_a_photo_outlives_an_error_elsewhere(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    page.get_by_label("Your name").fill("")
+    choose(page, file(phone_photo()))
+    send(page)
+    expect(page.locator("[data-photo-face] img")).to_be_visible()
+    page.get_by_label("Your name").fill("Hannah")
+    send(page)
+    check_thanks(page)
+    assert face(project)[0] > 150
+
+
+def test_a_kept_photo_can_be_removed_without_a_script(
+    project: Project, open_page: OpenPage
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=False)
+    write(page, "")
+    choose(page, file(phone_photo()))
+    send(page)
+    page.get_by_label("Your words").fill(TEXT)
+    page.get_by_role("checkbox", name="Remove the photo").check()
+    send(page)
+    check_thanks(page)
+    assert "authorAvatar" not in project.stored()[0]
+
+
+def test_text_and_photo_stay_while_offline_and_go_out_on_request(
+    project: Project, open_page: OpenPage
+) -> None:
+    page = open_page(project.page_url)
+    write(page)
+    choose(page, file(phone_photo()))
+    expect(page.locator("[data-photo-face] canvas")).to_be_visible()
+    page.context.set_offline(True)
+    send(page)
+    expect(page.get_by_text("You seem to be offline.")).to_be_visible()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.locator("[data-failure]")).to_be_focused()
+    expect(page.get_by_label("Your words")).to_have_value(TEXT)
+    expect(page.locator("[data-photo-face] canvas")).to_be_visible()
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Retry").click()
+    check_thanks(page)
+    assert face(project)[0] > 150
+
+
+def test_a_line_cut_after_it_arrived_makes_one_row(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
+    lost = []
+
+    def lose(route: Route) -> None:
+        if route.request.method == "POST" and not lost:
+            lost.append(route.fetch(max_redirects=0).status)
+            route.abort("connectionreset")
+        else:
+            route.continue_()
+
+    page.route(project.page_url, lose)
+    write(page)
+    choose(page, file(phone_photo()))
+    send(page)
+    expect(page.get_by_text("We could not tell whether it arrived.")).to_be_visible()
+    page.get_by_role("button", name="Retry").click()
+    check_thanks(page)
+    assert lost == [303]
+    assert len(project.stored()) == 1
+
+
+@with_and_without_script
+def test_two_tabs_with_the_same_words_make_one_row(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    first = open_page(project.page_url, java_script_enabled=has_script)
+    second = first.context.new_page()
+    second.goto(project.page_url)
+    for page in (first, second):
+        write(page)
+        choose(page, file(phone_photo()))
+    for page in (first, second):
+        send(page)
+    for page in (first, second):
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+    assert len(project.stored()) == 1
+
+
+@with_and_without_script
+def test_going_back_and_sending_again_makes_one_row_and_new_words_another(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    send(page)
+    check_thanks(page)
+    page.go_back()
+    # Browsers differ in what they keep of a form.
+    write(page)
+    send(page)
+    check_thanks(page)
+    assert len(project.stored()) == 1
+    page.go_back()
+    write(page, "Something I forgot to say.")
+    send(page)
+    check_thanks(page)
+    assert {row["text"] for row in project.stored()} == {TEXT, "Something I forgot to say."}
+
+
+@with_and_without_script
+def test_double_click_with_a_photo_makes_one_row(
+    project: Project, open_page: OpenPage, has_script: bool
+) -> None:
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    write(page)
+    choose(page, file(phone_photo()))
+    page.get_by_role("button", name=SEND).dblclick()
+    check_thanks(page)
+    assert len(project.stored()) == 1
+
+
+def test_a_link_fills_in_and_a_draft_comes_before_it(project: Project, open_page: OpenPage) -> None:
+    link = f"{project.page_url}?name=Aiko&company=Kiln&rating=5&email=nonsense"
+    page = open_page(link)
+    expect(page.get_by_label("Your name")).to_have_value("Aiko")
+    expect(page.get_by_role("radio", name="5 stars")).to_be_checked()
+    expect(page.get_by_label("Email")).to_have_value("")
+    expect(page.get_by_text("We kept your draft.")).to_be_hidden()
+    page.get_by_label("Your name").fill("Aiko Tanaka")
+    page.get_by_role("radio", name="4 stars").check(force=True)
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.get_by_text("We kept your draft.")).to_be_visible()
+    expect(page.get_by_label("Your name")).to_have_value("Aiko Tanaka")
+    expect(page.get_by_label("Company")).to_have_value("Kiln")
+    expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
+    page.get_by_role("button", name="Start afresh").click()
+    expect(page.get_by_label("Your name")).to_have_value("Aiko")
+    expect(page.get_by_role("radio", name="5 stars")).to_be_checked()
+    page.get_by_role("link", name="Deutsch").click()
+    expect(page.get_by_label("Ihr Name")).to_have_value("Aiko")
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_and_the_screen_find_nothing(
+    project: Project, open_page: OpenPage, width: int, theme: str
+) -> None:
+    size = {"width": width, "height": 800}
+    address = f"{project.page_url}?lang={'ar' if theme == 'dark' else 'en'}"
+    page = open_page(address, viewport=size, color_scheme=theme)
+
+    def look() -> None:
+        assert find_rules(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    expect(page.locator(".is-ready")).to_be_visible()
+    look()
+    page.locator("#photo").set_input_files(file(phone_photo()))
+    expect(page.locator("[data-photo-face] canvas")).to_be_visible()
+    look()
+    page.locator("#photo").set_input_files(file(phone_photo()[:900], "n" * 200 + ".jpg"))
+    expect(page.locator("[data-photo-face] canvas")).to_have_count(0)
+    look()
+    page.locator("[data-send]").click()
+    expect(page.locator("#photo-error")).to_be_visible()
+    look()
+
+
+def test_nothing_moves_when_the_script_arrives(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url, viewport={"width": 360, "height": 1600})
+    expect(page.locator(".is-ready")).to_be_visible()
+    shift = page.evaluate(
+        """() => new Promise((done) => {
+          let sum = 0;
+          const add = (list) => { for (const each of list.getEntries()) sum += each.value; };
+          new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true });
+          setTimeout(() => done(sum), 300);
+        })"""
+    )
+    assert shift == 0

@@ -1,0 +1,110 @@
+"""Importing a file in the dashboard: chosen, looked at, imported, with and without a script."""
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.browser.axe import find_violations
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.dashboard.test_inbox import claim
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+LONG = "Superkalifragilistisch" * 60
+
+
+def file_of(text: str) -> FilePayload:
+    """Give a file to choose."""
+    return {"name": "reviews.csv", "mimeType": "text/csv", "buffer": text.encode()}
+
+
+def choose(page: Page, project: Project, text: str) -> None:
+    """Come from the settings, choose a file and look at what would happen."""
+    page.goto(f"{project.site.url}/dashboard/projects/{project.id}/settings")
+    page.get_by_role("link", name="Import testimonials").click()
+    page.get_by_label("CSV or JSON file").set_input_files(file_of(text))
+    page.get_by_role("button", name="Preview").click()
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_a_file_is_looked_at_changed_and_imported(
+    site: Site, open_page: OpenPage, has_script: bool
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    claim(page, project)
+    people = "".join(f"Person {number},Words {number},5\n" for number in range(600))
+    choose(page, project, f"Wer,Words,Rating\n{people}Li,Good,9\n")
+    expect(page.get_by_role("heading", name="A question first")).to_be_visible()
+    page.get_by_label("Name", exact=True).select_option(label="Wer")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Import 600 testimonials?")
+    expect(page.get_by_text("Rating: Must be a number from 1 to 5.")).to_be_visible()
+    page.get_by_role("button", name="Import 600 testimonials").click()
+    page.wait_for_url("**/inbox?status=approved&source=import&notice=*")
+    expect(page.get_by_text("600 testimonials are imported")).to_be_visible()
+    assert len(site.run_json("testimonials", "list", project.id, "--limit", "700")) == 600
+
+
+def test_a_bar_shows_how_far_it_is_and_a_cut_connection_is_told(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    claim(page, project)
+    choose(page, project, "Name,Words\nA,One\nB,Two\n")
+    button = page.get_by_role("button", name="Import 2 testimonials")
+    lines = '{"done": 1, "total": 2}\n'
+    target = "**/dashboard/projects/*/import"
+    page.route(target, lambda route: route.fulfill(content_type="application/x-ndjson", body=lines))
+    button.click()
+    alert = page.get_by_role("alert").filter(has_text="The connection was interrupted.")
+    expect(alert).to_be_visible()
+    assert page.get_by_role("progressbar", include_hidden=True).get_attribute("value") == "1"
+    page.unroute(target)
+    # Nothing is lost: the same button imports what is missing.
+    button.click()
+    expect(page.get_by_text("2 testimonials are imported")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_accessible_and_fit(
+    site: Site, open_page: OpenPage, width: int, scheme: str
+) -> None:
+    project = site.create_project()
+    size = {"width": width, "height": 800}
+    page = open_page(project.page_url, viewport=size, color_scheme=scheme)
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard/projects/{project.id}/import")
+    check(page)
+    row = f'{"N" * 100},"{LONG}",4.5,2024-01-02,"{"R" * 100}"'
+    choose(page, project, f"Name,Words,Rating,Date,Role\n{row}\nمريم,خدمة رائعة,5,,\nA,B,9,,\n")
+    check(page)
+    choose(page, project, "Wer,Was\nA,B\n")
+    check(page)
+    for path in (f"projects/{project.id}/settings", "account"):
+        page.goto(f"{site.url}/dashboard/{path}")
+        check(page)
+
+
+def check(page: Page) -> None:
+    """Let axe look at a page, and see that nothing hangs over."""
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert find_violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_exports_are_downloaded(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    claim(page, project)
+    page.goto(f"{site.url}/dashboard/projects/{project.id}/settings")
+    for name, ending in (("Export all", ".zip"), ("CSV of the testimonials", ".csv")):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name).click()
+        assert waiting.value.suggested_filename.startswith(project.slug)
+        assert waiting.value.suggested_filename.endswith(ending)
+    page.goto(f"{site.url}/dashboard/account")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Export everything of mine").click()
+    assert waiting.value.path().read_bytes()[:2] == b"PK"

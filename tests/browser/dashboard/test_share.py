@@ -1,0 +1,326 @@
+"""The Share page and the checklist, as a person uses them."""
+
+import base64
+import re
+
+import pytest
+import segno
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import find_violations
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.dashboard.test_inbox import submit
+from tests.servers import wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+PLATFORMS = (
+    "Plain HTML",
+    "WordPress",
+    "Shopify",
+    "Wix",
+    "Squarespace",
+    "Webflow",
+    "Framer",
+    "Notion, frames",
+    "React",
+    "Next.js",
+    "Vue",
+    "Astro",
+    "Hugo",
+)
+WIDE = {"width": 1280, "height": 860}
+
+
+def open_share(site: Site, open_page: OpenPage, **options: object) -> tuple[Project, Page]:
+    """Make a project and open its Share page."""
+    project = site.create_project(skipDemoTestimonials=False)
+    page = open_page(f"{site.url}/", **options)
+    project.sign_in(page)
+    page.goto(share_of(project))
+    expect(page.get_by_role("heading", level=1, name="Share")).to_be_visible()
+    return project, page
+
+
+def share_of(project: Project) -> str:
+    return f"{project.site.url}/dashboard/projects/{project.id}/share"
+
+
+def inbox_of(project: Project) -> str:
+    return f"{project.site.url}/dashboard/projects/{project.id}/inbox"
+
+
+def expect_copied(page: Page, words: str) -> None:
+    """Wait until the clipboard holds `words`, which are there a while after the press."""
+    page.wait_for_function(
+        "async words => await navigator.clipboard.readText() === words", arg=words
+    )
+
+
+def test_the_snippet_can_be_copied(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
+    snippet = project.call("GET", "/embed-snippet")
+    page.get_by_role("button", name="Copy snippet").click()
+    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+    expect_copied(page, f"{snippet['container']}\n{snippet['script']}")
+    page.get_by_role("tab", name="React", exact=True).click()
+    page.locator("[data-copy-code]").click()
+    expect(page.get_by_role("tabpanel")).to_contain_text("useEffect")
+    code = page.locator("#code-react").text_content() or ""
+    assert code.startswith("import { useEffect } from 'react';")
+    expect_copied(page, code)
+    # The page that was taken for copying alone is not sharing the link.
+    page.goto(inbox_of(project))
+    expect(page.get_by_text("0 of 5 done")).to_be_visible()
+
+
+def test_the_link_and_the_message_can_be_copied(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page, permissions=CLIPBOARD)
+    with page.expect_response("**/checklist") as answer:
+        page.get_by_role("button", name="Copy link").click()
+    assert answer.value.status == 200
+    expect_copied(page, project.page_url)
+    page.get_by_label("Message to customers").fill("Only typed, not reloaded")
+    message = page.locator("[data-copy]").filter(has_text="Copy message")
+    message.evaluate("button => button.setAttribute('data-pressed', '')")
+    message.click()
+    # The other button says so too, but only for some seconds.
+    expect(page.locator("[data-pressed]")).to_have_text("Copied")
+    expect_copied(page, "Only typed, not reloaded")
+    page.goto(inbox_of(project))
+    expect(page.get_by_text("1 of 5 done")).to_be_visible()
+
+
+def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
+    _, page = open_share(site, open_page, viewport=WIDE)
+    tabs = page.get_by_role("tab")
+    expect(tabs).to_have_text(list(PLATFORMS))
+    expect(page.get_by_role("tablist", name="Where your website was made")).to_be_visible()
+    tabs.first.focus()
+    for key, name in (
+        ("ArrowRight", "WordPress"),
+        ("End", "Hugo"),
+        ("ArrowRight", "Plain HTML"),
+        ("ArrowLeft", "Hugo"),
+        ("Home", "Plain HTML"),
+        ("ArrowRight", "WordPress"),
+    ):
+        page.keyboard.press(key)
+        expect(page.get_by_role("tab", name=name, selected=True)).to_be_focused()
+        expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+        expect(page.get_by_role("tabpanel")).to_have_count(1)
+    # Only the chosen tab is a stop; the panel is the next.
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("tabpanel", name="WordPress")).to_be_focused()
+    page.reload()
+    expect(page.get_by_role("tab", name="WordPress", selected=True)).to_be_visible()
+
+
+def test_without_a_script(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page, java_script_enabled=False, viewport=WIDE)
+    for name in PLATFORMS:
+        page.get_by_role("link", name=name, exact=True).click()
+        panel = page.locator("[data-panel]:visible")
+        expect(panel).to_have_count(1)
+        expect(panel.locator("code").first).to_contain_text(project.id)
+    expect(page.get_by_role("button", name=re.compile("^Copy"))).to_have_count(0)
+    page.get_by_label("Message to customers").fill("Two words?\n" + project.page_url)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Message to customers")).to_have_value(
+        "Two words?\n" + project.page_url
+    )
+    page.get_by_text("Lines for a strict CSP").click()
+    expect(page.get_by_text(f"connect-src {site.url};")).to_be_visible()
+    page.get_by_role("radio", name="Rating badge").check()
+    page.get_by_role("combobox", name="Theme").select_option("dark")
+    page.get_by_role("switch", name="Pin this version").check()
+    page.get_by_role("button", name="Update the snippet").click()
+    code = page.locator("[data-panel]:visible code")
+    expect(code).to_contain_text('data-testimonials-shape="badge" data-testimonials-theme="dark"')
+    expect(code).to_contain_text('integrity="sha384-')
+    page.get_by_role("link", name="Vue").click()
+    expect(code).to_contain_text('data-testimonials-shape="badge"')
+    page.get_by_role("button", name="Use our words").click()
+    expect(page.get_by_label("Message to customers")).to_have_value(re.compile("honest"))
+
+
+def test_a_phone_has_a_list_in_place_of_tabs(site: Site, open_page: OpenPage) -> None:
+    for has_script in (True, False):
+        _, page = open_share(
+            site, open_page, viewport={"width": 320, "height": 700}, java_script_enabled=has_script
+        )
+        expect(page.locator("[data-platform]").first).to_be_hidden()
+        page.get_by_role("combobox", name="Where your website was made").select_option("Hugo")
+        if not has_script:
+            page.get_by_role("button", name="Show", exact=True).click()
+        expect(page.locator("#code-hugo")).to_be_visible()
+        expect(page.locator("[data-panel]:visible")).to_have_count(1)
+
+
+def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
+    project.call("POST", "/testimonials", {"authorName": "Maya", "text": "Bliss.", "rating": 4.5})
+    page.reload()
+    preview = page.frame_locator("[data-preview]")
+    expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
+    page.get_by_role("tab", name="React", exact=True).click()
+    page.get_by_role("radio", name="Rating badge").check()
+    code = page.locator("#code-react")
+    expect(code).to_contain_text('data-testimonials-shape="badge"')
+    expect(preview.get_by_role("link", name="4.5").last).to_be_visible()
+    # The frame is as high as the badge, and no higher.
+    expect(page.locator("[data-preview]")).to_have_js_property("offsetHeight", 60)
+    page.get_by_role("combobox", name="Theme").select_option("Follows the page")
+    expect(code).to_contain_text('data-testimonials-theme="auto"')
+    expect(page.get_by_label("Length")).to_be_hidden()
+    page.get_by_role("radio", name="One testimonial").check()
+    expect(page.get_by_label("Testimonial", exact=True)).to_have_value(re.compile("[0-9a-f]{24}"))
+    expect(code).to_contain_text("data-testimonials-id=")
+    expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
+    page.get_by_role("switch", name="Pin this version").check()
+    expect(code).to_contain_text("script.integrity = 'sha384-")
+    expect(page.get_by_text("You give up its repairs")).to_be_visible()
+    pinned = code.text_content() or ""
+    assert "script.integrity" in pinned
+    page.locator("[data-copy-code]").click()
+    expect_copied(page, pinned)
+    page.reload()
+    expect(page.get_by_role("radio", name="One testimonial")).to_be_checked()
+    expect(page.get_by_role("tab", name="React", exact=True, selected=True)).to_be_visible()
+    expect(code).to_contain_text("script.integrity = 'sha384-")
+    page.route("**/share?*", lambda route: route.fulfill(status=503, body=""))
+    page.get_by_role("radio", name="Compact strip").check()
+    expect(page.get_by_text("The snippet below is not what you chose")).to_be_visible()
+    page.unroute("**/share?*")
+    page.get_by_role("button", name="Update the snippet").click()
+    expect(code).to_contain_text('data-testimonials-shape="strip"')
+    expect(page.get_by_text("The snippet below is not what you chose")).to_have_count(0)
+
+
+def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page)
+    field = page.get_by_label("Message to customers")
+    expect(page.get_by_role("button", name="Save")).to_be_hidden()
+    field.fill("Grüße & mehr\nzwei Zeilen")
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    href = page.get_by_role("link", name="Open in email").get_attribute("href") or ""
+    assert href.endswith("&body=Gr%C3%BC%C3%9Fe%20%26%20mehr%0D%0Azwei%20Zeilen")
+    field.fill("x" * 2001)
+    expect(page.get_by_text("Not saved: 1 too many (2001 of 2000).")).to_be_visible()
+    page.reload()
+    expect(field).to_have_value("Grüße & mehr\nzwei Zeilen")
+    # Leaving at once loses nothing.
+    field.fill("Left in a hurry")
+    page.get_by_role("link", name="Settings").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+    wait_for(lambda: "Left in a hurry" in page.request.get(share_of(project)).text(), what="it")
+    page.go_back()
+    expect(field).to_have_value("Left in a hurry")
+
+
+def test_a_failure_and_a_lost_session_are_told(site: Site, open_page: OpenPage) -> None:
+    _, page = open_share(site, open_page)
+    field = page.get_by_label("Message to customers")
+    page.route("**/share/message", lambda route: route.fulfill(status=503, body=""))
+    field.fill("Written while it was down")
+    expect(page.get_by_text("Not saved. Try again in a moment.")).to_be_visible()
+    page.unroute("**/share/message")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    page.context.clear_cookies()
+    field.fill("Written signed out")
+    expect(page.get_by_text("you are signed out")).to_be_visible()
+    expect(field).to_have_value("Written signed out")
+
+
+def test_the_code_in_the_page_is_the_links(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page, color_scheme="dark", device_scale_factor=4)
+    picture = page.locator("svg.qr")
+    expected = segno.make_qr(project.page_url, error="m", boost_error=False)
+    side = expected.symbol_size(border=4)[0]
+    # Read off the screen, module by module: what stands in the page is what a camera sees.
+    shown = page.evaluate(
+        """async ([data, side]) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${data}`;
+          await image.decode();
+          const canvas = document.createElement('canvas');
+          [canvas.width, canvas.height] = [image.width, image.height];
+          const pen = canvas.getContext('2d', { willReadFrequently: true });
+          pen.drawImage(image, 0, 0);
+          const at = (n) => Math.floor((n + .5) * image.width / side);
+          return Array.from({ length: side }, (_, y) => Array.from({ length: side },
+            (_, x) => Number(pen.getImageData(at(x), at(y), 1, 1).data[0] < 128)));
+        }""",
+        [base64.b64encode(picture.screenshot()).decode(), side],
+    )
+    assert shown == [list(row) for row in expected.matrix_iter(border=4)]
+    with page.expect_response("**/checklist"), page.expect_download() as download:
+        page.get_by_role("link", name="QR code, SVG").click()
+    assert download.value.suggested_filename == f"{project.slug}-qr.svg"
+    # Who takes the code along shares the link.
+    page.goto(inbox_of(project))
+    expect(page.get_by_text("1 of 5 done")).to_be_visible()
+
+
+def test_the_checklist_leads_to_the_end(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page)
+    page.goto(inbox_of(project))
+    expect(page.get_by_text("Your assistant has built the first version.")).to_be_visible()
+    page.get_by_role("button", name="Look", exact=True).click()
+    page.wait_for_url(f"**/widget/{project.id}")
+    expect(page.locator('[data-testimonials-state="ready"]')).to_be_attached()
+    visitor = open_page(project.page_url)
+    submit(visitor, project, "Hannah Whitlock")
+    page.goto(inbox_of(project))
+    expect(page.get_by_text("2 of 5 done")).to_be_visible()
+    # The keys of the inbox are the same with the list above it.
+    page.keyboard.press("a")
+    expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("3 of 5 done")).to_be_visible()
+    page.get_by_role("button", name="Remove all 6").click()
+    expect(page.get_by_role("heading", name="Sample testimonials")).to_have_count(0)
+    items = project.call("GET", "/testimonials")["items"]
+    assert [item["authorName"] for item in items] == ["Hannah Whitlock"]
+    page.get_by_role("button", name="Hide checklist").click()
+    expect(page.get_by_role("heading", name="Getting started")).to_have_count(0)
+    page.get_by_role("link", name="Settings").first.click()
+    page.get_by_role("button", name="Show checklist").click()
+    expect(page.get_by_role("heading", name="Getting started")).to_be_visible()
+
+
+def test_a_folded_checklist_stays_folded(site: Site, open_page: OpenPage) -> None:
+    project, page = open_share(site, open_page)
+    page.goto(inbox_of(project))
+    expect(page.get_by_role("button", name="Hide checklist")).to_be_visible()
+    page.get_by_text("0 of 5 done").click()
+    expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
+    page.reload()
+    expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
+    expect(page.get_by_text("0 of 5 done")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_axe_finds_nothing(site: Site, open_page: OpenPage, width: int, scheme: str) -> None:
+    name = "Werkstatt für außergewöhnlich" + "lange" * 18
+    project = site.create_project(
+        skipDemoTestimonials=False, businessName=name, slug=f"werkstatt-{width}-{scheme}"
+    )
+    page = open_page(f"{site.url}/", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    project.sign_in(page)
+    for url in (
+        share_of(project),
+        f"{share_of(project)}?platform=squarespace&shape=one&pin=1",
+        f"{share_of(project)}/card",
+        inbox_of(project),
+    ):
+        page.goto(url)
+        for details in page.locator(".policy > summary, .more-samples > summary").all():
+            if details.is_visible():
+                details.click()
+        assert find_violations(page) == [], url
+        overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, url

@@ -1,0 +1,177 @@
+"""A colleague's way: from the invitation in the mail to a decision, until they are removed."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.dashboard.test_inbox import numbers, submit
+from tests.browser.screens import check_screens
+from tests.servers import wait_for
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PASSWORD = "seven paper lanterns"
+
+
+def invite(page: Page, project: Project, email: str, role: str = "moderator") -> str:
+    """Invite a colleague on the team page; give the link that the mail server received."""
+    page.goto(f"{project.site.url}/dashboard/projects/{project.id}/settings")
+    page.get_by_role("link", name="Manage team").click()
+    page.get_by_label("Their email address").fill(email)
+    page.locator(f"#role-{role}").check()
+    page.get_by_role("button", name="Send invitation").click()
+    expect(page.get_by_text("The invitation is on its way")).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text=email)).to_be_visible()
+
+    def find() -> str | None:
+        texts = [mail.text for mail in project.site.sink.received if mail.recipients == [email]]
+        found = re.search(rf"{re.escape(project.site.url)}/invite/\S+", "".join(texts))
+        return found and found[0]
+
+    return str(wait_for(find, what=f"an invitation to {email}"))
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_a_colleague_joins_decides_and_is_removed(
+    site: Site, open_page: OpenPage, has_script: bool
+) -> None:
+    project = site.create_project()
+    visitor = open_page(project.page_url)
+    submit(visitor, project, "Hannah Whitlock")
+    owner = open_page(project.page_url, java_script_enabled=has_script)
+    project.sign_in(owner)
+    email = f"noor{next(numbers)}@example.com"
+    link = invite(owner, project, email)
+
+    colleague = open_page(link, java_script_enabled=has_script)
+    expect(colleague.get_by_role("heading", level=1)).to_contain_text("Fern & Fable")
+    expect(colleague.get_by_text(project.email)).to_be_visible()
+    colleague.get_by_label("Choose a password").fill(PASSWORD)
+    colleague.get_by_role("button", name="Create my account and join").click()
+    expect(colleague.get_by_role("heading", level=1)).to_have_text("Inbox")
+    expect(colleague.get_by_role("link", name="Settings")).to_have_count(0)
+    colleague.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
+    expect(colleague.get_by_text("Approved Hannah Whitlock")).to_be_visible()
+    visitor.goto(f"{site.url}/widget/{project.id}")
+    # The page holds them once more for those without its script.
+    words = visitor.get_by_text("Words of Hannah Whitlock").locator("visible=true")
+    expect(words.first).to_be_visible()
+
+    owner.reload()
+    row = owner.get_by_role("listitem").filter(has_text=email)
+    row.get_by_role("link", name=re.compile("Remove")).click()
+    expect(owner.get_by_role("heading", level=1)).to_contain_text(email)
+    owner.get_by_role("button", name="Remove").click()
+    expect(owner.get_by_text("Removed from the project")).to_be_visible()
+    expect(owner.get_by_role("listitem").filter(has_text=email)).to_have_count(0)
+
+    colleague.get_by_role("link", name=re.compile("^All")).first.click()
+    expect(colleague.get_by_role("heading", level=1)).to_have_text("There is nothing here")
+    colleague.get_by_role("link", name="Open your dashboard").click()
+    expect(colleague.get_by_role("heading", level=1)).to_have_text("Projects")
+    expect(colleague.get_by_text("Fern & Fable")).to_have_count(0)
+
+
+def test_a_removed_colleagues_key_press_says_so_and_decides_nothing(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    owner = open_page(project.page_url)
+    submit(owner, project, "Tom Okafor")
+    project.sign_in(owner)
+    email = f"noor{next(numbers)}@example.com"
+    colleague = open_page(invite(owner, project, email))
+    colleague.get_by_label("Choose a password").fill(PASSWORD)
+    colleague.get_by_role("button", name="Create my account and join").click()
+    expect(colleague.get_by_role("listitem").filter(has_text="Tom Okafor")).to_be_visible()
+    owner.reload()
+    row = owner.get_by_role("listitem").filter(has_text=email)
+    row.get_by_role("link", name=re.compile("Remove")).click()
+    owner.get_by_role("button", name="Remove").click()
+    expect(owner.get_by_text("Removed from the project")).to_be_visible()
+    colleague.keyboard.press("a")
+    expect(
+        colleague.get_by_text("No project with this id belongs to the account").first
+    ).to_be_visible()
+    assert project.stored()[0]["status"] == "pending"
+
+
+def look(page: Page, address: str, heading: str | re.Pattern[str]) -> None:
+    """Open an address; on every screen axe finds nothing, and nothing is too wide."""
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
+    check_screens(page, (320, 1280))
+
+
+def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPage) -> None:
+    number = next(numbers)
+    project = site.create_project(businessName=f"صالون السرخس {number} " + "x" * 90)
+    owner = open_page(project.page_url)
+    project.sign_in(owner)
+    long = f"{'a' * 60}{number}@{'b' * 60}.example.com"
+    link = invite(owner, project, long)
+    held = f"held{number}@example.com"
+    site.agent_init(held)
+    held_link = invite(owner, project, held, "admin")
+    base = f"{site.url}/dashboard/projects/{project.id}"
+
+    stranger = open_page(link)
+    look(stranger, link, "Join")
+    look(stranger, held_link, "Join")
+    stranger.get_by_role("button", name="Claim my account and join").click()
+    expect(stranger.get_by_role("heading", name="2 things need a change")).to_be_visible()
+    check_screens(stranger, (320, 1280))
+    look(stranger, f"{link}/decline", "Decline the invitation?")
+    look(stranger, f"{site.url}/invite/broken", "This link doesn’t work")
+    look(owner, link, "Join")
+
+    stranger.goto(link)
+    stranger.get_by_label("Choose a password").fill(PASSWORD)
+    stranger.get_by_role("button", name="Create my account and join").click()
+    expect(stranger.get_by_role("heading", level=1)).to_have_text("Inbox")
+    look(stranger, link, "You are in already")
+    look(stranger, f"{base}/leave", "Leave")
+    look(stranger, f"{base}/team", "This needs another role")
+    look(stranger, f"{site.url}/dashboard/projects", "Projects")
+
+    look(owner, f"{base}/team", "Team")
+    look(owner, f"{base}/settings", "Settings")
+    owner.goto(f"{base}/team")
+    owner.get_by_role("button", name="Send invitation").click()
+    expect(owner.get_by_role("heading", name="One thing needs a change")).to_be_visible()
+    check_screens(owner, (320, 1280))
+    owner.get_by_role("link", name=re.compile("^Remove")).click()
+    expect(owner.get_by_role("heading", level=1)).to_contain_text("Remove")
+    check_screens(owner, (320, 1280))
+
+
+def test_all_of_it_goes_by_keyboard(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    owner = open_page(project.page_url)
+    project.sign_in(owner)
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/team")
+    email = f"noor{next(numbers)}@example.com"
+    owner.get_by_label("Their email address").focus()
+    owner.keyboard.type(email)
+    owner.keyboard.press("Tab")
+    owner.keyboard.press("ArrowDown")
+    owner.keyboard.press("Tab")
+    owner.keyboard.press("Enter")
+    row = owner.get_by_role("listitem").filter(has_text=email)
+    expect(row).to_contain_text("Admin")
+    tab_to(owner, lambda: row.get_by_role("button", name=re.compile("Take back")))
+    owner.keyboard.press("Enter")
+    expect(owner.get_by_text("The invitation is taken back")).to_be_visible()
+    expect(row).to_have_count(0)
+
+
+def tab_to(page: Page, find: Callable[[], object]) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if find().evaluate("element => element === document.activeElement"):  # type: ignore[attr-defined]
+            return
+    raise AssertionError("Tab never got there")

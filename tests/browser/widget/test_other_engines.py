@@ -1,0 +1,284 @@
+"""What visitors with Firefox and Safari get: the same widget, in Firefox and WebKit themselves."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Site as Service
+from tests.browser.engines import Engine, start_firefox, start_webkit
+from tests.browser.widget.test_server_rendered_widget import PEOPLE, READ
+from tests.browser.widget.test_widget import Site, feed, item
+from tests.browser.widget.test_widget_shapes import badge
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+STARTERS = {"firefox": start_firefox, "webkit": start_webkit}
+# Before the widget's script: what goes wrong, from the first moment on. Its name lets it pass where
+# a policy allows no other script of the page.
+WATCH = """<script nonce="watch">
+window.complaints = [];
+addEventListener('securitypolicyviolation', (e) => complaints.push(e.violatedDirective));
+addEventListener('error', (e) => complaints.push(e.message));
+addEventListener('unhandledrejection', (e) => complaints.push(String(e.reason)));
+console.warn = console.error = (...words) => complaints.push(words.join(' '));
+</script>"""
+# The names that the scripts of these tests use.
+NAMES = """
+const host = document.querySelector('[data-testimonials-project]'), root = host.shadowRoot;
+const find = (selector) => root.querySelector(selector);
+const all = (selector) => [...root.querySelectorAll(selector)];
+const place = ({ left, top, width, height }) => [left, top, width, height].map(Math.round);
+const boxes = (root) => [...root.querySelectorAll('li:not([inert])')].map((li) => place(li.getBoundingClientRect()));
+const colour = () => getComputedStyle(find('.card')).backgroundColor;
+return """
+ROOT = "document.querySelector('[data-testimonials-project]').shadowRoot"
+SCROLLED = f"{ROOT}.querySelector('.view').scrollLeft"
+COUNT = f"{ROOT}.querySelector('.pill span').textContent"
+WHITE, BLACK = "rgb(255, 255, 255)", "rgb(24, 24, 27)"
+
+
+@pytest.fixture(scope="module", params=STARTERS)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """The browser, started once for all tests of it."""
+    with STARTERS[request.param]() as engine:
+        yield engine
+
+
+@pytest.fixture
+def pages() -> Iterator[Site]:
+    """Host pages and feeds that a test writes itself, on two origins."""
+    pages = Site()
+    yield pages
+    pages.close()
+
+
+def look(engine: Engine, expression: str) -> Any:
+    """Give the value of an expression about the first widget of the page."""
+    return engine.run(NAMES + expression)
+
+
+def settle(engine: Engine, count: int = 1, state: str = "ready") -> None:
+    """Wait until so many widgets stand."""
+    selector = f"[data-testimonials-state={state}]"
+    engine.wait(f"document.querySelectorAll('{selector}').length === {count}")
+
+
+def show(engine: Engine, pages: Site, data: dict[str, Any], **how: Any) -> None:
+    """Open a page with one widget, `before` which there may be other elements."""
+    pages.feed["p1"] = data
+    body = WATCH + how.pop("before", "") + pages.snippet("p1", how.pop("attributes", ""))
+    engine.open(pages.host_page(body + pages.tag(), **how))
+    settle(engine)
+
+
+def click(engine: Engine, label: str) -> None:
+    """Press the mouse on the button with this label or text."""
+    button = f"all('button').find((b) => (b.ariaLabel ?? b.textContent) === '{label}')"
+    left, top, width, height = look(engine, f"place({button}.getBoundingClientRect())")
+    engine.click(left + width / 2, top + height / 2)
+
+
+def watch_is_quiet(engine: Engine) -> None:
+    """Check that nothing went wrong on the page."""
+    assert engine.run("return window.complaints") == []
+
+
+def test_columns_follow_the_container(engine: Engine, pages: Site) -> None:
+    widths = {360: 1, 600: 2, 1000: 3}
+    pages.feed["p1"] = feed(12)
+    pages.feed["p2"] = feed(3, layout="list")
+    divs = [f'<div style="width:{width}px">{pages.snippet()}</div>' for width in widths]
+    engine.open(pages.host_page(WATCH + "".join(divs) + pages.snippet("p2") + pages.tag()))
+    settle(engine, len(widths) + 1)
+    hosts = "[...document.querySelectorAll('[data-testimonials-project]')]"
+    assert look(engine, f"{hosts}.map((h) => h.dataset.testimonialsCount)") == [*["12"] * 3, "3"]
+    *masonry, listed = look(engine, f"{hosts}.map((h) => boxes(h.shadowRoot))")
+    for found, columns in zip(masonry, widths.values(), strict=True):
+        lefts = {left for left, *_ in found}
+        assert len(lefts) == columns
+        for left in lefts:
+            column = sorted(box for box in found if box[0] == left)
+            for (_, top, _, height), (_, below, _, _) in itertools.pairwise(column):
+                assert 15 <= below - top - height <= 19
+    assert {width for _, _, width, _ in listed} == {720}
+    watch_is_quiet(engine)
+
+
+def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(
+    engine: Engine, pages: Site
+) -> None:
+    items = [item(n, text="A long tale, told again. " * (n % 4 * 6 + 2)) for n in range(1, 13)]
+    show(engine, pages, feed(items=items, layout="carousel"), before='<div style="width:700px">')
+    assert look(engine, "find('.pill span').textContent") == "1–2 of 12"
+    assert look(engine, "find('.view').scrollLeft") == 0
+    assert "mandatory" in look(engine, "getComputedStyle(find('.view')).scrollSnapType")
+    click(engine, "Next")
+    # Two cards of 342 px and two gaps of 16 px.
+    engine.wait(f"{SCROLLED} === 716")
+    engine.wait(f"{COUNT} === '3–4 of 12'")
+    # After its buttons comes the carousel itself, which the arrows scroll.
+    engine.press("Tab")
+    assert look(engine, "root.activeElement.className") == "view"
+    engine.press("ArrowRight")
+    engine.wait(f"{SCROLLED} > 716")
+    watch_is_quiet(engine)
+
+
+@pytest.mark.parametrize("animation", ["horizontal", "vertical"])
+def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Site, animation: str) -> None:
+    show(engine, pages, feed(12, layout="carousel", animation=animation))
+    run = "find('ul').getAnimations().map((run) => run.playState)"
+    assert look(engine, run) == ["running"]
+    assert look(engine, "all('li[inert][aria-hidden=true]').length") >= 4
+    axis = "m41" if animation == "horizontal" else "m42"
+    engine.wait(
+        f"new DOMMatrix(getComputedStyle({ROOT}.querySelector('ul')).transform).{axis} < -4"
+    )
+    click(engine, "Pause")
+    assert look(engine, run) == ["paused"]
+    click(engine, "Play")
+    assert look(engine, run) == ["running"]
+    watch_is_quiet(engine)
+
+
+def test_shapes(engine: Engine, pages: Site) -> None:
+    items = [item(n, text="Words. " * 60, authorRole="A long role " * 8) for n in range(6)]
+    pages.feed["p1"] = feed(items=items, layout="carousel") | {"shape": "strip"}
+    pages.feed["p2"] = badge()
+    pages.feed["p3"] = feed(1)
+    snippets = [pages.snippet(project) for project in pages.feed]
+    engine.open(pages.host_page(WATCH + "".join(snippets) + pages.tag()))
+    settle(engine, 3)
+    roots = "[...document.querySelectorAll('[data-testimonials-project]')].map((h) => h.shadowRoot)"
+    strip, _, single = look(engine, f"{roots}.map(boxes)")
+    assert {width for _, _, width, _ in strip} == {320}
+    assert max(height for *_, height in strip) <= 190
+    assert [box[2] for box in single] == [560]
+    link = f"{roots}[1].querySelector('a.badge')"
+    _, _, width, height = look(engine, f"place({link}.getBoundingClientRect())")
+    assert height == 44
+    assert width < 300
+    assert look(engine, f"{link}.innerText.split(/\\s+/).join(' ')").strip() == "4.8 37 ratings"
+    watch_is_quiet(engine)
+
+
+def test_auto_follows_the_color_scheme_of_the_page(engine: Engine, pages: Site) -> None:
+    show(engine, pages, feed(2, theme="dark"), attributes='data-testimonials-theme="auto"')
+    assert look(engine, "colour()") == WHITE
+    engine.run("document.documentElement.style.colorScheme = 'dark'")
+    assert look(engine, "colour()") == BLACK
+    watch_is_quiet(engine)
+
+
+@pytest.mark.parametrize("layout", ["masonry", "carousel", "list"])
+def test_a_long_word_overflows_nothing_at_320(engine: Engine, pages: Site, layout: str) -> None:
+    word = "W" * 2000
+    people = {"authorName": word, "authorRole": word, "twitter": {"handle": word}}
+    pages.feed["p1"] = feed(items=[item(1, text=word, **people), item(2)], layout=layout)
+    inner = pages.host_page(WATCH + pages.snippet() + pages.tag())
+    # The window of a browser is never that narrow; a frame is a viewport as well.
+    engine.open(pages.host_page(f'<iframe src="{inner}" width="320" height="800"></iframe>'))
+    engine.wait("frames[0]?.document.querySelector('[data-testimonials-state=ready]')")
+    root = "frames[0].document.querySelector('[data-testimonials-project]').shadowRoot"
+    assert engine.run("return frames[0].document.documentElement.scrollWidth") <= 320
+    cards = f"[...{root}.querySelectorAll('.card')]"
+    assert engine.run(f"return {cards}.every((c) => c.scrollWidth <= c.clientWidth)")
+    assert engine.run("return frames[0].complaints") == []
+
+
+def test_writing_to_the_left_mirrors_and_texts_keep_their_side(engine: Engine, pages: Site) -> None:
+    data = feed(6, layout="carousel", cardStyle="stripe")
+    data["items"][1].update(text="خدمة رائعة وسريعة.", authorName="ليلى حداد", rating=3.5)
+    # Where the first letter of a text and of a name stand in their card.
+    sides = """[0, 1].map((i) => ['.text', '.name'].map((selector) => {
+      const range = document.createRange(), node = all(selector)[i];
+      range.selectNodeContents(node);
+      const [words, box] = [range, node].map((each) => each.getBoundingClientRect());
+      return words.left - box.left < 2 ? 'left' : box.right - words.right < 2 ? 'right' : '';
+    }))"""
+    show(engine, pages, data, before='<div style="width:700px">')
+    assert look(engine, sides) == [["left", "left"], ["right", "left"]]
+    show(engine, pages, data, before='<div style="width:700px" dir="rtl">')
+    assert look(engine, "find('.view').scrollLeft") == 0
+    assert look(engine, sides) == [["left", "right"], ["right", "right"]]
+    # Not 2026 Mar 12.
+    day, year = look(
+        engine,
+        """[[0, 2], [7, 11]].map(([from, to]) => {
+      const range = document.createRange(), node = find('time').firstChild;
+      range.setStart(node, from);
+      range.setEnd(node, to);
+      return range.getBoundingClientRect().left;
+    })""",
+    )
+    assert day < year
+    assert look(engine, "getComputedStyle(find('.card')).borderRightWidth") == "4px"
+    first, second, *_ = look(engine, "boxes(root)")
+    assert first[0] > second[0]
+    click(engine, "Next")
+    engine.wait(f"{SCROLLED} < -300")
+    engine.wait(f"{COUNT} === '3–4 of 6'")
+    watch_is_quiet(engine)
+
+
+@pytest.mark.parametrize("layout", ["masonry", "carousel"])
+def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Site, layout: str) -> None:
+    policy = (
+        f"default-src 'none'; script-src {pages.base} 'nonce-watch'; connect-src {pages.base}; "
+        f"img-src {pages.base} data:; style-src 'self'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    data = feed(12, layout=layout, animation="horizontal", cardStyle="quote", initialCount=6)
+    data["items"][0]["authorAvatar"] = f"{pages.base}/media/good.png"
+    show(engine, pages, data, csp=policy)
+    click(engine, "Load more 6 of 12")
+    engine.wait("document.querySelector('[data-testimonials-count=\"12\"]')")
+    engine.wait(f"{ROOT}.querySelector('img').naturalWidth > 0")
+    # The sheet of the widget itself is in force.
+    assert look(engine, "getComputedStyle(find('.button')).minHeight") == "44px"
+    watch_is_quiet(engine)
+
+
+def test_removed_inserted_again_and_failed(engine: Engine, pages: Site) -> None:
+    show(engine, pages, feed(6, layout="carousel", animation="horizontal"), before="<main></main>")
+    engine.run("window.kept = document.querySelector('[data-testimonials-project]'); kept.remove()")
+    engine.wait("!kept.shadowRoot.querySelector('li')")
+    engine.run("document.querySelector('main').append(kept)")
+    engine.wait("kept.shadowRoot.querySelectorAll('li:not([inert])').length === 6")
+    watch_is_quiet(engine)
+    engine.run("kept.dataset.testimonialsProject = 'unknown'")
+    settle(engine, state="error")
+    shown = "kept.querySelector('a').checkVisibility() && kept.querySelector('a').offsetHeight > 9"
+    assert engine.run(f"return {shown}")
+    complaints = engine.run("return window.complaints")
+    assert [each.split()[0] for each in complaints] == ["Testimonials"]
+
+
+def test_what_the_server_renders_is_the_same(engine: Engine, site: Service, pages: Site) -> None:
+    project = site.create_project()
+    for name, role, rating, text in PEOPLE:
+        body = {"authorName": name, "authorRole": role, "text": text}
+        project.call("POST", "/testimonials", body | ({"rating": rating} if rating else {}))
+    snippet = project.call("GET", "/embed-snippet")
+    engine.open(pages.host_page(WATCH + snippet["container"] + snippet["script"]))
+    settle(engine)
+    expected = look(engine, f"({READ})(root)")
+    assert len(expected) == len(PEOPLE)
+    watch_is_quiet(engine)
+    engine.open(f"{site.url}/{project.slug}/wall")
+    assert engine.run(f"return ({READ})(document.querySelector('.tm-page'))") == expected
+    corners = "(box) => [box.left, box.top].map(Math.round)"
+    cards = "[...document.querySelectorAll('.card')].map((card) => card.getBoundingClientRect())"
+    tops: dict[int, int] = {}
+    for left, top in engine.run(f"return {cards}.map({corners})"):
+        tops[left] = min(top, tops.get(left, top))
+    assert len(tops) > 1
+    assert len(set(tops.values())) == 1
+    fragment = site.service.call("GET", f"/widget/{project.id}/fragment").body.decode()
+    engine.open(pages.host_page(fragment))
+    built = "document.querySelector('div').shadowRoot"
+    assert engine.run(f"return ({READ})({built})") == expected
+    stars = f"{built}.querySelector('.stars').getBoundingClientRect()"
+    assert engine.run(f"const {{ width, height }} = {stars}; return [width, height]") == [98, 18]

@@ -1,0 +1,395 @@
+"""The author's own page: seeing, correcting, withdrawing and deleting what was sent."""
+
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from testimonials.core import clock
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.transports import make_transport
+from testimonials.core.pictures.images import Image
+from testimonials.extensions import begin_write, db
+from testimonials.testimonials import models
+from tests.auth.links import mails
+from tests.collection.authors.authors import WORDS, Visitor
+from tests.conftest import Caller, MovableClock
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.rows import change_project, change_testimonial, count_rows
+from tests.servers import MailSink
+
+CORRECTED = {"text": "They listened, thrice.", "name": "Noor H.", "role": "", "rating": "5"}
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, businessName="Kiln & Clay", slug="kiln")
+
+
+@pytest.fixture
+def visitor(inbox: Inbox, app: Flask) -> Visitor:
+    return Visitor(app.test_client(), inbox.project, "kiln")
+
+
+def history(app: Flask) -> list[tuple[str, str]]:
+    """Give who did what, oldest first."""
+    with app.app_context():
+        rows = db.session.scalars(
+            select(models.TestimonialChange).order_by(models.TestimonialChange.id)
+        )
+        return [(row.actor, row.action) for row in rows]
+
+
+def test_the_page_shows_what_was_sent_and_agreed_to(visitor: Visitor) -> None:
+    path = visitor.write()
+    page = visitor.see(path)
+    assert "They listened.\nTwice." in page
+    assert "Noor Haddad" in page
+    assert "Haddad & Co" in page
+    assert "Rated 4 out of 5" in page
+    assert "Kiln & Clay may show my words, name and photo on its website and in print." in page
+    assert "Waiting" in page
+    # Only the mailed link can prove the address, and the page doesn't tell it.
+    assert "noor@example.com" not in page
+    row = visitor.row()
+    assert (row.status, row.source, row.consent_language) == ("pending", "public_page", "en")
+    assert row.consent_text in page
+    assert clock.now() - row.consented_at < timedelta(minutes=1)
+
+
+def test_sending_the_same_form_again_leads_to_the_same_testimonial(
+    app: Flask, visitor: Visitor
+) -> None:
+    form = visitor.make_form()
+    first, second = visitor.send(form), visitor.send(form)
+    assert count_rows(app, models.Testimonial) == 1
+    assert len(visitor.mailed()) == 1
+    visitor.post(first + "/withdraw")
+    assert "Withdrawn" in visitor.see(second)
+
+
+def test_the_thanks_of_another_project_show_no_link(
+    visitor: Visitor, owner: Caller, client: FlaskClient
+) -> None:
+    token = visitor.write().removeprefix("/yours/")
+    owner.create_project(businessName="Other", slug="other")
+    for query in (token, token[:-1], "nonsense", ""):
+        answer = client.get(f"/other/thanks?yours={query}")
+        assert answer.status_code == 200
+        assert "/yours/" not in answer.text
+
+
+def test_the_page_is_in_the_language_that_was_asked_for(visitor: Visitor) -> None:
+    page = visitor.see(visitor.write() + "?lang=ar")
+    assert '<html lang="ar" dir="rtl"' in page
+    assert "شهادتك" in page
+
+
+def test_a_correction_waits_for_the_owner_who_is_told(
+    app: Flask, visitor: Visitor, inbox: Inbox, moved_clock: MovableClock
+) -> None:
+    path = visitor.write()
+    answer = inbox.act(visitor.row().id, "approve")
+    assert inbox.shown() == ["Noor Haddad"]
+    moved_clock.move(minutes=10)
+    assert "isn’t shown again until" in visitor.see(path + "/correct")
+    assert (
+        "Your correction has arrived"
+        in visitor.client.post(
+            path + "/correct", data=CORRECTED | {"company": "Haddad & Co"}, follow_redirects=True
+        ).text
+    )
+    row = visitor.row()
+    assert (row.status, row.reviewed_at) == ("pending", None)
+    assert (row.text, row.author_name, row.author_role) == ("They listened, thrice.", "Noor H.", "")
+    assert (row.rating, row.author_company, row.author_email) == (
+        5, "Haddad & Co", "noor@example.com"
+    )  # fmt: skip
+    assert row.original_text == WORDS["text"]
+    assert inbox.shown() == []
+    # An undo from before must not put the approval back on words that nobody has read.
+    assert inbox.undo(answer).status_code == 409
+    assert visitor.row().status == "pending"
+    told = [mail.subject for mail in mails(app) if mail.purpose == "submissions"]
+    assert told == [
+        "Noor Haddad wrote a testimonial for Kiln & Clay",
+        "Noor H. changed their testimonial for Kiln & Clay",
+    ]
+    assert "Changed by its author" in inbox.get("inbox").text
+    page = inbox.get(f"testimonials/{row.id}").text
+    assert "Corrected by the author" in page
+    assert "The author" in page
+    assert inbox.act(row.id, "approve").status_code == 200
+    assert inbox.shown() == ["Noor H."]
+
+
+def test_a_second_correction_keeps_the_first_words(app: Flask, visitor: Visitor) -> None:
+    path = visitor.write()
+    for text in ("Second words", "Third words"):
+        visitor.post(path + "/correct", text=text, name="Noor Haddad")
+    assert visitor.row().original_text == WORDS["text"]
+    assert history(app) == [("The author", "correct")] * 2
+
+
+def test_sending_the_correction_unchanged_changes_nothing(
+    app: Flask, visitor: Visitor, inbox: Inbox
+) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "approve")
+    sent = {name: WORDS[name] for name in ("text", "name", "role", "company", "rating")}
+    visitor.post(path + "/correct", **sent)
+    assert visitor.row().status == "approved"
+    assert visitor.row().original_text is None
+
+
+def test_a_correction_obeys_the_rules_of_sending(app: Flask, visitor: Visitor) -> None:
+    path = visitor.write()
+    for values, problem in (
+        ({"text": " ", "name": "Noor"}, "Write a sentence or two."),
+        ({"text": "w" * 5001, "name": "Noor"}, "Shorten this to"),
+        ({"text": "Fine", "name": ""}, "Add your name"),
+        ({"text": "Fine", "name": "Noor", "rating": "6"}, "Choose from 1 to 5 stars"),
+    ):
+        assert problem in visitor.post(path + "/correct", 422, **values).text
+    assert history(app) == []
+    # The address is no part of it: it would have to be proven anew.
+    visitor.post(path + "/correct", text="Fine", name="Noor", email="other@example.com")
+    assert visitor.row().author_email == "noor@example.com"
+
+
+def test_a_rejected_one_can_be_corrected_once_a_day(
+    visitor: Visitor, inbox: Inbox, moved_clock: MovableClock
+) -> None:
+    path = visitor.write()
+    row_id = visitor.row().id
+    inbox.act(row_id, "reject")
+    assert "has chosen not to show it" in visitor.see(path)
+    visitor.post(path + "/correct", text="Second words", name="Noor Haddad")
+    assert visitor.row().status == "pending"
+    inbox.act(row_id, "reject")
+    visitor.post(path + "/correct", text="Third words", name="Noor Haddad")
+    assert (visitor.row().status, visitor.row().text) == ("rejected", "Second words")
+    assert "/correct" not in visitor.see(path)
+    moved_clock.move(days=1, minutes=1)
+    visitor.post(path + "/correct", text="Third words", name="Noor Haddad")
+    assert (visitor.row().status, visitor.row().text) == ("pending", "Third words")
+
+
+def test_a_withdrawal_takes_it_from_every_public_place_at_once(
+    visitor: Visitor, inbox: Inbox, owner: Caller, client: FlaskClient
+) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "approve")
+    listing = f"/v1/projects/{inbox.project}/testimonials"
+    feed, wall = f"/widget/{inbox.project}/feed", f"/widget/{inbox.project}"
+    before = client.get(feed)
+    assert "They listened." in before.text
+    assert "They listened." in client.get(wall).text
+    assert len(owner.get(listing).json["data"]["items"]) == 1  # type: ignore[index]
+    # A GET, as a mail scanner makes it, changes nothing.
+    visitor.see(path + "/withdraw")
+    assert visitor.row().status == "approved"
+    visitor.post(path + "/withdraw")
+    after = client.get(feed, headers={"If-None-Match": before.headers["ETag"]})
+    assert after.status_code == 200
+    for answer in (after, client.get(wall), owner.get(listing)):
+        assert "They listened." not in answer.text
+    row = visitor.row()
+    assert row.status == "withdrawn"
+    assert row.consent_withdrawn_at is not None
+    page = inbox.get("inbox?status=rejected").text
+    assert "Withdrawn by its author" in page
+    assert inbox.counts()["rejected"] == 1
+    assert inbox.counts()["all"] == 1
+
+
+def test_nothing_of_the_owners_brings_a_withdrawn_one_back(visitor: Visitor, inbox: Inbox) -> None:
+    path = visitor.write()
+    row_id = visitor.row().id
+    approved = inbox.act(row_id, "approve")
+    rejected = inbox.act(row_id, "reject")
+    many = inbox.bulk("approve", ids=[row_id])
+    pinned = inbox.act(row_id, "pin")
+    visitor.post(path + "/withdraw")
+    for answer in (approved, rejected, many, pinned):
+        assert inbox.undo(answer).status_code == 409
+    for action in ("approve", "reject", "pin"):
+        assert inbox.act(row_id, action).status_code == 409
+        assert inbox.bulk(action, ids=[row_id]).status_code == 409
+    assert inbox.bulk("approve", all="1", status="rejected").status_code == 409
+    edited = inbox.client.post(
+        f"{inbox.base}/testimonials/{row_id}",
+        data={"text": "Owner's", "author_name": "N", "submitted_on": "2026-01-01"},
+    )
+    assert edited.status_code == 422
+    assert "Its author has withdrawn it" in edited.text
+    # The trash and back is no way around it either.
+    deleted = inbox.act(row_id, "delete")
+    assert inbox.undo(deleted).status_code == 200
+    inbox.act(row_id, "delete")
+    assert inbox.act(row_id, "restore").status_code == 200
+    assert visitor.row().status == "withdrawn"
+    assert inbox.shown() == []
+
+
+def test_the_author_may_consent_again(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+    path = visitor.write()
+    approved = inbox.act(visitor.row().id, "approve")
+    first = visitor.row().consented_at
+    visitor.post(path + "/withdraw")
+    # What is withdrawn can't be corrected, and consent needs the tick.
+    visitor.post(path + "/correct", text="Other", name="Noor")
+    assert visitor.row().text == WORDS["text"]
+    assert "Tick this" in visitor.post(path, 422).text
+    assert visitor.row().status == "withdrawn"
+    visitor.post(path + "?lang=de", consent="yes")
+    row = visitor.row()
+    assert (row.status, row.reviewed_at, row.consent_withdrawn_at) == ("pending", None, None)
+    assert row.consented_at > first
+    assert row.consent_language == "de"
+    assert inbox.shown() == []
+    assert inbox.undo(approved).status_code == 409
+    assert inbox.act(row.id, "approve").status_code == 200
+    assert inbox.shown() == ["Noor Haddad"]
+    # Where nothing is withdrawn there is nothing to consent to.
+    visitor.post(path, consent="yes")
+    assert visitor.row().status == "approved"
+
+
+@pytest.mark.parametrize("status", ["rejected", "spam"])
+def test_withdrawing_and_consenting_is_no_way_around_a_decision(
+    visitor: Visitor, app: Flask, status: str
+) -> None:
+    path = visitor.write()
+    change_testimonial(app, visitor.row().id, status=status)
+    visitor.post(path + "/withdraw")
+    visitor.post(path, consent="yes")
+    assert visitor.row().status == status
+
+
+@pytest.mark.parametrize("have_mails_left", [False, True])
+def test_deleting_leaves_nothing(
+    visitor: Visitor, inbox: Inbox, app: Flask, smtp: MailSink, have_mails_left: bool
+) -> None:
+    path = visitor.write(text="A very own sentence")
+    if have_mails_left:
+        with app.app_context():
+            assert deliver_due_mail(make_transport(smtp.url, "mail@example.com")) == 2
+    row_id = visitor.row().id
+    with app.app_context():
+        begin_write()
+        pictures = [Image(width=1, height=1, content=b"x") for _ in range(2)]
+        db.session.add_all(pictures)
+        db.session.commit()
+        own, shared = (picture.id for picture in pictures)
+    change_testimonial(app, row_id, avatar_id=own)
+    change_project(app, inbox.project, logo_id=shared)
+    inbox.act(row_id, "approve")
+    visitor.post(path + "/correct", text="A second own sentence", name="Noor Haddad")
+    inbox.act(row_id, "approve")
+    visitor.see(path + "/delete")
+    assert inbox.shown() == ["Noor Haddad"]
+    farewell = visitor.client.post(path + "/delete", follow_redirects=True)
+    assert "Everything is deleted" in farewell.text
+    assert inbox.shown() == []
+    for model in (models.Testimonial, models.TestimonialChange):
+        assert count_rows(app, model) == 0
+    with app.app_context():
+        assert list(db.session.scalars(select(Image.id))) == [shared]
+    kept = "".join(f"{mail.recipient} {mail.subject} {mail.text}{mail.html}" for mail in mails(app))
+    for trace in ("own sentence", "Noor", "noor@example.com"):
+        assert trace not in kept
+    assert [mail.purpose for mail in mails(app)] == ["submissions"]
+    assert "Nothing is left here" in visitor.see(path, 410)
+    for page in ("/withdraw", "/correct", "/delete", "", "/verify", "/not-mine"):
+        assert "Better words" in visitor.post(path + page, 410, text="Better words").text
+
+
+def test_deleting_leaves_the_mails_of_others(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+    path = visitor.write()
+    Visitor(visitor.client, inbox.project, "kiln", "10.3.0.2").write(name="Maya", text="Other")
+    visitor.post(path + "/delete")
+    assert [mail.recipient for mail in visitor.mailed()] == ["noor@example.com"]
+    assert f"/yours/{path.removeprefix('/yours/')}" not in visitor.mailed()[0].text
+    visitor.see(visitor.mailed_path())
+
+
+def test_the_author_deletes_what_lies_in_the_owners_trash(
+    visitor: Visitor, inbox: Inbox, app: Flask
+) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "delete")
+    page = visitor.see(path)
+    assert "has removed it" in page
+    assert "/correct" not in page
+    visitor.post(path + "/correct", text="Other", name="Noor")
+    assert visitor.row().text == WORDS["text"]
+    visitor.post(path + "/delete")
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_a_paused_project_still_takes_corrections(
+    visitor: Visitor, inbox: Inbox, app: Flask
+) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "approve")
+    change_project(app, inbox.project, status="inactive")
+    assert "shows no testimonials at present" in visitor.see(path)
+    visitor.post(path + "/correct", text="Other", name="Noor")
+    assert visitor.row().status == "pending"
+    visitor.post(path + "/withdraw")
+    assert visitor.row().status == "withdrawn"
+
+
+def test_in_a_deleted_project_only_leaving_is_left(
+    visitor: Visitor, inbox: Inbox, app: Flask
+) -> None:
+    path = visitor.write()
+    change_project(app, inbox.project, deleted_at=clock.now())
+    page = visitor.see(path)
+    assert "takes no testimonials any more" in page
+    assert "theme.css" not in page
+    visitor.post(path + "/correct", text="Other", name="Noor")
+    assert visitor.row().text == WORDS["text"]
+    visitor.post(path + "/withdraw")
+    assert visitor.row().status == "withdrawn"
+    visitor.post(path, consent="yes")
+    assert visitor.row().status == "withdrawn"
+    visitor.post(path + "/delete")
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_links_live_for_years_and_broken_ones_say_so(
+    visitor: Visitor, moved_clock: MovableClock
+) -> None:
+    path = visitor.write()
+    moved_clock.move(days=4 * 365)
+    visitor.see(path)
+    assert "This link doesn’t work any more." in visitor.see(path[:-1], 404)
+    assert "This link doesn’t work any more." in visitor.see("/yours/nothing", 404)
+    visitor.post("/yours/nothing/delete", 404)
+    moved_clock.move(days=366)
+    visitor.see(path, 404)
+
+
+def test_yours_is_no_slug(owner: Caller) -> None:
+    answer = owner.post("/v1/projects", {"businessName": "Yours", "slug": "yours"})
+    assert answer.status_code == 400
+    assert answer.json["code"] == "SLUG_RESERVED"  # type: ignore[index]
+
+
+def test_other_sites_can_send_nothing(visitor: Visitor) -> None:
+    path = visitor.write()
+    answer = visitor.client.post(path + "/delete", headers={"Sec-Fetch-Site": "cross-site"})
+    assert answer.status_code == 403
+    assert visitor.row().status == "pending"
+
+
+def test_words_are_text_on_the_page(visitor: Visitor) -> None:
+    path = visitor.write(text="<script>alert(1)</script>", name="<b>N</b>")
+    for page in (path, path + "/correct"):
+        answer = visitor.client.get(page).text
+        assert "<script>alert" not in answer
+        assert "<b>N" not in answer

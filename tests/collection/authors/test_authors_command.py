@@ -1,0 +1,188 @@
+"""`testimonials authors erase`: everything about an author's address, over all projects."""
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.core.data.database import Base
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.pictures.images import AVATAR, Image
+from testimonials.extensions import begin_write, db
+from testimonials.testimonials import models
+from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.pictures import photo, read_image, to_bytes
+from tests.rows import add_testimonial, count_rows
+from tests.transfer.archives.projects import run, run_well
+
+EMAIL = "noor@example.com"
+OTHER = "li@example.com"
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller, outsider: Caller) -> Inbox:
+    """Two projects with what Noor and Li wrote, requests to both, and mails."""
+    found = open_inbox(app, owner, slug="fern")
+    second = outsider.create_project(slug="kiln")["_id"]
+    (sent,) = found.receive("Noor", author_email=EMAIL)
+    add_testimonial(app, second, author_email=EMAIL, text="Elsewhere too")
+    answer = add_testimonial(app, second, author_email=None, text="An answer without an address")
+    mixed = add_testimonial(app, second, author_email=OTHER, text="Words of Li")
+    with app.app_context():
+        begin_write()
+        image = read_image(to_bytes(photo(80, 80), "PNG"), AVATAR)
+        db.session.add(image)
+        db.session.flush()
+        db.session.get_one(models.Testimonial, sent).avatar_id = image.id
+        batch = InvitationBatch(
+            project_id=second, actor="a", subject="s", message="m", language="en", size=2
+        )
+        db.session.add(batch)
+        db.session.flush()
+        for email, testimonial_id in ((EMAIL, answer), (OTHER, mixed)):
+            db.session.add(
+                Invitation(
+                    project_id=second,
+                    batch_id=batch.id,
+                    email=email,
+                    email_hash=hash_email(outsider.account_id, email),
+                    testimonial_id=testimonial_id,
+                )
+            )
+            for purpose in ("author-link", "invitation", "invitation-reminder", "claim"):
+                db.session.add(_mail(email, purpose))
+        db.session.add(_mail(EMAIL, "invitation", state=MailState.SENDING))
+        db.session.add(
+            models.TestimonialChange(
+                testimonial_id=mixed,
+                batch_id=new_identifier(),
+                actor=owner.email,
+                action="edit",
+                before={"author_email": EMAIL, "rating": 4},
+            )
+        )
+        db.session.add(
+            UnsubscribedAddress(
+                account_id=outsider.account_id, email_hash=hash_email(outsider.account_id, EMAIL)
+            )
+        )
+        db.session.commit()
+    return found
+
+
+def _mail(recipient: str, purpose: str, **values: Any) -> OutboxMail:
+    return OutboxMail(
+        purpose=purpose, recipient=recipient, subject="s", text="t", html="h", **values
+    )
+
+
+def everything(app: Flask) -> dict[str, set[str]]:
+    """Give every row of the database."""
+    with app.app_context():
+        return {
+            table.name: {repr(tuple(row)) for row in db.session.execute(select(table))}
+            for table in Base.metadata.sorted_tables
+        }
+
+
+def test_a_dry_run_tells_and_removes_nothing(app: Flask, inbox: Inbox) -> None:
+    before = everything(app)
+    told = json.loads(run_well(app, "authors", "erase", EMAIL, "--dry-run", "--json"))
+    assert told == {
+        "email": EMAIL,
+        "removed": False,
+        "testimonials": 3,
+        "projects": {"fern": 1, "kiln": 2},
+        "pictures": 1,
+        "invitations": 1,
+        "mails": 3,
+        "changes": 1,
+        "hasAccount": False,
+    }
+    text = run_well(app, "authors", "erase", EMAIL, "--dry-run")
+    assert "3 testimonial(s) with their history (fern: 1, kiln: 2)" in text
+    assert "Words of Noor" in text
+    assert everything(app) == before
+
+
+def test_it_asks_and_no_means_no(app: Flask, inbox: Inbox) -> None:
+    before = everything(app)
+    result = run(app, "authors", "erase", EMAIL, typed="n\n")
+    assert result.exit_code == 1
+    assert "Remove all of it for good?" in result.output
+    assert everything(app) == before
+
+
+def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
+    result = run(app, "authors", "erase", EMAIL.upper(), typed="y\n")
+    assert result.exit_code == 0, result.output
+    assert "Removed of noor@example.com:" in result.stdout
+    after = everything(app)
+    rows = [row for table, each in after.items() for row in each if table != "outbox_mail"]
+    assert not [row for row in rows if EMAIL in row or "Words of Noor" in row]
+    assert count_rows(app, Image) == 0
+    # What others wrote is still there, and what belongs to no author.
+    with app.app_context():
+        texts = db.session.scalars(select(models.Testimonial.text)).all()
+        mails = db.session.execute(select(OutboxMail.recipient, OutboxMail.purpose)).all()
+        (change,) = db.session.scalars(select(models.TestimonialChange)).all()
+        assert change.before == {"rating": 4}
+    assert texts == ["Words of Li"]
+    assert [row for row in mails if row[0] == OTHER and row[1] != "claim"]
+    assert sorted(purpose for email, purpose in mails if email == EMAIL) == ["claim", "invitation"]
+    # The hash stays, so that nobody writes to the address again.
+    assert count_rows(app, UnsubscribedAddress) == 1
+    assert count_rows(app, Invitation) == 1
+    assert inbox.counts()["pending"] == 0
+
+
+def test_mails_lose_the_words_whatever_address_the_service_had_then(
+    app: Flask, inbox: Inbox
+) -> None:
+    (sent,) = inbox.receive("Ada", author_email="ada@example.com")
+    link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/testimonials/{sent}"
+    with app.app_context():
+        begin_write()
+        told = _mail(inbox.owner.email, "submissions")
+        told.text = told.html = f"“Words of Ada” {link}"
+        db.session.add(told)
+        db.session.commit()
+    run_well(app, "authors", "erase", "ada@example.com", "--yes")
+    assert not [row for row in everything(app)["outbox_mail"] if "Words of Ada" in row]
+
+
+def test_words_of_strangers_steer_no_terminal(app: Flask, inbox: Inbox) -> None:
+    inbox.receive("Eve\x9b2J", author_email="eve@example.com", text="\x9b31m\u202eWords\u200d")
+    erased = run_well(app, "authors", "erase", "eve@example.com", "--dry-run")
+    for told in (erased, run_well(app, "testimonials", "list", "fern")):
+        assert "\x9b" not in told
+        assert "\u202e" not in told
+        assert "Words\u200d" in told
+
+
+def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox) -> None:
+    for arguments in (
+        ("authors", "erase", EMAIL),
+        ("projects", "delete", "fern"),
+        ("accounts", "delete", inbox.owner.email),
+    ):
+        result = run(app, *arguments, "--json", typed="y\n")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)
+        assert "for good?" in result.stderr
+
+
+def test_an_address_of_which_nothing_is_kept(app: Flask, owner: Caller) -> None:
+    text = run_well(app, "authors", "erase", "nobody@example.com")
+    assert text == "Nothing of an author with the address nobody@example.com is kept.\n"
+    told = run_well(app, "authors", "erase", owner.email, "--yes")
+    assert "There is an account with this address too; `accounts delete` removes it." in told
+    wrong = run(app, "authors", "erase", "no address")
+    assert wrong.exit_code == 1
+    assert wrong.stderr.startswith("Error: ")

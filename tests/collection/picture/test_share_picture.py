@@ -1,0 +1,197 @@
+"""The picture that a shared link to a collection page shows."""
+
+import html
+import io
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from PIL import Image as Pictures
+
+from testimonials.collection.models import SharePicture
+from testimonials.collection.picture.fonts import find_font, is_right_to_left, without_symbols
+from testimonials.core.pictures.images import LOGO
+from testimonials.extensions import begin_write, db
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.dashboard.project.test_settings import rename
+from tests.pictures import photo, read, read_image, to_bytes
+from tests.rows import change_project, count_rows, expire_account
+
+WHITE = (255, 255, 255)
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return owner.create_project(businessName="Kiln & Clay", headline="How was your pot?")
+
+
+@pytest.fixture
+def slug(project: dict[str, Any]) -> str:
+    return str(project["publicPageConfig"]["slug"])
+
+
+def draw(client: FlaskClient, slug: str) -> Pictures.Image:
+    answer = client.get(f"/{slug}/share.png")
+    assert answer.status_code == 200
+    assert answer.content_type == "image/png"
+    return read(answer.data).convert("RGB")
+
+
+def ink(picture: Pictures.Image, box: tuple[int, int, int, int], colour: tuple[int, ...]) -> int:
+    """Count the pixels of a colour within a box."""
+    return sum(count for count, each in picture.crop(box).getcolors(10**6) or [] if each == colour)
+
+
+def test_the_page_names_its_picture_title_and_address(client: FlaskClient, slug: str) -> None:
+    page = html.unescape(client.get(f"/{slug}").text)
+    found = re.search(r'property="og:image" content="(https://[^"]+)"', page)
+    assert found
+    assert found[1].startswith(f"https://testimonials.example.com/{slug}/share.png?v=")
+    assert client.get(found[1]).status_code == 200
+    for line in (
+        '<meta property="og:image:width" content="1200">',
+        '<meta property="og:image:height" content="630">',
+        '<meta property="og:image:alt" content="Kiln & Clay: ',
+        '<meta name="twitter:card" content="summary_large_image">',
+        f'<link rel="canonical" href="https://testimonials.example.com/{slug}">',
+        "<title>How was your pot? · Kiln & Clay</title>",
+    ):
+        assert line in page
+
+
+def test_it_is_a_png_of_the_size_that_networks_ask_for(client: FlaskClient, slug: str) -> None:
+    answer = client.get(f"/{slug}/share.png")
+    picture = Pictures.open(io.BytesIO(answer.data))
+    assert (picture.format, picture.size) == ("PNG", (1200, 630))
+    assert len(answer.data) < 300_000
+
+
+def test_it_holds_the_initial_the_texts_and_the_stars(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    change_project(app, project["_id"], page_config={"buttonColor": "#047857"})
+    picture = draw(client, slug)
+    assert ink(picture, (84, 92, 188, 196), (4, 120, 87)) > 6_000
+    assert ink(picture, (84, 92, 188, 196), WHITE) > 200
+    text = (0x18, 0x18, 0x1B)
+    assert ink(picture, (216, 92, 1116, 196), text) > 500
+    assert ink(picture, (84, 220, 1116, 450), text) > 2_000
+    assert ink(picture, (70, 460, 430, 560), (0xF5, 0x9E, 0x0B)) > 2_000
+
+
+def test_it_follows_every_change_of_what_it_shows_and_nothing_else(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    seen = [client.get(f"/{slug}/share.png")]
+    for change in (
+        {"page_config": {"headline": "And your bowl?"}},
+        {"page_config": {"theme": "dark"}},
+        {"page_config": {"buttonColor": "#BE123C"}},
+        {"page_config": {"buttonTextColor": "#FFFF00"}},
+        {"business_name": "Clay & Kiln"},
+    ):
+        address = re.search(r"share\.png\?v=\w+", client.get(f"/{slug}").text)
+        change_project(app, project["_id"], **change)
+        assert re.search(r"share\.png\?v=\w+", client.get(f"/{slug}").text) != address
+        seen.append(client.get(f"/{slug}/share.png"))
+    assert len({answer.data for answer in seen}) == len({each.headers["ETag"] for each in seen})
+    assert len({answer.data for answer in seen}) == len(seen)
+    change_project(app, project["_id"], page_config={"description": "Other words."})
+    assert client.get(f"/{slug}/share.png").headers["ETag"] == seen[-1].headers["ETag"]
+    assert count_rows(app, SharePicture) == 1
+
+
+def test_it_is_drawn_once(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    first = client.get(f"/{slug}/share.png")
+    with app.app_context():
+        begin_write()
+        row = db.session.get_one(SharePicture, project["_id"])
+        assert row.content == first.data
+        # Had it been drawn anew, this would not come back.
+        row.content = to_bytes(photo(), "PNG")
+        db.session.commit()
+    assert draw(client, slug).size == (64, 48)
+
+
+def test_whoever_has_it_is_not_sent_it_again(client: FlaskClient, slug: str) -> None:
+    first = client.get(f"/{slug}/share.png")
+    assert "public" in first.headers["Cache-Control"]
+    again = client.get(f"/{slug}/share.png", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+
+
+def test_the_logo_takes_the_initials_place(
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+) -> None:
+    with app.app_context():
+        begin_write()
+        logo = read_image(to_bytes(Pictures.new("RGB", (300, 100), (220, 20, 20)), "PNG"), LOGO)
+        db.session.add(logo)
+        db.session.commit()
+        logo_id = logo.id
+    change_project(app, project["_id"], logo_id=logo_id)
+    pixel = draw(client, slug).getpixel((84 + 150, 92 + 52))
+    assert isinstance(pixel, tuple)
+    assert pixel[0] > 180
+    assert pixel[1] < 60
+
+
+def test_unknown_and_expired_pages_have_none_and_renamed_ones_lead_on(
+    app: Flask, client: FlaskClient, agent: Caller, owner: Caller, project: dict[str, Any]
+) -> None:
+    rename(open_browser(app, owner), project["_id"], "clay")
+    moved = client.get("/kiln-clay/share.png?v=1")
+    assert (moved.status_code, moved.location) == (307, "/clay/share.png?v=1")
+    assert client.get(moved.location).status_code == 200
+    slug = agent.create_project(businessName="Gone")["publicPageConfig"]["slug"]
+    assert client.get(f"/{slug}/share.png").status_code == 200
+    expire_account(app, agent.account_id)
+    for name in (slug, "nobody", "%00"):
+        assert client.get(f"/{name}/share.png").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "headline"),
+    [
+        ("W" * 120, "w" * 160),
+        ("🎉🎉", "🎉"),
+        ("مقهى الياسمين", "كيف كانت زيارتك؟"),
+        ("日本の店", "いかがでしたか？"),
+        ("Кофейня", "Как всё прошло?"),
+        ("नमस्ते", "आपका अनुभव कैसा रहा?"),
+        ("A\u0301\u0308" * 40, "line\nbreak\n" * 10),
+    ],
+    ids=["long", "emoji", "arabic", "japanese", "cyrillic", "devanagari", "marks"],
+)
+def test_every_name_and_headline_makes_a_picture_within_its_edges(
+    client: FlaskClient, owner: Caller, name: str, headline: str
+) -> None:
+    body = {"businessName": name, "headline": headline.replace("\n", " "), "slug": "any-script"}
+    owner.create_project(**body)
+    picture = draw(client, "any-script")
+    assert picture.size == (1200, 630)
+    # Between the card's edge and its text there is nothing but the card.
+    for box in ((50, 80, 76, 520), (1124, 80, 1150, 520)):
+        assert picture.crop(box).getcolors() == [((box[2] - box[0]) * 440, WHITE)]
+    assert ink(picture, (36, 200, 1164, 560), (0xF5, 0x9E, 0x0B)) > 2_000
+
+
+def test_a_text_that_no_font_can_show_is_left_out() -> None:
+    # Nobody has a font for the private use area.
+    assert find_font("\ue123\ue124") is None
+    font_of = find_font("Kiln & Clay")
+    assert font_of
+    assert font_of(40)[0].getlength("Kiln") > 40
+
+
+def test_texts_are_drawn_without_emoji_in_their_own_direction() -> None:
+    assert without_symbols("Kiln 👩‍🎨 & Clay ❤️ 1️⃣") == "Kiln & Clay 1"
+    assert without_symbols("می‌خواهم") == "می‌خواهم"
+    assert is_right_to_left("«مقهى» Café")
+    assert not is_right_to_left("Café مقهى")
+    assert not is_right_to_left("123")

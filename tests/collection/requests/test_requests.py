@@ -1,0 +1,425 @@
+"""Requests by mail: from the preview to the answer, reminders, declining, the pace."""
+
+import html
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.transports import make_transport
+from testimonials.operations.jobs.request_mail import send_due_requests
+from testimonials.operations.jobs.running import run_jobs
+from tests.auth.browsers import open_browser
+from tests.auth.links import ORIGIN
+from tests.collection.requests.asking import (
+    ask,
+    confirm,
+    form_of,
+    link_of,
+    preview,
+    read_hidden,
+    read_invitations,
+    requests_to,
+    states,
+)
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.rows import change_project, read_testimonials
+from tests.servers import MailSink
+
+NOOR = "Noor Haddad <noor@example.com>"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    body = {"businessName": "Kiln & Clay", "slug": "kiln", "website": "kiln.example"}
+    return str(owner.create_project(**body)["_id"])
+
+
+def work(app: Flask, moved_clock: MovableClock, **later: float) -> None:
+    """Let time pass, then let the background work be done."""
+    moved_clock.move(**later)
+    with app.app_context():
+        run_jobs()
+
+
+def deliver(app: Flask, smtp: MailSink | None = None) -> None:
+    """Send what is in the outbox to the mail server, or print it."""
+    with app.app_context():
+        deliver_due_mail(make_transport(smtp.url if smtp else "", app.config["MAIL_FROM"]))
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """Give the values with which the collection page's form opens."""
+    found = re.findall(r'<input (?:class="input" id="\w+" |type="hidden" )([^>]+)>', page)
+    pairs = [(re.search(r'name="(\w+)"', tag), re.search(r'value="([^"]*)"', tag)) for tag in found]
+    return {name[1]: html.unescape(value[1]) for name, value in pairs if name and value}
+
+
+def write(client: FlaskClient, path: str, *, status: int = 303, **values: str) -> str:
+    """Open a form by its link and send it as it is filled in, but for `values`."""
+    page = client.get(path)
+    assert page.status_code == 200
+    form = fields_of(page.text) | {"text": "It was good.", "consent": "yes", "subject": ""}
+    answer = client.post("/kiln", data=form | values)
+    assert answer.status_code == status, answer.text
+    return answer.text
+
+
+def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
+    app: Flask, browser: FlaskClient, project: str, owner: Caller, smtp: MailSink
+) -> None:
+    ask(browser, project, f"{NOOR}\nli@example.org", message="Hi {name},\n<b>how</b> was it?")
+    assert len(requests_to(app)) == 2
+    deliver(app, smtp)
+    received = {mail.recipients[0]: mail for mail in smtp.received}
+    noor, li = received["noor@example.com"], received["li@example.org"]
+    assert noor.message["Subject"] == "Two sentences?"
+    assert noor.message["Reply-To"] == owner.email
+    assert noor.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    address = noor.message["List-Unsubscribe"].strip("<>")
+    assert re.fullmatch(rf"{ORIGIN}/requests/\S+/unsubscribe", address)
+    assert "Hi Noor Haddad,\r\n<b>how</b> was it?" in noor.text
+    assert "Hi,\r\n<b>how</b> was it?" in li.text
+    for form in (noor.text, html.unescape(noor.html)):
+        assert "You get this mail because Kiln & Clay asked for your words" in form
+        assert "noor@example.com" in form
+        assert "kiln.example" in form
+        assert "At most one reminder follows." in form
+    assert "<b>" not in noor.html
+    assert "<img" not in noor.html
+    assert states(browser, project) == {"noor@example.com": "Sent", "li@example.org": "Sent"}
+
+
+def test_nothing_is_sent_before_it_is_confirmed_and_then_once(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    page = preview(browser, project, f"{NOOR}\nli@example.org")
+    assert "Send to 2 people?" in page.text
+    assert "Hi Noor Haddad," in page.text
+    assert read_invitations(app) == {}
+    for _ in range(3):
+        assert confirm(browser, project, page.text).status_code == 303
+    assert len(requests_to(app)) == len(read_invitations(app)) == 2
+
+
+def test_a_double_click_makes_one_batch(app: Flask, owner: Caller, project: str) -> None:
+    page = preview(open_browser(app, owner), project, NOOR).text
+    browsers = [open_browser(app, owner) for _ in range(6)]
+    with ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(lambda each: confirm(each, project, page), browsers))
+    assert {answer.status_code for answer in answers} == {303}
+    assert len(requests_to(app)) == 1
+
+
+def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    change_project(app, project, page_config={"collectFields": {"email": True, "company": True}})
+    table = "email;name;company\nnoor@example.com;Noor Haddad;Haddad & Co"
+    ask(browser, project, table)
+    path = form_of(requests_to(app)[0])
+    page = client.get(path)
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in page.headers
+    form = fields_of(page.text)
+    assert (form["name"], form["company"], form["email"]) == (
+        "Noor Haddad",
+        "Haddad & Co",
+        "noor@example.com",
+    )
+    deliver(app)
+    # The link survives a refusal, and opening it by itself says nothing.
+    assert form["invitation"] in html.unescape(write(client, path, status=422, consent=""))
+    assert states(browser, project) == {"noor@example.com": "Sent"}
+    opened = client.post("/kiln/opened", data={"invitation": form["invitation"]})
+    assert opened.status_code == 204
+    assert states(browser, project) == {"noor@example.com": "Opened"}
+
+    write(client, path)
+    write(client, path, text="Once more.")
+    first, second = read_testimonials(app, project)
+    invitation = read_invitations(app)["noor@example.com"]
+    assert invitation.testimonial_id == first.id
+    assert first.email_verified_at is not None
+    assert second.email_verified_at is None
+    assert states(browser, project) == {"noor@example.com": "Answered"}
+    inbox = browser.get(f"/dashboard/projects/{project}/inbox").text
+    assert inbox.count("Asked by email") == 1
+    editor = f"/dashboard/projects/{project}/testimonials/"
+    assert "Asked by email at <bdi>noor@example.com" in browser.get(editor + first.id).text
+    assert "Asked by email" not in browser.get(editor + second.id).text
+
+
+@pytest.mark.parametrize(
+    ("asks_email", "typed", "is_verified"),
+    [
+        (True, "noor@example.com", True),
+        (True, "NOOR@example.com", True),
+        (True, "other@example.com", False),
+        (True, "", False),
+        (False, "other@example.com", True),
+    ],
+)
+def test_an_address_is_proven_by_the_link_sent_to_it_and_no_other(
+    app: Flask,
+    client: FlaskClient,
+    browser: FlaskClient,
+    project: str,
+    asks_email: bool,
+    typed: str,
+    is_verified: bool,
+) -> None:
+    change_project(app, project, page_config={"collectFields": {"email": asks_email}})
+    ask(browser, project, NOOR)
+    write(client, form_of(requests_to(app)[0]), email=typed)
+    (row,) = read_testimonials(app, project)
+    assert (row.email_verified_at is not None) == is_verified
+    assert states(browser, project) == {"noor@example.com": "Answered"}
+
+
+def test_a_link_of_another_project_a_changed_or_an_old_one_says_nothing(
+    app: Flask,
+    client: FlaskClient,
+    browser: FlaskClient,
+    owner: Caller,
+    project: str,
+    moved_clock: MovableClock,
+) -> None:
+    owner.create_project(slug="other")
+    ask(browser, project, NOOR)
+    path = form_of(requests_to(app)[0])
+    wrong = [path.replace("/kiln", "/other"), f"{path}x", "/kiln?invitation=%00", path[:40]]
+    for each in wrong:
+        page = client.get(each)
+        assert page.status_code == 200
+        assert "Noor" not in page.text
+        assert 'name="invitation"' not in page.text
+    token = fields_of(client.get(path).text)["invitation"]
+    assert client.post("/other/opened", data={"invitation": token}).status_code == 204
+    assert client.post("/kiln/opened", data={"invitation": "x"}).status_code == 204
+    assert read_invitations(app)["noor@example.com"].opened_at is None
+    moved_clock.move(days=61)
+    assert "Noor" not in client.get(path).text
+    write(client, path, name="Noor", invitation=token)
+    assert read_invitations(app)["noor@example.com"].answered_at is None
+
+
+def test_one_reminder_follows_to_who_has_not_answered(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    people = ["silent", "opened", "answered", "declined", "unsubscribed"]
+    ask(browser, project, "\n".join(f"{name}@example.com" for name in people))
+    sent = {name: requests_to(app, f"{name}@example.com")[0] for name in people}
+    token = fields_of(client.get(form_of(sent["opened"])).text)["invitation"]
+    client.post("/kiln/opened", data={"invitation": token})
+    write(client, form_of(sent["answered"]), name="A")
+    client.post(link_of(sent["declined"], "rather not"))
+    client.post(link_of(sent["unsubscribed"], "ask me again"))
+    work(app, moved_clock, days=2, hours=23)
+    assert len(requests_to(app)) == 5
+    for _ in range(3):
+        work(app, moved_clock, hours=2)
+    reminded = [mail for mail in requests_to(app) if mail.purpose == "invitation-reminder"]
+    assert sorted(mail.recipient for mail in reminded) == [
+        "opened@example.com",
+        "silent@example.com",
+    ]
+    assert reminded[0].subject == "Reminder: Two sentences?"
+    assert "This is a reminder, and the only one." in reminded[0].text
+    work(app, moved_clock, days=30)
+    assert len(requests_to(app)) == 7
+
+
+def test_without_a_reminder_there_is_none(
+    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    ask(browser, project, NOOR, reminder="never")
+    assert "No reminder follows." in requests_to(app)[0].text
+    work(app, moved_clock, days=40)
+    assert len(requests_to(app)) == 1
+
+
+def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(
+    app: Flask, browser: FlaskClient, project: str, smtp: MailSink, moved_clock: MovableClock
+) -> None:
+    ask(browser, project, NOOR)
+    smtp.answers.append("550 No such user here")
+    deliver(app, smtp)
+    assert states(browser, project) == {"noor@example.com": "Not delivered"}
+    page = browser.get(f"/dashboard/projects/{project}/invitations?state=failed").text
+    assert "550 No such user here" in page
+    work(app, moved_clock, days=4)
+    assert len(requests_to(app)) == 1
+
+
+def test_the_pace_is_kept_over_all_accounts(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    app = make_app(invitations_per_minute=3)
+    for number in range(2):
+        caller = make_caller(f"owner{number}@example.com", is_claimed=True, on=app)
+        project = caller.create_project(slug=f"p{number}")["_id"]
+        people = "\n".join(f"a{n}@example.com" for n in range(4))
+        ask(open_browser(app, caller), project, people)
+    counts = [len(requests_to(app))]
+    for _ in range(3):
+        work(app, moved_clock, seconds=59)
+        work(app, moved_clock, seconds=0)
+        counts.append(len(requests_to(app)))
+        moved_clock.move(seconds=2)
+    assert counts == [3, 3, 6, 8]
+    assert len({(mail.recipient, mail.reply_to) for mail in requests_to(app)}) == 8
+
+
+def test_several_processes_send_each_mail_once(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    app = make_app(invitations_per_minute=25)
+    caller = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = caller.create_project(slug="kiln")["_id"]
+    ask(open_browser(app, caller), project, "\n".join(f"a{n}@example.com" for n in range(60)))
+    assert len(requests_to(app)) == 25
+    moved_clock.move(minutes=2)
+
+    def send(_: int) -> int:
+        with app.app_context():
+            return send_due_requests()
+
+    with ThreadPoolExecutor(6) as threads:
+        assert sum(threads.map(send, range(6))) == 25
+    moved_clock.move(minutes=2)
+    with ThreadPoolExecutor(6) as threads:
+        assert sum(threads.map(send, range(6))) == 10
+    recipients = [mail.recipient for mail in requests_to(app)]
+    assert len(recipients) == len(set(recipients)) == 60
+
+
+def test_a_paused_project_sends_nothing_until_it_goes_on(
+    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    change_project(app, project, status="inactive")
+    ask(browser, project, NOOR)
+    work(app, moved_clock, hours=1)
+    assert requests_to(app) == []
+    assert states(browser, project) == {"noor@example.com": "Waiting"}
+    change_project(app, project, status="active")
+    work(app, moved_clock, hours=1)
+    assert len(requests_to(app)) == 1
+
+
+def test_the_mail_is_in_the_chosen_language_and_a_standard_text_follows_it(
+    app: Flask, browser: FlaskClient, project: str, client: FlaskClient
+) -> None:
+    page = browser.get(f"/dashboard/projects/{project}/invitations").text
+    found = re.search(r'name="message"[^>]*>\n([^<]+)</textarea>', page)
+    assert found
+    standard = html.unescape(found[1])
+    assert "two honest sentences" in standard
+    ask(browser, project, NOOR, language="de", message=standard)
+    (mail,) = requests_to(app)
+    assert "Würden Sie zwei ehrliche Sätze" in mail.text
+    assert 'lang="de"' in mail.html
+    path = re.search(rf"{ORIGIN}(/kiln\?lang=de\S+)", mail.text)
+    assert path
+    assert '<html lang="de"' in client.get(path[1]).text
+    ask(browser, project, "li@example.org", language="ar", message="My own words")
+    assert "My own words" in requests_to(app, "li@example.org")[0].text
+    assert 'dir="rtl"' in requests_to(app, "li@example.org")[0].html
+
+
+def test_a_get_changes_nothing_and_declining_is_one_button(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    ask(browser, project, NOOR)
+    deliver(app)
+    (mail,) = requests_to(app)
+    for words in ("rather not", "ask me again"):
+        page = client.get(link_of(mail, words))
+        assert page.status_code == 200
+        assert page.headers["Cache-Control"] == "no-store"
+    assert states(browser, project) == {"noor@example.com": "Sent"}
+    page = client.post(link_of(mail, "rather not"))
+    assert "No reminder follows" in page.text
+    assert states(browser, project) == {"noor@example.com": "Declined"}
+    write(client, form_of(mail))
+    assert states(browser, project) == {"noor@example.com": "Answered"}
+
+
+def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
+    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
+    foreign = outsider.create_project(slug="three")["_id"]
+    ask(browser, first, NOOR)
+    path = link_of(requests_to(app)[0], "ask me again").partition("?")[0]
+    for _ in range(2):
+        # As a mail program does it by itself.
+        answer = client.post(path, data={"List-Unsubscribe": "One-Click"})
+        assert answer.status_code == 200
+    assert states(browser, first) == {"noor@example.com": "Unsubscribed"}
+    page = preview(browser, second, "NOOR@example.com\nli@example.org").text
+    assert "Wants no more requests from you." in page
+    assert "Send to 1 person?" in page
+    refused = preview(browser, second, NOOR)
+    assert refused.status_code == 422
+    assert "Wants no more requests from you." in refused.text
+    ask(open_browser(app, outsider), foreign, NOOR)
+    # The row and its project may go; the wish and the link stay.
+    row = read_invitations(app)["noor@example.com"]
+    browser.post(f"/dashboard/projects/{first}/invitations/remove", data={"id": row.id})
+    assert preview(browser, first, NOOR).status_code == 422
+    answer = client.post(path.replace("/unsubscribe", "/subscribe"))
+    assert "may ask you by email again" in answer.text
+    assert preview(browser, second, NOOR).status_code == 200
+
+
+def test_who_unsubscribes_between_preview_and_button_gets_nothing(
+    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
+) -> None:
+    first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
+    ask(browser, first, NOOR)
+    page = preview(browser, second, f"{NOOR}, li@example.org").text
+    client.post(link_of(requests_to(app)[0], "ask me again"))
+    assert confirm(browser, second, page).status_code == 303
+    deliver(app)
+    assert states(browser, second) == {"li@example.org": "Sent"}
+
+
+@pytest.mark.parametrize("path", ["/requests/x/decline", "/requests/%00/unsubscribe"])
+def test_a_broken_link_says_so(app: Flask, client: FlaskClient, path: str) -> None:
+    for method in ("GET", "POST"):
+        answer = client.open(path, method=method, headers={"Accept-Language": "en"})
+        assert answer.status_code == 404
+        assert "This link is not whole" in answer.text
+
+
+def test_a_link_outlives_its_project_and_its_account(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, owner: Caller
+) -> None:
+    ask(browser, project, NOOR)
+    path = link_of(requests_to(app)[0], "ask me again")
+    browser.post(f"/dashboard/projects/{project}/delete", data={"confirm": "kiln"})
+    assert client.get(path).status_code == 200
+    assert client.post(path).status_code == 200
+    assert read_hidden(client.get(path).text)["lang"] == "en"
+    other = owner.create_project(slug="other")["_id"]
+    assert preview(browser, other, NOOR).status_code == 422
+
+
+def test_who_never_answered_is_forgotten_after_a_year(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    ask(browser, project, f"{NOOR}, li@example.org")
+    write(client, form_of(requests_to(app, "noor@example.com")[0]))
+    work(app, moved_clock, days=364)
+    assert len(read_invitations(app)) == 2
+    work(app, moved_clock, days=2)
+    assert list(read_invitations(app)) == ["noor@example.com"]

@@ -1,0 +1,79 @@
+"""Everything that a running service logs while people use it holds nothing of theirs."""
+
+import html
+import json
+import re
+import secrets
+from urllib.parse import urlencode
+
+import pytest
+
+from testimonials.core.data.identifiers import new_api_key
+from tests.conftest import StartService
+from tests.process import Answer, Service
+from tests.servers import MailSink, wait_for
+
+pytestmark = pytest.mark.process
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+OWNER, AUTHOR, STRANGER = "owner@example.com", "author@example.com", "stranger@example.org"
+PASSWORD = "three blue wardrobes"
+
+
+def send(service: Service, path: str, cookie: str = "", **values: str) -> Answer:
+    """Send a form without following where it leads."""
+    headers = FORM | ({"Cookie": cookie} if cookie else {})
+    return service.call("POST", path, urlencode(values).encode(), headers)
+
+
+def find(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    assert found, text
+    return html.unescape(found[1])
+
+
+def use(service: Service, smtp: MailSink) -> list[str]:
+    """Do what people do, and what goes wrong; give every secret that was in play."""
+    answer = service.call("POST", "/v1/auth/agent-init", {"email": OWNER})
+    key = str(answer.data["apiKey"])
+    headers = {"x-service-account-id": answer.data["accountId"], "x-api-key": key}
+    assert service.call("POST", "/v1/projects", {"slug": "kiln"}, headers).status == 200
+    claim = find(r"(/claim/\S+)", smtp.wait()[0].text)
+    claimed = service.call("GET", claim)
+    assert claimed.status == 200
+    assert send(service, claim, password=PASSWORD, key="keep").status == 200
+    # What fails: keys, passwords, tokens, forms, paths and mail.
+    wrong = new_api_key()
+    assert service.call("GET", "/v1/me", headers=headers | {"x-api-key": wrong}).status == 401
+    assert service.call("GET", f"/v1/{key}/{STRANGER}?key={key}", headers=headers).status == 404
+    assert service.call("DELETE", claim).status == 405
+    assert service.call("GET", f"{claim}/more?next={claim}").status == 404
+    assert send(service, "/login", email=OWNER, password="wrong horse battery").status == 422
+    cookie = secrets.token_urlsafe(32)
+    assert send(service, "/dashboard/account", f"testimonials={cookie}").status in (401, 404, 405)
+    send(service, "/forgot", email=OWNER)
+    reset = find(r"(/reset/\S+)", smtp.wait(2)[1].text)
+    assert service.call("GET", reset).status == 200
+    smtp.answers += [f"550 5.1.1 <{AUTHOR}> is unknown here"]
+    token = find(r'name="token" value="([^"]+)"', service.call("GET", "/kiln").body.decode())
+    sent = {"text": f"Write to {AUTHOR}!", "name": "Noor", "email": AUTHOR, "consent": "yes"}
+    assert send(service, "/kiln", token=token, **sent).status == 200
+    wait_for(lambda: "not sent" in "".join(service.output), what="the refusal")
+    service.call("POST", "/v1/auth/agent-init", {"email": f"{STRANGER} and more"})
+    parts = [claim.partition("/claim/")[2], reset.partition("/reset/")[2], token]
+    return [key, wrong, cookie, PASSWORD, "wrong horse", *parts]
+
+
+def test_no_line_holds_an_address_a_key_a_token_or_a_cookie(
+    start: StartService, smtp: MailSink
+) -> None:
+    service = start(smtp_url=smtp.url, log_format="json", log_level="debug", min_form_seconds="0")
+    in_play = use(service, smtp)
+    assert service.stop() == 0
+    output = "".join(service.output)
+    lines = [json.loads(line) for line in service.output]
+    requests = [line for line in lines if line["message"] == "request"]
+    assert len(requests) >= 12
+    assert len({line["request_id"] for line in requests}) == len(requests)
+    assert re.findall(r"[\w.+-]+@[\w-]+\.\w+", output) == []
+    assert [secret for secret in in_play if secret in output or secret[:40] in output] == []

@@ -1,0 +1,152 @@
+"""The mails themselves (decisions, "Accounts, keys, claiming" and "Bad input")."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core import clock
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.messages import check_head, write_message
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.transports import make_transport
+from tests.auth.links import credentials, init, mailed_links, mails
+from tests.conftest import MakeApp, MovableClock
+from tests.servers import MailSink
+
+SENDER = "Testimonials <mail@example.com>"
+
+
+def received_by(app: Flask, smtp: MailSink) -> MailSink:
+    with app.app_context():
+        deliver_due_mail(make_transport(smtp.url, app.config["MAIL_FROM"]))
+    return smtp
+
+
+def test_a_mail_has_text_and_html_and_the_headers_of_a_machine(
+    app: Flask, client: FlaskClient, smtp: MailSink
+) -> None:
+    init(client)
+    (path,) = mailed_links(app)
+    (mail,) = received_by(app, smtp).received
+    assert mail.sender == "testimonials@testimonials.example.com"
+    assert mail.recipients == ["new@example.com"]
+    message = mail.message
+    assert message["From"] == "Testimonials <testimonials@testimonials.example.com>"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Date"]
+    assert re.fullmatch(r"<\w{24}@testimonials\.example\.com>", message["Message-ID"])
+    assert f"https://testimonials.example.com{path}\r\n" in mail.text
+    assert f'href="https://testimonials.example.com{path}"' in mail.html
+
+
+def test_the_link_in_the_mail_that_arrives_works(
+    app: Flask, client: FlaskClient, smtp: MailSink
+) -> None:
+    init(client)
+    (mail,) = received_by(app, smtp).received
+    found = re.search(r"https://testimonials\.example\.com(/claim/\S+)", mail.text)
+    assert found is not None
+    assert client.get(found[1]).status_code == 200
+
+
+def test_links_lead_to_the_address_of_the_pages(make_app: MakeApp) -> None:
+    app = make_app(app_url="https://app.example.org")
+    init(app.test_client())
+    (mail,) = mails(app)
+    assert "https://app.example.org/claim/" in mail.text
+    assert "testimonials.example.com" not in mail.text
+
+
+def test_the_mail_says_how_long_the_link_works(
+    app: Flask, client: FlaskClient, moved_clock: MovableClock
+) -> None:
+    init(client)
+    moved_clock.move(days=7)
+    until = f"{moved_clock.time.day} {moved_clock.time:%b %Y, %H:%M} UTC"
+    for part in (mails(app)[0].text, mails(app)[0].html):
+        assert "7 days" in part
+        assert until in part
+
+
+@pytest.mark.parametrize(
+    ("days", "label"), [(1, "1 day,"), (0.5, "12 hours,"), (0.001, "1 minute,")]
+)
+def test_short_times_are_told_in_fitting_units(make_app: MakeApp, days: float, label: str) -> None:
+    app = make_app(claim_days=days)
+    init(app.test_client())
+    assert f"The link works for {label}" in mails(app)[0].text
+
+
+def test_the_mail_shows_the_projects(app: Flask, client: FlaskClient) -> None:
+    headers = credentials(init(client))
+    client.post("/v1/projects", json={"businessName": "Fern & Fable"}, headers=headers)
+    init(client)
+    mail = mails(app)[-1]
+    assert '"Fern & Fable"' in mail.text
+    assert "https://testimonials.example.com/fern-fable" in mail.text
+    assert "Fern &amp; Fable" in mail.html
+
+
+def test_a_long_business_name_leaves_the_text_readable(app: Flask, client: FlaskClient) -> None:
+    headers = credentials(init(client))
+    client.post("/v1/projects", json={"businessName": "x" * 120}, headers=headers)
+    init(client)
+    lines = [line for line in mails(app)[-1].text.splitlines() if "https://" not in line]
+    assert max(map(len, lines)) <= 78
+
+
+def make_mail(**values: str) -> OutboxMail:
+    fields = {"recipient": "a@example.com", "subject": "S", "text": "T", "html": "<p>T</p>"}
+    return OutboxMail(id="0" * 24, purpose="test", created_at=clock.now(), **(fields | values))
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "a@example.com\nBcc: b@example.com",
+        "a@x.com, b@x.com",
+        "=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com",
+        "@",
+        "",
+    ],
+)
+def test_an_address_can_not_bring_headers_or_further_receivers(recipient: str) -> None:
+    with pytest.raises(ValueError, match=r"is no e-mail address"):
+        write_message(make_mail(recipient=recipient), SENDER)
+
+
+@pytest.mark.parametrize("field", ["subject", "list_unsubscribe"])
+@pytest.mark.parametrize("character", ["\r", "\n", "\r\n", "\0", "\x0b", "\x7f"])
+def test_control_characters_are_refused(field: str, character: str) -> None:
+    with pytest.raises(ValueError, match=r"linefeed or carriage return|a control character"):
+        write_message(make_mail(**{field: f"S{character}Bcc: b@example.com"}), SENDER)
+
+
+@pytest.mark.parametrize("line", [b"Bcc: b@x.com\r\n", b"\r\n", b" folded\r\nBcc: b\r\n"])
+def test_a_message_with_more_headers_than_were_written_is_refused(line: bytes) -> None:
+    content = write_message(make_mail(), SENDER)
+    names = [
+        found.decode() for found in re.findall(rb"(?m)^([\w-]+):", content.split(b"\r\n\r\n")[0])
+    ]
+    check_head(content, names)
+    with pytest.raises(ValueError, match="other headers"):
+        check_head(content.replace(b"Date:", line + b"Date:"), names)
+
+
+def test_a_reply_goes_nowhere_else_for_an_address_that_no_header_can_hold() -> None:
+    mail = make_mail(reply_to="=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com")
+    assert b"Reply-To" not in write_message(mail, SENDER)
+
+
+@pytest.mark.parametrize(
+    "recipient", ["o'neil+tag@example.com", "ünï@example.com", "a@bücher.example"]
+)
+def test_addresses_of_the_whole_world_get_their_mail(
+    app: Flask, client: FlaskClient, smtp: MailSink, recipient: str
+) -> None:
+    init(client, recipient)
+    (mail,) = received_by(app, smtp).received
+    assert mail.recipients == [recipient]
+    assert [found.state for found in mails(app)] == ["sent"]

@@ -1,0 +1,253 @@
+"""The outbox and its delivery (architecture, rule 2; `core/mail/outbox.py`)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from testimonials.core import clock
+from testimonials.core.mail.delivery import BackgroundWorker, deliver_due_mail
+from testimonials.core.mail.outbox import (
+    LEASE,
+    LONGEST_DELAY,
+    MAX_ATTEMPTS,
+    MailState,
+    OutboxMail,
+    lease_mail,
+)
+from testimonials.core.mail.transports import (
+    DeliveryFailed,
+    LogTransport,
+    SmtpTransport,
+    make_transport,
+)
+from testimonials.extensions import begin_write, db
+from tests.auth.links import init, mails
+from tests.conftest import MovableClock
+from tests.servers import MailSink, free_port, wait_for
+
+SENDER = "Testimonials <mail@example.com>"
+
+
+def put_mail(app: Flask, count: int = 1, recipient: str = "owner@example.com") -> None:
+    with app.app_context():
+        for number in range(count):
+            values = {"subject": f"Number {number}", "text": "Grüße", "html": "<p>Grüße</p>"}
+            db.session.add(OutboxMail(purpose="test", recipient=recipient, **values))
+        db.session.commit()
+
+
+def deliver(app: Flask, url: str) -> int:
+    with app.app_context():
+        return deliver_due_mail(make_transport(url, SENDER))
+
+
+def only_mail(app: Flask) -> OutboxMail:
+    (mail,) = mails(app)
+    return mail
+
+
+def test_mail_waits_in_the_transaction_of_what_it_tells_of(app: Flask, client: FlaskClient) -> None:
+    assert init(client, "not usable").status_code == 400
+    assert mails(app) == []
+    init(client)
+    assert only_mail(app).state == MailState.QUEUED
+
+
+def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
+    put_mail(app, 3)
+    assert deliver(app, smtp.url) == 3
+    assert deliver(app, smtp.url) == 0
+    subjects = [received.message["Subject"] for received in smtp.received]
+    assert sorted(subjects) == ["Number 0", "Number 1", "Number 2"]
+    for mail in mails(app):
+        assert (mail.state, mail.attempts, mail.last_error) == (MailState.SENT, 1, None)
+        assert mail.sent_at is not None
+
+
+@pytest.mark.parametrize(
+    ("link", "subject"), [(None, "Number 0"), ("https://example.com/off/token", "")]
+)
+def test_nothing_in_a_mail_is_kept_once_it_has_left(
+    app: Flask, smtp: MailSink, link: str | None, subject: str
+) -> None:
+    put_mail(app)
+    with app.app_context():
+        db.session.execute(update(OutboxMail).values(list_unsubscribe=link))
+        db.session.commit()
+    smtp.answers = ["451 4.3.0 Try again"]
+    assert deliver(app, smtp.url) == 1
+    assert only_mail(app).text == "Grüße"
+    with app.app_context():
+        db.session.execute(update(OutboxMail).values(next_attempt_at=clock.now()))
+        db.session.commit()
+    assert deliver(app, smtp.url) == 1
+    mail = only_mail(app)
+    assert (mail.text, mail.html, mail.list_unsubscribe, mail.subject) == ("", "", None, subject)
+    assert smtp.received[0].text == "Grüße\r\n"
+    shown = app.test_cli_runner().invoke(args=["mail", "show", mail.id])
+    assert "The text of a mail that has left is not kept." in shown.output
+
+
+def test_several_workers_never_send_the_same_mail(app: Flask, smtp: MailSink) -> None:
+    put_mail(app, 12)
+    barrier = Barrier(4)
+
+    def work(_: int) -> int:
+        barrier.wait()
+        return deliver(app, smtp.url)
+
+    with ThreadPoolExecutor(4) as pool:
+        tried = sum(pool.map(work, range(4)))
+    subjects = [received.message["Subject"] for received in smtp.received]
+    assert (tried, len(subjects), len(set(subjects))) == (12, 12, 12)
+
+
+def test_a_refusal_for_now_is_tried_again_later_and_later(
+    app: Flask, smtp: MailSink, moved_clock: MovableClock
+) -> None:
+    put_mail(app)
+    smtp.answers = ["451 4.3.0 Try again\r"] * 3
+    for attempt, seconds in enumerate((5, 15, 45), start=1):
+        assert deliver(app, smtp.url) == 1
+        mail = only_mail(app)
+        assert (mail.state, mail.attempts) == (MailState.QUEUED, attempt)
+        assert mail.last_error is not None
+        assert mail.last_error.startswith("451")
+        assert mail.next_attempt_at == moved_clock.time + timedelta(seconds=seconds)
+        moved_clock.move(seconds=seconds - 0.001)
+        assert deliver(app, smtp.url) == 0
+        moved_clock.move(seconds=0.001)
+    assert deliver(app, smtp.url) == 1
+    assert (only_mail(app).state, only_mail(app).last_error) == (MailState.SENT, None)
+
+
+def test_a_refusal_for_good_is_given_up(app: Flask, smtp: MailSink) -> None:
+    put_mail(app)
+    smtp.answers = ["550 5.1.1 No such person"]
+    deliver(app, smtp.url)
+    assert only_mail(app).state == MailState.FAILED
+    assert "550" in (only_mail(app).last_error or "")
+
+
+def test_a_server_that_is_away_is_tried_again_and_at_last_given_up(
+    app: Flask, moved_clock: MovableClock
+) -> None:
+    put_mail(app)
+    url = f"smtp://127.0.0.1:{free_port()}"
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        assert deliver(app, url) == 1
+        assert only_mail(app).attempts == attempt
+        moved_clock.move(hours=6)
+    assert only_mail(app).state == MailState.FAILED
+    assert deliver(app, url) == 0
+
+
+def test_mail_leased_by_a_worker_that_died_is_freed(
+    app: Flask, smtp: MailSink, moved_clock: MovableClock
+) -> None:
+    put_mail(app)
+    with app.app_context():
+        begin_write()
+        assert lease_mail(db.session()) is not None
+        db.session.commit()
+    assert deliver(app, smtp.url) == 0
+    moved_clock.time += LEASE
+    assert deliver(app, smtp.url) == 1
+
+
+def test_one_bad_mail_does_not_hold_up_the_others(app: Flask, smtp: MailSink) -> None:
+    put_mail(app, recipient="no address at all")
+    put_mail(app, recipient="owner@example.com")
+    assert deliver(app, smtp.url) == 2
+    assert [mail.state for mail in mails(app)] == [MailState.FAILED, MailState.SENT]
+
+
+def test_without_a_server_mail_is_printed_and_kept(
+    app: Flask, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "testimonials.mail")
+    put_mail(app)
+    assert deliver(app, "") == 1
+    assert "Grüße" in caplog.text
+    assert only_mail(app).state == MailState.PRINTED
+
+
+def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
+    app: Flask, client: FlaskClient, smtp: MailSink
+) -> None:
+    app.config["SMTP_URL"] = smtp.url
+    sweeps = []
+
+    def sweep() -> None:
+        sweeps.append(clock.now())
+        raise RuntimeError("the sweep fails")
+
+    worker = BackgroundWorker(app, sweep, mail_seconds=0.01, sweep_seconds=0.01)
+    worker.start()
+    wait_for(lambda: len(sweeps) > 2, what="the third sweep")
+    init(client)
+    smtp.wait()
+    worker.stop()
+    assert smtp.received[0].recipients == ["new@example.com"]
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "is_tls", "is_starttls"),
+    [
+        ("smtp://h", 25, False, False),
+        ("smtp://h?starttls=1", 587, False, True),
+        ("smtps://h", 465, True, False),
+        ("smtp://h:2525", 2525, False, False),
+    ],
+)
+def test_the_address_of_the_server_says_how_to_speak_to_it(
+    url: str, port: int, is_tls: bool, is_starttls: bool
+) -> None:
+    transport = SmtpTransport(url, SENDER)
+    found = (transport.port, transport.is_tls, transport.is_starttls)
+    assert found == (port, is_tls, is_starttls)
+
+
+def test_user_and_password_may_hold_any_character() -> None:
+    transport = SmtpTransport("smtp://a%40b:p%2Fw%3A@h", SENDER)
+    assert (transport.user, transport.password) == ("a@b", "p/w:")
+
+
+def test_starttls_asked_for_is_never_left_out(app: Flask, smtp: MailSink) -> None:
+    put_mail(app)
+    deliver(app, f"{smtp.url}?starttls=1")
+    assert smtp.received == []
+    assert only_mail(app).state == MailState.QUEUED
+
+
+def test_no_server_means_the_log() -> None:
+    assert isinstance(make_transport("", SENDER), LogTransport)
+    assert not DeliveryFailed("x", is_permanent=False).is_permanent
+
+
+def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
+    app: Flask, smtp: MailSink, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(days=3000)
+    put_mail(app)
+    put_mail(app, recipient="other@example.com")
+    with app.app_context():
+        begin_write()
+        assert lease_mail(db.session()) is not None
+        db.session.commit()
+    # Its worker dies, and the clock is set right.
+    moved_clock.move(days=-3000)
+    assert deliver(app, smtp.url) == 2
+    assert [mail.state for mail in mails(app)] == [MailState.SENT] * 2
+    # What is put off as far as it ever is keeps its time.
+    put_mail(app)
+    with app.app_context():
+        values = {"next_attempt_at": clock.now() + LONGEST_DELAY}
+        db.session.execute(update(OutboxMail).where(OutboxMail.sent_at.is_(None)).values(values))
+        db.session.commit()
+    assert deliver(app, smtp.url) == 0

@@ -1,0 +1,298 @@
+"""What a mail server may do, and what becomes of the mail."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from testimonials.core import clock
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.mail.smtp_advice import advise
+from testimonials.core.mail.transports import DeliveryFailed, SmtpTransport
+from tests.auth.links import mails
+from tests.core.mail.test_outbox import put_mail
+from tests.mail_servers import (
+    DIE,
+    DRIP,
+    HANG,
+    PASSWORD,
+    URL_USER,
+    USER,
+    OddServer,
+    make_certificate,
+    secure_server,
+)
+from tests.servers import PATIENCE, free_port
+
+SENDER = "Testimonials <mail@example.com>"
+
+
+def make_mail(recipient: str = "owner@example.com") -> OutboxMail:
+    texts = {"subject": "Hello", "text": "Words", "html": "<p>Words</p>"}
+    return OutboxMail(
+        id="0" * 24, purpose="test", recipient=recipient, created_at=clock.now(), **texts
+    )
+
+
+# Seconds for a server that is known to answer never.
+SOON = 0.6
+
+
+def send(
+    url: str, *, timeout: float = PATIENCE, longest: float = PATIENCE
+) -> tuple[DeliveryFailed | None, SmtpTransport]:
+    """Send one mail; give what went wrong."""
+    transport = SmtpTransport(url, SENDER, timeout=timeout, longest=longest)
+    try:
+        assert transport.send(make_mail()) is MailState.SENT
+    except DeliveryFailed as error:
+        return error, transport
+    return None, transport
+
+
+def send_to(
+    answers: dict[str, str], *, longest: float = PATIENCE
+) -> tuple[DeliveryFailed | None, int]:
+    """Send to a server that answers so; give what went wrong, and how many mails it took."""
+    server = OddServer(**answers)
+    try:
+        failed, _ = send(server.url, timeout=patience_with(answers), longest=longest)
+        return failed, server.taken
+    finally:
+        server.stop()
+
+
+def patience_with(answers: dict[str, str]) -> float:
+    """Give how long to wait for each answer: long, unless one of them never comes."""
+    return SOON if {HANG, DRIP} & set(answers.values()) else PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"GREETING": "421 4.3.2 Busy"}, "421 4.3.2 Busy"),
+        ({"GREETING": "554 5.7.1 Your address is blocked"}, "554 5.7.1 Your address"),
+        ({"GREETING": "HTTP/1.1 400 Bad Request"}, "-1"),
+        ({"GREETING": HANG}, "timed out"),
+        ({"GREETING": DIE}, "Connection unexpectedly closed"),
+        ({"EHLO": "550 no", "HELO": "550 no"}, "550 no"),
+        ({"MAIL": "550 5.7.1 Not your address"}, "550 5.7.1 Not your address"),
+        ({"MAIL": "530 5.7.0 Must issue a STARTTLS command first"}, "530 5.7.0"),
+        ({"MAIL": DIE}, "Connection unexpectedly closed"),
+        ({"RCPT": "530 5.7.1 Authentication required"}, "530 5.7.1"),
+        ({"DATA": HANG}, "timed out"),
+        ({"END": DIE}, "while it took the mail, which may arrive twice"),
+    ],
+)
+def test_what_is_wrong_with_the_server_is_tried_again_and_ends_the_round(
+    answers: dict[str, str], words: str
+) -> None:
+    failed, taken = send_to(answers)
+    assert failed is not None
+    assert (failed.is_permanent, failed.is_outage) == (False, True)
+    assert words in str(failed)
+    assert taken == 0
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_permanent"),
+    [
+        ({"RCPT": "450 4.2.0 Greylisted"}, False),
+        ({"RCPT": "421 4.7.0 Too many"}, False),
+        ({"RCPT": "550 5.1.1 No such person"}, True),
+        ({"DATA": "451 4.3.0 Later"}, False),
+        ({"END": "452 4.3.1 Disk full"}, False),
+        ({"END": "554 5.7.1 Spam"}, True),
+    ],
+)
+def test_what_is_wrong_with_a_mail_holds_up_no_other(
+    answers: dict[str, str], is_permanent: bool
+) -> None:
+    failed, _ = send_to(answers)
+    assert failed is not None
+    assert (failed.is_permanent, failed.is_outage) == (is_permanent, False)
+    assert str(failed) == next(iter(answers.values()))
+
+
+@pytest.mark.parametrize("goodbye", ["421 too late", "500 what?", DIE, HANG])
+def test_a_mail_that_was_taken_is_sent_whatever_follows(goodbye: str) -> None:
+    server = OddServer(QUIT=goodbye)
+    failed, _ = send(server.url)
+    server.stop()
+    assert (failed, server.taken) == (None, 1)
+
+
+@pytest.mark.parametrize("command", ["GREETING", "EHLO", "END"])
+def test_no_server_keeps_a_mail_longer_than_its_lease(command: str) -> None:
+    # Each letter comes in time; only the whole never ends.
+    failed, _ = send_to({command: DRIP}, longest=0.5)
+    assert failed is not None
+    assert not failed.is_permanent
+
+
+def test_a_slow_look_through_the_mail_is_waited_for() -> None:
+    # Longer than any other answer may take: to give up would mean to send it again.
+    failed, _ = send_to({"END": HANG}, longest=1.5)
+    assert failed is not None
+    assert "may arrive twice" in str(failed)
+
+
+def test_an_outage_costs_only_one_mail_an_attempt(app: Flask) -> None:
+    server = OddServer(GREETING=DIE)
+    put_mail(app, 3)
+    try:
+        with app.app_context():
+            assert deliver_due_mail(SmtpTransport(server.url, SENDER)) == 1
+    finally:
+        server.stop()
+    assert server.connections == 1
+    assert sorted(mail.attempts for mail in mails(app)) == [0, 0, 1]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody knows."""
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def trusted(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Path, Path]]:
+    """The same, trusted as an operator trusts an authority of their own."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    return certificate
+
+
+def test_mail_leaves_by_starttls_with_a_password(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, has_login=True) as (sink, port):
+        failed, transport = send(f"smtp://{URL_USER}@127.0.0.1:{port}?starttls=1")
+    assert failed is None
+    assert sink.received[0].recipients == ["owner@example.com"]
+    assert transport.dialogue.is_encrypted
+    said = "\n".join(transport.dialogue.lines)
+    assert "C: STARTTLS" in said
+    assert "C: AUTH PLAIN (hidden)" in said
+    assert "(the mail, " in said
+    for secret in (PASSWORD, USER, "AHNob3BAZXhhbXBsZS5jb20"):
+        assert secret not in said
+
+
+def test_mail_leaves_by_tls_from_the_start(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, is_tls=True, has_login=True) as (sink, port):
+        failed, transport = send(f"smtps://{URL_USER}@127.0.0.1:{port}")
+    assert failed is None
+    assert len(sink.received) == 1
+    assert any("encrypted with TLS" in line for line in transport.dialogue.lines)
+
+
+def explain(url: str, *, timeout: float = PATIENCE) -> str:
+    """Give the advice on a failure; nothing of it may hold a secret."""
+    failed, transport = send(url, timeout=timeout)
+    assert failed is not None
+    assert not failed.is_permanent
+    advice = advise(transport, failed)
+    for text in (advice, str(failed), *transport.dialogue.lines):
+        assert PASSWORD not in text
+        assert USER not in text
+    return advice
+
+
+def test_a_certificate_that_nobody_vouches_for_is_named(certificate: tuple[Path, Path]) -> None:
+    with secure_server(certificate) as (sink, port):
+        advice = explain(f"smtp://127.0.0.1:{port}?starttls=1")
+    assert "certificate is not trusted here (self-signed certificate)" in advice
+    assert "SSL_CERT_FILE" in advice
+    assert sink.received == []
+
+
+def test_a_certificate_for_another_name_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_certificate(tmp_path, "DNS:mail.example.com")
+    monkeypatch.setenv("SSL_CERT_FILE", str(other[0]))
+    with secure_server(other, is_tls=True) as (_, port):
+        advice = explain(f"smtps://127.0.0.1:{port}")
+    assert "The certificate is for another name than 127.0.0.1" in advice
+
+
+def test_starttls_at_a_port_that_speaks_tls_is_named(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, is_tls=True) as (_, port):
+        # Both sides wait for the other one to begin.
+        advice = explain(f"smtp://127.0.0.1:{port}?starttls=1", timeout=SOON)
+    assert f"Port {port} speaks TLS from the first byte" in advice
+    assert "Use smtps://" in advice
+
+
+def test_tls_at_a_port_that_begins_in_the_clear_is_named(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted) as (_, port):
+        advice = explain(f"smtps://127.0.0.1:{port}")
+    assert f"Port {port} begins in the clear" in advice
+    assert "?starttls=1" in advice
+
+
+def test_a_server_without_starttls_is_named() -> None:
+    with secure_server(None) as (sink, port):
+        advice = explain(f"smtp://127.0.0.1:{port}?starttls=1")
+    assert "does not offer STARTTLS" in advice
+    assert sink.received == []
+
+
+def test_a_wrong_password_is_named(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, has_login=True) as (_, port):
+        advice = explain(f"smtp://shop%40example.com:wrong@127.0.0.1:{port}?starttls=1")
+    assert "does not take this user and password" in advice
+
+
+def test_a_password_that_is_not_taken_in_the_clear_is_named(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, has_login=True) as (_, port):
+        assert "Add ?starttls=1" in explain(f"smtp://{URL_USER}@127.0.0.1:{port}")
+        # Without a password the server asks for the encryption when the sender is named.
+        assert "Add ?starttls=1" in explain(f"smtp://127.0.0.1:{port}")
+
+
+def test_a_missing_password_is_named(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, has_login=True) as (_, port):
+        advice = explain(f"smtp://127.0.0.1:{port}?starttls=1")
+    assert "wants a user and a password" in advice
+
+
+def test_names_and_ports_that_lead_nowhere_are_named() -> None:
+    assert "is not known" in explain("smtp://mail.invalid")
+    assert "Nothing listens at 127.0.0.1" in explain(f"smtp://127.0.0.1:{free_port()}")
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"GREETING": HANG}, "not as a mail server does"),
+        ({"GREETING": "HTTP/1.1 400 Bad Request"}, "not as a mail server does"),
+        ({"EHLO": HANG}, "greets and then answers no more"),
+        ({"GREETING": "554 Blocked"}, "takes no mail from this machine"),
+        ({"MAIL": "550 5.7.1 No"}, "Set MAIL_FROM to an address"),
+        ({"MAIL": "451 4.7.0 Later"}, "refuses for now"),
+        ({"RCPT": "451 4.7.1 Greylisting in action"}, "This is greylisting"),
+        ({"RCPT": "450 4.2.1 Busy"}, "this recipient for now"),
+        ({"RCPT": "554 5.7.1 Relay access denied"}, "only for those who log in"),
+        ({"RCPT": "550 5.1.1 Unknown"}, "this recipient for good"),
+        ({"END": "550 5.7.26 Unauthenticated"}, "SPF, DKIM and DMARC"),
+        ({"END": DIE}, "It may have arrived all the same"),
+    ],
+)
+def test_each_refusal_comes_with_advice(answers: dict[str, str], words: str) -> None:
+    server = OddServer(**answers)
+    try:
+        failed, transport = send(server.url, timeout=patience_with(answers))
+        assert failed is not None
+        assert words in advise(transport, failed)
+    finally:
+        server.stop()
+
+
+def test_looking_whether_mail_works_sends_none(trusted: tuple[Path, Path]) -> None:
+    with secure_server(trusted, has_login=True) as (sink, port):
+        url = f"smtp://{URL_USER}@127.0.0.1:{port}?starttls=1"
+        SmtpTransport(url, SENDER).check()
+        assert sink.received == []

@@ -1,0 +1,409 @@
+"""The account's page: password, key, browsers, leaving (decisions, "Sessions")."""
+
+import re
+from html import unescape
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import func, select, update
+
+from testimonials.auth.models import Session
+from testimonials.core.data.database import Base
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.web.rate_limits import RateLimitCounter
+from testimonials.extensions import begin_write, db
+from tests.activity.events import read_events
+from tests.auth.browsers import (
+    COOKIE,
+    is_signed_in,
+    mailed_path,
+    open_browser,
+    purposes,
+    session_ids,
+    sign_in,
+)
+from tests.auth.links import ask_for_link, init, mails
+from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.rows import everything
+
+HERE = "/dashboard/account"
+NEW = "seven green lanterns"
+WRONG = "not this one at all"
+THEME_COOKIE = f"{COOKIE}-theme"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+def test_the_page_is_not_kept_by_the_browser(browser: FlaskClient, owner: Caller) -> None:
+    answer = browser.get(HERE)
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert owner.email in answer.text
+    assert owner.account_id in answer.text
+    assert owner.api_key[-4:] in answer.text
+    assert owner.api_key not in answer.text
+
+
+@pytest.mark.parametrize("current", [WRONG, ""])
+def test_a_wrong_password_changes_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, current: str
+) -> None:
+    answer = browser.post(f"{HERE}/password", data={"current": current, "password": NEW})
+    assert answer.status_code == 422
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "This is not your password." in answer.text
+    assert WRONG not in answer.text
+    assert purposes(app) == []
+    assert is_signed_in(browser)
+    assert sign_in(app.test_client(), owner.email).status_code == 303
+
+
+GUARDED: list[tuple[str, dict[str, str], str]] = [
+    (f"{HERE}/email", {"email": "next@example.com"}, "change your address"),
+    (f"{HERE}/key", {}, "replace your API key"),
+    (f"{HERE}/sessions/end", {}, "sign out everywhere"),
+    (f"{HERE}/sessions/{'0' * 24}/end", {}, "sign a browser out"),
+    (f"{HERE}/export", {}, "download all of your data"),
+    (f"{HERE}/delete", {"confirm": "owner@example.com"}, "delete your account"),
+    ("/dashboard/projects/{}/delete", {"confirm": "fern"}, "delete this project"),
+]
+
+
+@pytest.mark.parametrize(("path", "form", "purpose"), GUARDED)
+def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ago(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    moved_clock: MovableClock,
+    path: str,
+    form: dict[str, str],
+    purpose: str,
+) -> None:
+    path = path.format(owner.create_project(slug="fern")["_id"])
+    open_browser(app, owner)
+    form = form | {"extra": '"><script>1</script>'}
+    moved_clock.move(minutes=10)
+    before = everything(app)
+    for proof, status in ((None, 401), (WRONG, 422), ("", 422)):
+        page = browser.post(path, data=form if proof is None else form | {"proof": proof})
+        assert page.status_code == status
+        assert f"Enter your password to {purpose}." in page.text
+        hidden = r'<input type="hidden" name="([^"]+)" value="([^"]*)"'
+        sent = dict(re.findall(hidden, page.text.partition(f'action="{path}"')[2]))
+        assert {name: unescape(text) for name, text in sent.items() if name != "undo"} == form
+        assert WRONG not in page.text
+    # But for the record, which has the wrong passwords.
+    assert everything(app) | {"event": None} == before | {"event": None}
+    assert read_events(app)[-1].type == "password.refused"
+    # The answer to the page's own form is that of the form that was sent before.
+    answer = browser.post(path, data=form | {"proof": PASSWORD})
+    if path.endswith("export"):
+        assert ">Download</button>" in answer.text
+        with browser.post(path, data=form) as answer:
+            assert answer.mimetype == "application/zip"
+    else:
+        assert "Enter your password" not in answer.text
+    assert answer.status_code in (200, 303)
+
+
+def test_one_proof_is_enough_for_ten_minutes(
+    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    other = open_browser(app, owner)
+    moved_clock.move(hours=1)
+    assert browser.post(f"{HERE}/key", data={"proof": PASSWORD}).status_code == 200
+    moved_clock.move(minutes=9, seconds=59)
+    assert browser.post(f"{HERE}/key").status_code == 200
+    # It counts for the browser in which it was given alone.
+    assert other.post(f"{HERE}/key").status_code == 401
+    moved_clock.move(seconds=1)
+    assert browser.post(f"{HERE}/key").status_code == 401
+    # A new password was proved by the present one; a session of before this was noted by nothing.
+    browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    assert browser.post(f"{HERE}/key").status_code == 200
+    with app.app_context():
+        begin_write()
+        db.session.execute(update(Session).values(proved_at=None))
+        db.session.commit()
+    assert browser.post(f"{HERE}/key").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "status"),
+    [
+        ("key", {"proof": PASSWORD}, 200),
+        # The proof counts whatever becomes of what was asked for.
+        ("email", {"proof": PASSWORD, "email": "nonsense"}, 422),
+        ("delete", {"proof": PASSWORD, "confirm": "nonsense"}, 422),
+        ("password", {"current": PASSWORD, "password": NEW}, 200),
+    ],
+)
+def test_a_proof_brings_a_new_token_and_ends_the_one_before(
+    app: Flask,
+    browser: FlaskClient,
+    moved_clock: MovableClock,
+    path: str,
+    form: dict[str, str],
+    status: int,
+) -> None:
+    stolen, before = app.test_client(), browser.get_cookie(COOKIE)
+    assert before is not None
+    stolen.set_cookie(COOKIE, before.value, path="/")
+    moved_clock.move(hours=2)
+    assert is_signed_in(stolen)
+    assert browser.post(f"{HERE}/{path}", data=form).status_code == status
+    assert is_signed_in(browser)
+    assert not is_signed_in(stolen)
+
+
+def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(hours=1)
+    open_browser(app, owner).post(f"{HERE}/sessions/end")
+    answer = browser.post(f"{HERE}/key", data={"proof": PASSWORD})
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/login?")
+    assert owner.get("/v1/me").status_code == 200
+
+
+@pytest.mark.parametrize(("path", "name"), [("password", "current"), ("key", "proof")])
+def test_guessing_the_password_here_is_limited(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    moved_clock: MovableClock,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    name: str,
+) -> None:
+    other = open_browser(app, owner)
+    moved_clock.move(hours=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+        for _ in range(20):
+            answer = browser.post(f"{HERE}/{path}", data={"password": NEW, name: WRONG})
+            assert answer.status_code == 422
+    answer = browser.post(f"{HERE}/{path}", data={"password": NEW, name: PASSWORD})
+    assert answer.status_code == 429
+    assert int(answer.headers["Retry-After"]) > 0
+    assert is_signed_in(browser)
+    # Whoever guesses in one browser keeps the owner out of nothing in theirs.
+    assert other.post(f"{HERE}/{path}", data={"password": NEW, name: PASSWORD}).status_code == 200
+
+
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_a_new_password_can_bring_a_new_key(
+    app: Flask, browser: FlaskClient, owner: Caller, is_reset: bool
+) -> None:
+    path, form = f"{HERE}/password", {"current": PASSWORD, "password": NEW}
+    if is_reset:
+        ask_for_link(browser, "/forgot", owner.email)
+        path = mailed_path(app, "reset")
+    assert 'name="replace_key"' in browser.get(path if is_reset else HERE).text
+    answer = browser.post(path, data=form | {"replace_key": "1"})
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    (new,) = set(re.findall(r"tst_live_\w+", answer.text))
+    assert owner.get("/v1/me").status_code == 401
+    owner.api_key = new
+    assert owner.get("/v1/me").status_code == 200
+    assert is_signed_in(browser)
+    assert "Its API key was replaced too." in " ".join(mails(app)[-1].text.split())
+    assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
+
+
+def test_a_new_password_signs_every_other_browser_out(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    others = [open_browser(app, owner), open_browser(app, owner)]
+    strange = open_browser(app, outsider)
+    answer = browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    assert answer.status_code == 200
+    assert NEW not in answer.text
+    assert is_signed_in(browser)
+    assert is_signed_in(strange)
+    assert not any(map(is_signed_in, others))
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+    assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
+    assert purposes(app) == [("security", owner.email)]
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "",
+        "short",
+        "password123",
+        "owner@example.com",
+        "x" * 1025,
+        "Marigold2026!",
+        "testimonials!1",
+    ],
+)
+def test_a_weak_password_is_refused(
+    app: Flask, browser: FlaskClient, owner: Caller, password: str
+) -> None:
+    owner.create_project(businessName="Marigold Roasters")
+    form = {"current": PASSWORD, "password": password}
+    assert browser.post(f"{HERE}/password", data=form).status_code == 422
+    assert purposes(app) == []
+    assert sign_in(app.test_client(), owner.email).status_code == 303
+
+
+def test_a_reset_link_from_before_is_used_up_by_a_new_password(
+    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
+) -> None:
+    ask_for_link(client, "/forgot", owner.email)
+    browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    assert client.get(mailed_path(app, "reset")).status_code == 404
+
+
+def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    answer = browser.post(f"{HERE}/key")
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
+    (new,) = set(re.findall(r"tst_live_\w+", answer.text))
+    assert owner.get("/v1/me").status_code == 401
+    owner.api_key = new
+    assert owner.get("/v1/me").status_code == 200
+    assert outsider.get("/v1/me").status_code == 200
+    page = browser.get(HERE).text
+    assert "tst_live_" not in page
+    assert f"<code>{new[-4:]}</code>" in page
+    assert purposes(app) == [("security", owner.email)]
+    assert new not in "".join(mail.text + mail.html for mail in mails(app))
+
+
+def test_opening_the_keys_address_replaces_nothing(browser: FlaskClient, owner: Caller) -> None:
+    for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE"):
+        assert browser.open(f"{HERE}/key", method=method).status_code == 405
+    assert owner.get("/v1/me").status_code == 200
+
+
+def test_one_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+    other = open_browser(app, owner)
+    page = browser.get(HERE).text
+    assert "Firefox on Linux" in page
+    # Nobody signs this browser out by mistake.
+    (action,) = re.findall(rf'action="({HERE}/sessions/\w+/end)"', page)
+    answer = browser.post(action)
+    assert (answer.status_code, answer.headers["Location"]) == (303, HERE)
+    assert not is_signed_in(other)
+    assert is_signed_in(browser)
+    # Sent again, it does nothing more.
+    assert browser.post(action).status_code == 303
+
+
+@pytest.mark.parametrize("session_id", ["x", "%00", "0" * 24, "%25", "é", "a" * 3000])
+def test_a_made_up_session_ends_nothing(app: Flask, browser: FlaskClient, session_id: str) -> None:
+    assert browser.post(f"{HERE}/sessions/{session_id}/end").status_code < 500
+    assert is_signed_in(browser)
+
+
+def test_nobody_ends_the_sessions_of_another_account(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    strange = open_browser(app, outsider)
+    (theirs,) = session_ids(app, outsider.account_id)
+    browser.post(f"{HERE}/sessions/{theirs}/end")
+    assert is_signed_in(strange)
+    browser.post(f"{HERE}/sessions/end")
+    assert is_signed_in(strange)
+
+
+def test_every_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+    other = open_browser(app, owner)
+    answer = browser.post(f"{HERE}/sessions/end")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/login?notice=signed-out")
+    assert browser.get_cookie(COOKIE) is None
+    assert not is_signed_in(other)
+    assert session_ids(app) == []
+    assert owner.get("/v1/me").status_code == 200
+
+
+def test_an_account_is_deleted_once_its_address_was_typed(
+    browser: FlaskClient, owner: Caller
+) -> None:
+    for typed in ("", "outsider@example.org"):
+        answer = browser.post(f"{HERE}/delete", data={"confirm": typed})
+        assert answer.status_code == 422
+        assert f"Type {owner.email} to delete this account." in answer.text
+    assert owner.get("/v1/me").status_code == 200
+    answer = browser.post(f"{HERE}/delete", data={"confirm": f" {owner.email.upper()} "})
+    assert answer.status_code == 303
+
+
+def test_a_removed_account_leaves_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    project = owner.create_project(slug="mine")
+    owner.create_testimonial(project["_id"])
+    gone = owner.create_project(slug="gone")
+    owner.create_testimonial(gone["_id"])
+    browser.post(f"/dashboard/projects/{gone['_id']}/delete", data={"confirm": "gone"})
+    browser.post(f"/dashboard/projects/{project['_id']}/slug", data={"slug": "renamed"})
+    theirs = outsider.create_project(slug="theirs")
+    outsider.create_testimonial(theirs["_id"])
+    other = open_browser(app, owner)
+
+    answer = browser.post(f"{HERE}/delete", data={"confirm": owner.email})
+    assert answer.status_code == 303
+    assert browser.get(answer.headers["Location"]).status_code == 200
+    assert browser.get_cookie(COOKIE) is None
+    assert not is_signed_in(other)
+    assert owner.get("/v1/me").status_code == 401
+    for path in ("/mine", "/renamed", "/gone", f"/widget/{project['_id']}/feed"):
+        assert browser.get(path).status_code == 404, path
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+
+    assert outsider.get("/v1/me").status_code == 200
+    kept = {RateLimitCounter.__tablename__, OutboxMail.__tablename__, "secret", "setting"}
+    with app.app_context():
+        counts = {
+            table.name: db.session.scalar(select(func.count()).select_from(table))
+            for table in Base.metadata.sorted_tables
+            if table.name not in kept
+        }
+    # What is left is the outsider's.
+    assert counts["account"] == counts["project"] == counts["testimonial"] == 1
+    assert counts["session"] == counts["old_slug"] == 0
+    # Address and slugs are free again.
+    assert "accountId" in init(app.test_client(), owner.email).json["data"]
+    for slug in ("mine", "gone"):
+        outsider.create_project(slug=slug)
+
+
+def test_a_removed_account_is_removed_for_whoever_is_at_work(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
+    other = open_browser(app, owner)
+    browser.post(f"{HERE}/delete", data={"confirm": owner.email})
+    for path in ("key", "sessions/end", "password", "delete"):
+        answer = other.post(f"{HERE}/{path}", data={"current": PASSWORD, "password": PASSWORD})
+        assert answer.status_code == 303
+        assert answer.headers["Location"].startswith("/login")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "system"])
+def test_a_theme_is_kept(browser: FlaskClient, theme: str) -> None:
+    assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
+    cookie = browser.get_cookie(THEME_COOKIE)
+    assert cookie is not None
+    assert (cookie.value, cookie.secure, cookie.http_only) == (theme, True, True)
+
+
+@pytest.mark.parametrize("theme", ['"><script>', "", "x" * 10_000])
+def test_another_theme_is_no_theme(browser: FlaskClient, theme: str) -> None:
+    assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 303
+    assert browser.get_cookie(THEME_COOKIE) is None
+    browser.set_cookie(THEME_COOKIE, "x'onload=alert(1)")
+    assert "onload" not in browser.get(HERE).text

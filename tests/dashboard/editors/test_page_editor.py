@@ -1,0 +1,232 @@
+"""The page editor: every setting of the collection page that the API leaves to the dashboard."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from PIL import Image
+from werkzeug.test import TestResponse
+
+from testimonials.core.pictures.colours import contrast, find_readable
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+
+JSON = {"Accept": "application/json"}
+CHANGES = {
+    "businessName": "Fern & Fable",
+    "headline": "How was your visit?",
+    "description": "Two sentences.\nOr three.",
+    "thankYouMessage": "This made our morning.",
+    "website": "https://fernandfable.example",
+    "theme": "dark",
+    "buttonColor": "#2F8F6B",
+    "buttonTextColor": "#000000",
+    "showConfetti": False,
+}
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (900, 300)) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, "#047857").save(out, kind)
+    return out.getvalue()
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser, signed in."""
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    """The id of a project."""
+    return str(owner.create_project(slug="fern", businessName="Fern")["_id"])
+
+
+def save(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:
+    return browser.post(f"/dashboard/projects/{project}/page", data=changes, headers=JSON)
+
+
+def upload(browser: FlaskClient, project: str, content: bytes, **options: Any) -> TestResponse:
+    # Written out, since the client leaves the file open in which it builds a large form.
+    head = '--x\r\nContent-Disposition: form-data; name="logo"; filename="logo.png"\r\n\r\n'
+    return browser.post(
+        f"/dashboard/projects/{project}/page/logo",
+        data=head.encode() + content + b"\r\n--x--\r\n",
+        content_type="multipart/form-data; boundary=x",
+        **options,
+    )
+
+
+def config_of(owner: Caller, project: str) -> dict[str, Any]:
+    answer = owner.get(f"/v1/projects/{project}")
+    return dict(answer.json["data"]["publicPageConfig"])
+
+
+def test_every_setting_is_saved_and_shown_at_the_next_load(
+    browser: FlaskClient, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    for name, value in CHANGES.items():
+        sent = json.dumps(value) if isinstance(value, bool) else value
+        answer = save(browser, project, **{name: sent})
+        assert answer.json is not None
+        assert answer.json["config"][name] == value
+    shown = config_of(owner, project)
+    assert {name: shown[name] for name in CHANGES if name != "businessName"} == {
+        name: value for name, value in CHANGES.items() if name != "businessName"
+    }
+    page = client.get("/fern").text
+    assert "How was your visit?" in page
+    assert "Fern &amp; Fable" in page
+    assert 'data-theme="dark"' in page
+    thanks = client.get("/fern/thanks").text
+    assert "This made our morning." in thanks
+    assert "confetti.js" not in thanks
+    assert "#2F8F6B" in client.get("/fern/theme.css").text
+
+
+@pytest.mark.parametrize("name", ["rating", "role", "company", "email"])
+def test_the_page_asks_for_exactly_what_is_chosen(
+    browser: FlaskClient, client: FlaskClient, owner: Caller, project: str, name: str
+) -> None:
+    for is_asked in (False, True):
+        sent = json.dumps(is_asked)
+        assert save(browser, project, **{f"ask-{name}": sent}).status_code == 200
+        assert config_of(owner, project)["collectFields"][name] is is_asked
+        assert (f'name="{name}"' in client.get("/fern").text) is is_asked
+
+
+def test_only_what_was_changed_is_written(
+    browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    before = json.dumps({"headline": "What the form showed", "theme": "light"})
+    save(browser, project, headline="A colleague’s headline")
+    form = {"before": before, "headline": "What the form showed", "theme": "dark"}
+    answer = browser.post(f"/dashboard/projects/{project}/page", data=form)
+    assert answer.status_code == 303
+    config = config_of(owner, project)
+    assert (config["headline"], config["theme"]) == ("A colleague’s headline", "dark")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("headline", "x" * 161, "at most 160"),
+        ("headline", "two\nlines", "one line"),
+        ("description", "x" * 501, "at most 500"),
+        ("thankYouMessage", "x" * 501, "at most 500"),
+        ("website", "javascript:alert(1)", "http"),
+        ("theme", "blue", "light, dark"),
+        ("buttonColor", "red;}*{display:none", "#4F46E5"),
+        ("buttonTextColor", "#12", "#4F46E5"),
+        ("ask-rating", "maybe", "true or false"),
+        ("showConfetti", "1", "true or false"),
+    ],
+)
+def test_a_bad_value_is_refused_with_the_reason_and_nothing_is_written(
+    browser: FlaskClient, owner: Caller, project: str, name: str, value: str, words: str
+) -> None:
+    before = config_of(owner, project)
+    answer = save(browser, project, **{name: value, "thankYouMessage": "New"} | {name: value})
+    assert answer.status_code == 422
+    assert answer.json is not None
+    assert words in answer.json["message"]
+    page = browser.post(f"/dashboard/projects/{project}/page", data={name: value})
+    assert page.status_code == 422
+    assert config_of(owner, project) == before
+
+
+def test_a_website_gets_its_scheme(browser: FlaskClient, owner: Caller, project: str) -> None:
+    answer = save(browser, project, website="fern.example")
+    assert answer.json is not None
+    assert answer.json["config"]["website"] == "https://fern.example"
+
+
+def test_a_refused_form_shows_what_was_typed(browser: FlaskClient, project: str) -> None:
+    form = {"headline": "x" * 161, "description": "Kept as typed"}
+    page = browser.post(f"/dashboard/projects/{project}/page", data=form)
+    assert "x" * 161 in page.text
+    assert "Kept as typed" in page.text
+
+
+def test_a_colour_that_is_hard_to_read_is_named_with_the_nearest_that_is_not(
+    browser: FlaskClient, project: str
+) -> None:
+    answer = save(browser, project, buttonColor="#2F8F6B")
+    assert answer.json is not None
+    found = answer.json["contrast"]
+    assert (found["ratio"], found["is_enough"]) == ("3.9", False)
+    assert contrast(found["suggestion"], "#FFFFFF") >= 4.5
+    page = browser.get(f"/dashboard/projects/{project}/page").text
+    assert f"Use <span data-suggestion-text>{found['suggestion']}" in page
+    answer = save(browser, project, buttonColor=found["suggestion"])
+    assert answer.json is not None
+    assert answer.json["contrast"]["is_enough"]
+
+
+@pytest.mark.parametrize("text", ["#FFFFFF", "#000000", "#767676", "#777777", "#FF0000"])
+@pytest.mark.parametrize("ground", ["#FFFFFF", "#000000", "#808080", "#2F8F6B", "#FFFF00"])
+def test_the_colour_offered_can_be_read(ground: str, text: str) -> None:
+    found = find_readable(ground, text)
+    assert contrast(found, text) >= 4.5
+    assert (found == ground) == (contrast(ground, text) >= 4.5)
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.01)
+
+
+def test_a_logo_is_shown_everywhere_and_can_be_taken_off(
+    browser: FlaskClient, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    assert upload(browser, project, picture()).status_code == 303
+    url = config_of(owner, project)["logo"]
+    assert url.startswith("https://testimonials.example.com/media/")
+    assert url in client.get("/fern").text
+    assert url in browser.get(f"/dashboard/projects/{project}/inbox").text
+    answer = client.get(url.removeprefix("https://testimonials.example.com"))
+    with Image.open(io.BytesIO(answer.data)) as shown:
+        assert (shown.format, shown.size) == ("WEBP", (640, 213))
+    answer = browser.post(f"/dashboard/projects/{project}/page/logo/remove", headers=JSON)
+    assert answer.json == {"ok": True, "logo_url": None}
+    assert config_of(owner, project)["logo"] is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
+        (b"GIF89a" + b"\0" * 50, "GIF"),
+        (b"no picture at all", "no picture"),
+        (b"\x89PNG" + b"\0" * 2_200_000, "2 MB"),
+        (b"\x89PNG" + b"\0" * 5_000_000, "2 MB"),
+    ],
+    ids=["empty", "svg", "gif", "text", "over 2 MB", "over what is read"],
+)
+def test_a_refused_logo_says_why_and_the_old_one_stays(
+    browser: FlaskClient, owner: Caller, project: str, content: bytes, words: str
+) -> None:
+    upload(browser, project, picture("JPEG"))
+    before = config_of(owner, project)["logo"]
+    answer = upload(browser, project, content, headers=JSON)
+    assert answer.status_code == 422
+    assert answer.json is not None
+    assert words in answer.json["message"]
+    assert words in upload(browser, project, content).text
+    assert config_of(owner, project)["logo"] == before
+
+
+def test_the_preview_can_be_framed_by_the_editor_alone(browser: FlaskClient, project: str) -> None:
+    base = f"/dashboard/projects/{project}/page"
+    for address in (f"{base}/preview", f"{base}/preview?view=thanks"):
+        answer = browser.get(address)
+        assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+        assert "collection.js" not in answer.text
+    editor = browser.get(base).headers["Content-Security-Policy"]
+    assert "frame-src 'self'" in editor
+    assert "frame-ancestors 'none'" in editor

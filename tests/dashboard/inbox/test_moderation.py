@@ -1,0 +1,280 @@
+"""The inbox: deciding, undoing, the trash, many at once, and what is recorded."""
+
+import pytest
+from flask import Flask
+
+from testimonials.extensions import db
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.testimonials import models
+from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.rows import change_testimonial, read_testimonials
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, slug="salon")
+
+
+def test_what_a_visitor_sent_waits_and_shows_nowhere(inbox: Inbox) -> None:
+    inbox.receive("Maya", "Tom")
+    assert inbox.counts() == {
+        "pending": 2, "approved": 0, "rejected": 0, "all": 2, "trash": 0, "spam": 0
+    }  # fmt: skip
+    assert inbox.shown() == []
+
+
+def test_approving_shows_it_at_once_and_sets_when_it_was_reviewed(inbox: Inbox) -> None:
+    maya, _ = inbox.receive("Maya", "Tom")
+    answer = inbox.act(maya, "approve")
+    assert answer.json["ok"] is True
+    assert answer.json["notice"]["text"] == "Approved Maya"
+    assert answer.json["counts"]["pending"] == 1
+    assert inbox.shown() == ["Maya"]
+    listed = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]
+    assert listed[0]["reviewedAt"]
+
+
+@pytest.mark.parametrize(
+    ("before", "action", "is_allowed"),
+    [
+        ([], "approve", True),
+        ([], "reject", True),
+        ([], "pin", False),
+        ([], "restore", False),
+        (["approve"], "reject", True),
+        (["approve"], "approve", False),
+        (["approve"], "pin", True),
+        (["approve", "pin"], "unpin", True),
+        (["reject"], "approve", True),
+        (["reject"], "reject", False),
+        (["delete"], "approve", False),
+        (["delete"], "restore", True),
+        ([], "explode", False),
+    ],
+)
+def test_moves_that_are_allowed(
+    inbox: Inbox, before: list[str], action: str, is_allowed: bool
+) -> None:
+    (maya,) = inbox.receive("Maya")
+    for step in before:
+        assert inbox.act(maya, step).status_code == 200
+    answer = inbox.act(maya, action)
+    assert answer.status_code == (200 if is_allowed else 409)
+    assert is_allowed or answer.json["message"]
+
+
+@pytest.mark.parametrize("action", ["approve", "reject", "pin"])
+def test_a_sample_can_only_be_deleted_or_kept(app: Flask, owner: Caller, action: str) -> None:
+    inbox = open_inbox(app, owner, skipDemoTestimonials=False)
+    sample = inbox.find(inbox.get("inbox?status=all").text, "Maya Kowalski")
+    assert inbox.act(sample, action).status_code == 409
+    assert inbox.act(sample, "delete").status_code == 200
+    assert len(inbox.shown()) == 5
+
+
+def test_a_second_decision_on_the_same_item_says_what_it_is_already(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    inbox.act(maya, "approve")
+    answer = inbox.act(maya, "approve")
+    assert answer.status_code == 409
+    assert answer.json == {"message": "Maya is approved already."}
+
+
+def test_undo_puts_back_what_was_there_and_works_once(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    decided = inbox.act(maya, "approve")
+    assert inbox.undo(decided).status_code == 200
+    assert inbox.counts()["pending"] == 1
+    assert inbox.shown() == []
+    assert inbox.undo(decided).status_code == 409
+
+
+def test_undo_leaves_what_somebody_changed_since(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    approved = inbox.act(maya, "approve")
+    inbox.act(maya, "reject")
+    assert inbox.undo(approved).status_code == 409
+    assert inbox.counts()["rejected"] == 1
+
+
+def test_an_undo_of_another_project_is_refused(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    token = inbox.act(maya, "approve").json["notice"]["undo_token"]
+    other = inbox.owner.create_project()["_id"]
+    path = f"/dashboard/projects/{other}/undo"
+    answer = inbox.client.post(path, data={"undo": token}, headers={"Accept": "application/json"})
+    assert answer.status_code == 409
+    assert inbox.shown() == ["Maya"]
+
+
+def test_pinned_stands_first_in_the_widget(inbox: Inbox) -> None:
+    maya, tom = inbox.receive("Maya", "Tom")
+    for each in (maya, tom):
+        inbox.act(each, "approve")
+    assert inbox.shown() == ["Tom", "Maya"]
+    inbox.act(maya, "pin")
+    assert inbox.shown() == ["Maya", "Tom"]
+    inbox.act(maya, "unpin")
+    assert inbox.shown() == ["Tom", "Maya"]
+
+
+def test_trash_keeps_for_thirty_days(inbox: Inbox, moved_clock: MovableClock) -> None:
+    (maya,) = inbox.receive("Maya")
+    inbox.act(maya, "approve")
+    inbox.act(maya, "delete")
+    assert inbox.shown() == []
+    assert inbox.counts()["trash"] == 1
+    moved_clock.move(days=29)
+    inbox.client.post("/login", data={"email": inbox.owner.email, "password": PASSWORD})
+    with inbox.app.app_context():
+        sweep()
+        assert db.session.get(models.Testimonial, maya) is not None
+    moved_clock.move(days=2)
+    with inbox.app.app_context():
+        sweep()
+        assert db.session.get(models.Testimonial, maya) is None
+
+
+def test_many_at_once_and_undone_at_once(inbox: Inbox) -> None:
+    ids = inbox.receive("Maya", "Tom", "Aiko")
+    answer = inbox.bulk("approve", ids=ids[:2])
+    assert answer.json["notice"]["text"] == "Approved 2 testimonials"
+    assert sorted(inbox.shown()) == ["Maya", "Tom"]
+    inbox.undo(answer)
+    assert inbox.shown() == []
+
+
+def test_select_all_means_what_the_filter_finds_and_nothing_else(inbox: Inbox) -> None:
+    inbox.receive("Maya One", "Maya Two", "Tom")
+    inbox.bulk("approve", all="1", status="pending", q="maya")
+    assert sorted(inbox.shown()) == ["Maya One", "Maya Two"]
+
+
+def test_ids_of_another_project_are_passed_over(
+    inbox: Inbox, app: Flask, make_caller: MakeCaller
+) -> None:
+    other = open_inbox(app, make_caller("other@example.com", is_claimed=True))
+    (theirs,) = other.receive("Theirs")
+    assert inbox.bulk("approve", ids=[theirs]).status_code == 409
+    assert other.counts()["pending"] == 1
+
+
+def test_without_a_script_a_decision_goes_back_to_the_list_with_a_notice(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    back = f"{inbox.base}/inbox?status=pending"
+    answer = inbox.client.post(
+        f"{inbox.base}/testimonials/{maya}/action", data={"action": "approve", "return_to": back}
+    )
+    assert answer.status_code == 303
+    assert answer.location.startswith(f"{back}&notice=")
+    assert "Approved Maya" in inbox.client.get(answer.location).text
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example"])
+def test_a_decision_never_leads_to_another_site(inbox: Inbox, target: str) -> None:
+    (maya,) = inbox.receive("Maya")
+    answer = inbox.client.post(
+        f"{inbox.base}/testimonials/{maya}/action", data={"action": "approve", "return_to": target}
+    )
+    assert answer.location.startswith(f"{inbox.base}/inbox?")
+
+
+def test_nobody_can_put_words_into_the_notice(inbox: Inbox) -> None:
+    assert "Call this number" not in inbox.get("inbox?notice=Call+this+number").text
+
+
+def test_search_finds_words_and_names_whatever_their_case(inbox: Inbox) -> None:
+    inbox.receive("Maya Kowalski", "Tom Okafor")
+    page = inbox.get("inbox?q=KOWALSKI").text
+    assert "Maya Kowalski</bdi>" in page
+    assert "Tom Okafor</bdi>" not in page
+    assert "Nothing found" in inbox.get("inbox?q=100%25").text
+
+
+def test_rating_and_source_filter(inbox: Inbox) -> None:
+    inbox.receive("Five", rating=5.0)
+    inbox.receive("Four and a half", rating=4.5)
+    page = inbox.get("inbox?rating=4&source=public_page").text
+    assert "Four and a half</bdi>" in page
+    assert "Five</bdi>" not in page
+    assert "Nothing found" in inbox.get("inbox?source=import").text
+
+
+def test_a_page_past_the_end_is_the_last_one(inbox: Inbox) -> None:
+    inbox.receive(*(f"Person {n}" for n in range(51)))
+    assert inbox.get("inbox?page=2").text.count('<li class="item"') == 1
+    assert inbox.get("inbox?page=9").text.count('<li class="item"') == 1
+
+
+def test_editing_keeps_the_words_as_they_were_sent_and_says_who_changed_what(
+    inbox: Inbox,
+) -> None:
+    (maya,) = inbox.receive("Maya")
+    path = f"testimonials/{maya}"
+    form = {"author_name": "Maya K.", "text": "Better words", "submitted_on": "2026-01-02"}
+    assert inbox.client.post(f"{inbox.base}/{path}", data=form).status_code == 303
+    page = inbox.get(path).text
+    for expected in ("Better words", "Words of Maya", "owner@example.com", "Name: Maya"):
+        assert expected in page
+    assert "Edited" in inbox.get("inbox").text
+
+
+def test_editing_something_else_leaves_the_words_and_the_proof_of_an_address(
+    inbox: Inbox, moved_clock: MovableClock
+) -> None:
+    (maya,) = inbox.receive("Maya", author_email="maya@example.com")
+    change_testimonial(inbox.app, maya, email_verified_at=moved_clock.time)
+    form = {"text": "Words of Maya", "submitted_on": "2026-01-02"}
+    for name, email, is_proven in (("M", "maya@example.com", True), ("M", "m@example.com", False)):
+        sent = form | {"author_name": name, "author_email": email}
+        answer = inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=sent)
+        assert answer.status_code == 303
+        (row,) = read_testimonials(inbox.app, inbox.project)
+        assert row.original_text is None
+        assert (row.email_verified_at is not None) is is_proven
+
+
+def test_editing_refuses_what_the_api_refuses_and_keeps_what_was_typed(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    form = {"author_name": "", "text": "x" * 2001, "submitted_on": "2026-01-02", "rating": "6"}
+    answer = inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=form)
+    assert answer.status_code == 422
+    for expected in ("Add the author", "Shorten this to 2000", "1 to 5 stars", "x" * 2001):
+        assert expected in answer.text
+    with inbox.app.app_context():
+        assert db.session.get_one(models.Testimonial, maya).text == "Words of Maya"
+
+
+def test_adding_by_hand_with_date_and_handle(inbox: Inbox) -> None:
+    form = {
+        "author_name": "Aiko",
+        "text": "Said on the phone.",
+        "submitted_on": "2025-03-12",
+        "rating": "4.5",
+        "twitter_handle": "@aiko_t",
+    }
+    answer = inbox.client.post(f"{inbox.base}/testimonials/new", data=form)
+    assert answer.status_code == 303
+    (item,) = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]
+    assert item["source"] == "manual"
+    assert item["submittedAt"].startswith("2025-03-12")
+    assert item["twitter"]["handle"] == "aiko_t"
+    assert item["rating"] == 4.5
+
+
+def test_html_in_every_field_is_text(inbox: Inbox) -> None:
+    bad = "<script>alert(1)</script>"
+    inbox.receive(bad, text=bad, author_role=bad, author_company=bad)
+    page = inbox.get("inbox").text
+    assert bad not in page
+    assert page.count("&lt;script&gt;") >= 3
+
+
+def test_right_with_twenty_thousand(inbox: Inbox) -> None:
+    inbox.fill(20_000)
+    assert inbox.counts()["pending"] == 20_000
+    assert inbox.get("inbox?page=400").text.count('<li class="item"') == 50
+    answer = inbox.bulk("approve", all="1", status="pending")
+    assert answer.json["notice"]["text"] == "Approved 20000 testimonials"
+    assert inbox.counts()["approved"] == 20_000

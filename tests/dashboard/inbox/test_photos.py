@@ -1,0 +1,179 @@
+"""The photo of an author: chosen by hand, replaced, taken off, undone, swept."""
+
+import io
+import re
+import threading
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from testimonials.core.pictures.decoder_process import decoder
+from testimonials.core.pictures.images import MEGABYTE, Image
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.testimonials import models
+from tests import pictures
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MovableClock
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.pictures import photo, to_bytes
+from tests.rows import change_project, count_rows, read_testimonials
+
+PHOTO = to_bytes(photo(600, 400), "JPEG")
+FORM = {"author_name": "Aiko", "text": "Said on the phone.", "submitted_on": "2025-03-12"}
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, slug="salon")
+
+
+def send(inbox: Inbox, path: str, data: bytes | None = PHOTO, **values: str) -> TestResponse:
+    file = {} if data is None else {"avatar": (io.BytesIO(data), "me.jpg")}
+    answer = inbox.client.post(f"{inbox.base}/testimonials/{path}", data=FORM | values | file)
+    # The client keeps a large form in a file, which nobody reads when it is refused.
+    answer.request.environ["wsgi.input"].close()
+    return answer
+
+
+def avatar(inbox: Inbox) -> str | None:
+    """Give the path of the picture that the widget shows with the only testimonial."""
+    (item,) = inbox.client.get(f"/widget/{inbox.project}/feed").json["items"]  # type: ignore[index]
+    url = item.get("authorAvatar")
+    return url and url.removeprefix("https://testimonials.example.com")
+
+
+def undo(inbox: Inbox, answer: TestResponse) -> None:
+    page = inbox.client.get(answer.location).text
+    token = re.search(r'name="undo" value="([^"]+)"', page)
+    assert token
+    answer = inbox.client.post(f"{inbox.base}/undo", data={"undo": token[1]})
+    assert answer.status_code == 303
+
+
+def test_a_chosen_photo_shows_in_the_widget_and_the_api(inbox: Inbox) -> None:
+    assert send(inbox, "new").status_code == 303
+    path = avatar(inbox)
+    assert path is not None
+    served = inbox.client.get(path)
+    assert pictures.read(served.data).size == (256, 256)
+    (item,) = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]  # type: ignore[index]
+    assert item["authorAvatar"].endswith(path)
+    assert path in inbox.get(f"testimonials/{item['_id']}").text
+
+
+def test_without_a_photo_there_is_none(inbox: Inbox) -> None:
+    answer = inbox.client.post(
+        f"{inbox.base}/testimonials/new", data=FORM | {"avatar": (io.BytesIO(b""), "")}
+    )
+    assert answer.status_code == 303
+    assert avatar(inbox) is None
+
+
+def test_a_photo_among_too_many_leaves_the_words(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoder, "_places", threading.Semaphore(0))
+    logo = inbox.client.post(f"{inbox.base}/page/logo", data={"logo": (io.BytesIO(PHOTO), "x")})
+    for answer in (send(inbox, "new"), logo):
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+        assert "Many pictures are arriving just now." in answer.text
+    assert "Said on the phone.</textarea>" in send(inbox, "new").text
+    assert count_rows(inbox.app, Image) == 0
+
+
+def test_a_new_photo_is_told_in_the_history_and_undone(inbox: Inbox) -> None:
+    send(inbox, "new")
+    first = avatar(inbox)
+    (row,) = read_testimonials(inbox.app, inbox.project)
+    changed = send(inbox, row.id, to_bytes(photo(100, 100), "PNG"))
+    assert avatar(inbox) != first
+    assert "Photo changed" in inbox.get(f"testimonials/{row.id}").text
+    undo(inbox, changed)
+    assert avatar(inbox) == first
+
+
+def test_saving_without_choosing_keeps_the_photo_and_removing_takes_it_off(inbox: Inbox) -> None:
+    send(inbox, "new")
+    first = avatar(inbox)
+    (row,) = read_testimonials(inbox.app, inbox.project)
+    send(inbox, row.id, None, text="Other words.")
+    assert avatar(inbox) == first
+    removed = send(inbox, row.id, None, text="Other words.", remove_avatar="1")
+    assert avatar(inbox) is None
+    undo(inbox, removed)
+    assert avatar(inbox) == first
+
+
+def test_a_picture_elsewhere_can_be_taken_off_too(inbox: Inbox) -> None:
+    inbox.owner.create_testimonial(inbox.project, authorAvatar="https://pics.example/a.png")
+    (row,) = read_testimonials(inbox.app, inbox.project)
+    send(inbox, row.id, None, remove_avatar="1")
+    assert avatar(inbox) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (pictures.SVG, "SVG pictures can hold programs"),
+        (pictures.GIF, "GIF pictures can’t be used"),
+        (pictures.HEIC, "HEIC and AVIF"),
+        (PHOTO[:500], "damaged"),
+        (PHOTO + bytes(10 * MEGABYTE), "10 MB are the most"),
+        (PHOTO + bytes(12 * MEGABYTE), "10 MB are the most"),
+    ],
+    ids=["svg", "gif", "heic", "cut off", "over ten", "over the form"],
+)
+def test_a_refused_photo_says_why_and_stores_nothing(inbox: Inbox, data: bytes, words: str) -> None:
+    for path in ("new", inbox.owner.create_testimonial(inbox.project)["_id"]):
+        answer = send(inbox, path, data, text="Many words, typed by hand.", tags="one, two")
+        assert answer.status_code == 422
+        assert words in answer.text
+        assert 'id="edit-avatar-error"' in answer.text
+        if len(data) < 11 * MEGABYTE:
+            assert "Many words, typed by hand." in answer.text
+            assert 'value="one, two"' in answer.text
+    assert count_rows(inbox.app, Image) == 0
+
+
+def test_other_forms_keep_their_small_limit(inbox: Inbox) -> None:
+    answer = inbox.client.post(f"{inbox.base}/bulk", data={"ids": "x" * 300_000})
+    assert answer.status_code == 413
+
+
+def test_an_outsider_stores_nothing(inbox: Inbox, app: Flask, outsider: Caller) -> None:
+    browser = open_browser(app, outsider)
+    file = (io.BytesIO(PHOTO), "me.jpg")
+    answer = browser.post(f"{inbox.base}/testimonials/new", data=FORM | {"avatar": file})
+    assert answer.status_code == 404
+    assert count_rows(app, Image) == 0
+
+
+def test_pictures_that_nothing_names_are_swept_after_they_can_be_undone(
+    inbox: Inbox, moved_clock: MovableClock
+) -> None:
+    def swept() -> int:
+        with inbox.app.app_context():
+            sweep()
+        return count_rows(inbox.app, Image)
+
+    send(inbox, "new")
+    (row,) = read_testimonials(inbox.app, inbox.project)
+    moved_clock.move(days=25)
+    assert swept() == 1
+    changed = send(inbox, row.id, to_bytes(photo(100, 100), "PNG"))
+    assert changed.status_code == 303
+    # The first one is old and shown nowhere, and still a step back leads to it.
+    moved_clock.move(days=1.5)
+    assert swept() == 2
+    moved_clock.move(days=1)
+    assert swept() == 1
+    inbox.client = open_browser(inbox.app, inbox.owner)
+    (row,) = read_testimonials(inbox.app, inbox.project)
+    change_project(inbox.app, inbox.project, logo_id=row.avatar_id)
+    send(inbox, row.id, None, remove_avatar="1")
+    moved_clock.move(days=10)
+    assert swept() == 1
+    change_project(inbox.app, inbox.project, logo_id=None)
+    assert swept() == 0
+    assert isinstance(row, models.Testimonial)

@@ -1,0 +1,60 @@
+"""Samples in the inbox: removed at once, or kept without being asked again."""
+
+import pytest
+from flask import Flask
+
+from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+
+LINE = "samples show in your widget until you remove them."
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    inbox = open_inbox(app, owner, skipDemoTestimonials=False)
+    # As long as the checklist is there, it is what asks about samples.
+    inbox.client.post(f"{inbox.base}/checklist", data={"do": "hide"})
+    return inbox
+
+
+def settle(inbox: Inbox, choice: str):  # type: ignore[no-untyped-def]
+    return inbox.client.post(f"{inbox.base}/samples", data={"samples": choice}, headers=JSON)
+
+
+def test_the_line_stands_among_all_only(inbox: Inbox) -> None:
+    assert f"6 {LINE}" in inbox.get("inbox?status=all").text
+    for path in ("inbox", "inbox?status=approved", "inbox?status=trash", "inbox?status=all&q=x"):
+        assert LINE not in inbox.get(path).text
+
+
+def test_the_checklist_asks_about_them_as_long_as_it_is_there(inbox: Inbox) -> None:
+    inbox.client.post(f"{inbox.base}/checklist", data={"do": "show"})
+    page = inbox.get("inbox?status=all").text
+    assert "Remove all 6" in page
+    assert LINE not in page
+
+
+def test_kept_samples_are_not_asked_about_again(inbox: Inbox) -> None:
+    assert settle(inbox, "keep").status_code == 200
+    assert LINE not in inbox.get("inbox?status=all").text
+    assert len(inbox.shown()) == 6
+
+
+def test_removing_all_can_be_undone_and_touches_nothing_else(inbox: Inbox) -> None:
+    inbox.owner.create_testimonial(inbox.project, authorName="Real")
+    answer = settle(inbox, "remove")
+    assert answer.json["notice"]["text"] == "Removed 6 samples"
+    assert inbox.shown() == ["Real"]
+    assert LINE not in inbox.get("inbox?status=all").text
+    assert settle(inbox, "remove").status_code == 409
+    inbox.undo(answer)
+    assert len(inbox.shown()) == 7
+
+
+def test_one_sample_is_told_as_one(inbox: Inbox) -> None:
+    page = inbox.get("inbox?status=all").text
+    for row in page.split('<li class="item" id="t-')[2:]:
+        inbox.act(row[:24], "delete")
+    assert (
+        "1 sample shows in your widget until you remove it." in inbox.get("inbox?status=all").text
+    )

@@ -1,0 +1,277 @@
+"""The spam folder of the inbox: what stands there and why, releasing, marking, and the sweep."""
+
+import re
+
+import pytest
+from flask import Flask
+
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.extensions import db
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.operations.jobs.submission_mail import send_gathered_mail
+from testimonials.testimonials import models
+from tests.conftest import Caller, MovableClock
+from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.rows import add_member, add_testimonial, count_for_planner, count_rows, read_testimonials
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, slug="salon")
+
+
+def hold(inbox: Inbox, name: str, reasons: str = "links", **columns: str) -> str:
+    values = {"status": "spam", "held_for": reasons, "author_name": name} | columns
+    return add_testimonial(inbox.app, inbox.project, **values)
+
+
+def tab_of_spam(page: str) -> str:
+    (tab,) = re.findall(r'<li[^>]*><a href="[^"]*status=spam"[^>]*>', page)
+    return tab
+
+
+def test_the_tab_comes_with_the_first_spam_and_stands_at_the_end(inbox: Inbox) -> None:
+    inbox.receive("Maya")
+    page = inbox.get("inbox").text
+    assert "<li hidden>" in tab_of_spam(page)
+    assert "No spam here" in inbox.get("inbox?status=spam").text
+    hold(inbox, "Robot")
+    page = inbox.get("inbox").text
+    assert "<li><a" in tab_of_spam(page)
+    assert re.findall(r'data-count="(\w+)"', page)[-1] == "spam"
+    assert inbox.counts()["spam"] == 1
+
+
+def test_the_inbox_tells_of_a_flood_for_a_week(inbox: Inbox, moved_clock: MovableClock) -> None:
+    hold(inbox, "Robot")
+    assert "many came at once.</strong>" not in inbox.get("inbox").text
+    for name in ("Ana", "Ben"):
+        hold(inbox, name, "address,flood")
+    page = inbox.get("inbox").text
+    assert "2 submissions are held because many came at once" in page
+    assert "on top of 100 goes" in page
+    assert "Open the spam folder" in page
+    moved_clock.move(days=8)
+    assert "many came at once.</strong>" not in inbox.get("inbox").text
+
+
+def test_spam_stands_in_its_own_tab_alone(inbox: Inbox) -> None:
+    inbox.receive("Maya")
+    hold(inbox, "Robot")
+    for tab in ("pending", "approved", "rejected", "all", "trash"):
+        assert "Robot</bdi>" not in inbox.get(f"inbox?status={tab}").text
+    assert "Robot</bdi>" in inbox.get("inbox?status=spam").text
+    assert inbox.counts() == {
+        "pending": 1, "approved": 0, "rejected": 0, "all": 1, "trash": 0, "spam": 1
+    }  # fmt: skip
+    assert "Robot</bdi>" in inbox.get("inbox?status=spam&q=robot").text
+
+
+@pytest.mark.parametrize(
+    ("reasons", "text", "said"),
+    [
+        ("links", "http://a.example http://b.example http://c.example", "Held: three links"),
+        ("links", "http://a.example", "Held: a link and little else"),
+        ("links", "[url=x]y[/url]", "Held: a link"),
+        ("links", "http://a.example " * 12, "Held: 12 links"),
+        ("duplicate", "Words", "Held: the same words came before"),
+        ("bait", "Words", "Held: filled in a field that people don’t see"),
+        ("fast", "Words", "Held: sent sooner than a person can write"),
+        ("address,flood", "Words", "Held: many came from one address, many came at once"),
+        ("owner", "Words", "Marked as spam by hand"),
+    ],
+)
+def test_a_row_says_why_it_is_held(inbox: Inbox, reasons: str, text: str, said: str) -> None:
+    row = hold(inbox, "Robot", reasons, text=text)
+    assert f"<span>{said}</span>" in inbox.get("inbox?status=spam").text
+    assert f"<strong>{said}</strong>" in inbox.get(f"testimonials/{row}").text
+
+
+def test_released_it_waits_in_the_queue_and_can_be_approved(inbox: Inbox) -> None:
+    row = hold(inbox, "Robot")
+    answer = inbox.act(row, "release")
+    assert answer.json["notice"]["text"] == "Moved Robot to Pending"
+    assert (answer.json["counts"]["spam"], answer.json["counts"]["pending"]) == (0, 1)
+    page = inbox.get("inbox").text
+    assert "Robot</bdi>" in page
+    assert "Held:" not in page
+    history = inbox.get(f"testimonials/{row}").text
+    assert "Not spam" in history
+    assert "owner@example.com" in history
+    assert inbox.act(row, "approve").status_code == 200
+    assert inbox.shown() == ["Robot"]
+
+
+def test_releasing_can_be_undone_and_released_again(inbox: Inbox) -> None:
+    row = hold(inbox, "Robot", "links,duplicate")
+    before = read_testimonials(inbox.app, inbox.project)[0]
+    answer = inbox.act(row, "release")
+    assert inbox.undo(answer).status_code == 200
+    after = read_testimonials(inbox.app, inbox.project)[0]
+    assert (after.status, after.held_for, after.reviewed_at) == (
+        before.status, before.held_for, before.reviewed_at
+    )  # fmt: skip
+    assert inbox.act(row, "release").status_code == 200
+
+
+def test_marking_takes_it_out_of_the_queue_and_undo_brings_it_back(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    answer = inbox.act(maya, "spam")
+    assert answer.json["notice"]["text"] == "Marked Maya as spam"
+    assert "Marked as spam by hand" in inbox.get("inbox?status=spam").text
+    assert inbox.undo(answer).status_code == 200
+    (row,) = read_testimonials(inbox.app, inbox.project)
+    assert (row.status, row.held_for, row.reviewed_at) == ("pending", None, None)
+
+
+@pytest.mark.parametrize("status", ["approved", "rejected", "demo", "spam"])
+def test_only_what_waits_can_be_marked(inbox: Inbox, status: str) -> None:
+    row = add_testimonial(inbox.app, inbox.project, status=status)
+    assert inbox.act(row, "spam").status_code == 409
+
+
+@pytest.mark.parametrize("action", ["approve", "reject", "pin", "restore", "spam"])
+def test_spam_is_released_before_anything_else_is_done_to_it(inbox: Inbox, action: str) -> None:
+    assert inbox.act(hold(inbox, "Robot"), action).status_code == 409
+
+
+def test_many_at_once(inbox: Inbox) -> None:
+    ids = [hold(inbox, f"Robot {number}") for number in range(3)]
+    answer = inbox.bulk("release", ids=ids[:2])
+    assert answer.json["notice"]["text"] == "Moved 2 testimonials to Pending"
+    assert inbox.undo(answer).status_code == 200
+    answer = inbox.bulk("release", all="1", status="spam")
+    assert answer.json["notice"]["text"] == "Moved 3 testimonials to Pending"
+    answer = inbox.bulk("spam", all="1", status="pending")
+    assert answer.json["notice"]["text"] == "Marked 3 testimonials as spam"
+    assert inbox.bulk("delete", all="1", status="spam").status_code == 200
+    assert inbox.counts()["trash"] == 3
+    assert inbox.bulk("restore", all="1", status="trash").status_code == 200
+    assert (inbox.counts()["spam"], inbox.counts()["all"]) == (3, 0)
+
+
+def test_a_moderator_may_mark_and_release(inbox: Inbox, outsider: Caller) -> None:
+    (maya,) = inbox.receive("Maya")
+    add_member(inbox.app, inbox.project, outsider, "moderator")
+    theirs = open_inbox(inbox.app, outsider)
+    for action in ("spam", "release"):
+        path = f"{inbox.base}/testimonials/{maya}/action"
+        answer = theirs.client.post(path, data={"action": action}, headers=JSON)
+        assert answer.status_code == 200
+
+
+def test_whoever_released_it_is_told_nothing_more(inbox: Inbox, moved_clock: MovableClock) -> None:
+    inbox.receive("Maya")
+    before = count_rows(inbox.app, OutboxMail)
+    row = hold(inbox, "Robot")
+    moved_clock.move(minutes=6)
+    inbox.act(row, "release")
+    with inbox.app.app_context():
+        send_gathered_mail()
+    assert count_rows(inbox.app, OutboxMail) == before
+
+
+def test_the_api_never_shows_it(inbox: Inbox) -> None:
+    hold(inbox, "Robot")
+    found = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]
+    assert found == []
+    assert inbox.shown() == []
+
+
+def test_spam_goes_for_good_after_thirty_days_without_a_change(
+    inbox: Inbox, moved_clock: MovableClock
+) -> None:
+    hold(inbox, "Robot")
+    kept = hold(inbox, "Ana")
+    inbox.receive("Maya")
+    moved_clock.move(days=29)
+    answer = inbox.act(kept, "release")
+    inbox.undo(answer)
+    moved_clock.move(days=1.1)
+    with inbox.app.app_context():
+        sweep()
+    names = {row.author_name for row in read_testimonials(inbox.app, inbox.project)}
+    assert names == {"Ana", "Maya"}
+    moved_clock.move(days=29)
+    with inbox.app.app_context():
+        sweep()
+    names = {row.author_name for row in read_testimonials(inbox.app, inbox.project)}
+    assert names == {"Maya"}
+
+
+def test_without_a_script_spam_is_released_from_its_own_page(inbox: Inbox) -> None:
+    row = hold(inbox, "Robot")
+    assert 'value="release"' in inbox.get(f"testimonials/{row}").text
+    back = f"{inbox.base}/testimonials/{row}"
+    data = {"action": "release", "return_to": back}
+    answer = inbox.client.post(f"{back}/action", data=data)
+    assert answer.status_code == 303
+    page = inbox.client.get(answer.location).text
+    assert "Moved Robot to Pending" in page
+    assert "Held:" not in page
+
+
+def test_twenty_thousand_are_changed_and_put_back_exactly(inbox: Inbox) -> None:
+    moment = MovableClock().time
+    rows = [
+        {
+            "id": f"{n:024x}",
+            "project_id": inbox.project,
+            "status": "rejected" if n % 3 else "pending",
+            "reviewed_at": moment if n % 3 else None,
+            "source": "public_page",
+            "author_name": f"Person {n}",
+            "text": "Words",
+            "submitted_at": moment,
+            "created_at": moment,
+            "updated_at": moment,
+        }
+        for n in range(1, 20_001)
+    ]
+    with inbox.app.app_context():
+        db.session.execute(models.Testimonial.__table__.insert(), rows)
+        db.session.execute(
+            models.TestimonialTag.__table__.insert(),
+            [
+                {"testimonial_id": row["id"], "project_id": inbox.project, "name": "Old"}
+                for row in rows[::2]
+            ],
+        )
+        db.session.commit()
+    count_for_planner(inbox.app)
+
+    def state() -> list[tuple[object, ...]]:
+        with inbox.app.app_context():
+            found = db.session.execute(
+                db.select(
+                    models.Testimonial.id,
+                    models.Testimonial.status,
+                    models.Testimonial.reviewed_at,
+                    models.TestimonialTag.name,
+                )
+                .outerjoin(models.TestimonialTag)
+                .order_by(models.Testimonial.id, models.TestimonialTag.name)
+            )
+            return [tuple(row) for row in found]
+
+    before = state()
+    approved = inbox.bulk("approve", all="1", status="all")
+    assert approved.json["notice"]["text"] == "Approved 20000 testimonials"
+    assert inbox.counts()["approved"] == 20_000
+    count_for_planner(inbox.app)
+    assert inbox.undo(approved).status_code == 200
+    assert state() == before
+    data = {"new_tag": "New", "tagging": "add", "all": "1", "status": "all"}
+    tagged = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
+    assert tagged.json["notice"]["text"] == "Tagged 20000 testimonials"
+    assert len(state()) == 30_000
+    count_for_planner(inbox.app)
+    assert inbox.undo(tagged).status_code == 200
+    assert state() == before
+    data |= {"new_tag": "old", "tagging": "remove"}
+    removed = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
+    assert removed.json["notice"]["text"] == "Took a tag off 10000 testimonials"
+    count_for_planner(inbox.app)
+    assert inbox.undo(removed).status_code == 200
+    assert state() == before
+    assert count_rows(inbox.app, models.TestimonialChange) == 2 * (20_000 + 20_000 + 10_000)

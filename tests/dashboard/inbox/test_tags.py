@@ -1,0 +1,247 @@
+"""Tags: names, one by one and many at once, filtering, the history, and undoing."""
+
+import re
+
+import pytest
+from flask import Flask
+from sqlalchemy import event
+
+from testimonials.extensions import db
+from testimonials.testimonials import models
+from tests.conftest import Caller, MakeCaller
+from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.rows import count_for_planner, read_project
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, slug="salon")
+
+
+def tag(inbox: Inbox, name: str, *ids: str, tagging: str = "add", **values: str):  # type: ignore[no-untyped-def]
+    data = {"new_tag": name, "tagging": tagging, "ids": list(ids)} | values
+    return inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
+
+
+def edit(inbox: Inbox, testimonial_id: str, tags: str, **values: str):  # type: ignore[no-untyped-def]
+    form = {"author_name": "Maya", "text": "Words of Maya", "submitted_on": "2026-01-02"}
+    data = form | values | {"tags": tags}
+    return inbox.client.post(f"{inbox.base}/testimonials/{testimonial_id}", data=data)
+
+
+def tags_on(page: str) -> list[list[str]]:
+    """Give the tags of each row of the inbox's page."""
+    rows = page.split('<li class="item"')[1:]
+    return [re.findall(r'class="tag" href="[^"]+"><bdi>([^<]+)<', row) for row in rows]
+
+
+def tags_of(inbox: Inbox, testimonial_id: str) -> str:
+    page = inbox.get(f"testimonials/{testimonial_id}").text
+    found = re.search(r'name="tags" type="text" value="([^"]*)"', page)
+    assert found
+    return found[1]
+
+
+def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox: Inbox) -> None:
+    maya, tom = inbox.receive("Maya", "Tom")
+    answer = tag(inbox, "  Wedding   hair ", maya)
+    assert answer.json["notice"]["text"] == "Tagged 1 testimonial"
+    page = inbox.get("inbox").text
+    assert tags_on(page) == [[], ["Wedding hair"]]
+    link = re.search(r'class="tag" href="([^"]+)"', page)
+    assert link
+    found = inbox.client.get(link[1].replace("&amp;", "&")).text
+    assert "Maya</bdi>" in found
+    assert "Tom</bdi>" not in found
+    assert '<option value="Wedding hair" selected>' in found
+    assert tom not in found
+
+
+def test_a_tag_filters_together_with_everything_else(inbox: Inbox) -> None:
+    one, two, three = inbox.receive("Maya One", "Maya Two", "Tom", rating=5.0)
+    tag(inbox, "vip", one, three)
+    assert "Maya One</bdi>" in inbox.get("inbox?tag=VIP&q=maya&rating=5&source=public_page").text
+    assert "Tom</bdi>" not in inbox.get("inbox?tag=vip&q=maya").text
+    assert "Nothing found" in inbox.get("inbox?tag=vip&rating=4").text
+    assert "Nothing found" in inbox.get("inbox?tag=nobody+has+it").text
+    assert "Nothing found" in inbox.get("inbox?tag=%00").text or two
+    inbox.bulk("approve", all="1", status="pending", tag="vip")
+    assert sorted(inbox.shown()) == ["Maya One", "Tom"]
+
+
+def test_the_first_spelling_wins_within_a_project(
+    inbox: Inbox, app: Flask, make_caller: MakeCaller
+) -> None:
+    maya, tom = inbox.receive("Maya", "Tom")
+    other = open_inbox(app, make_caller("other@example.com", is_claimed=True))
+    (theirs,) = other.receive("Theirs")
+    tag(inbox, "Straße", maya)
+    tag(inbox, "STRASSE", tom)
+    tag(other, "strasse", theirs)
+    assert (tags_of(inbox, maya), tags_of(inbox, tom)) == ("Straße", "Straße")
+    assert tags_of(other, theirs) == "strasse"
+    # What is there already changes nothing, and so leaves nothing to undo.
+    assert tag(inbox, "strasse", maya).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "Write the tag first."),
+        (" , ", "Write the tag first."),
+        ("one, two", "Write one tag."),
+        ("x" * 41, "Shorten the tag"),
+        ("a\x1bb", "control characters"),
+        ("one\ntwo", "line breaks"),
+    ],
+)
+def test_what_is_no_tag_is_refused_with_the_reason(inbox: Inbox, name: str, reason: str) -> None:
+    (maya,) = inbox.receive("Maya")
+    answer = tag(inbox, name, maya)
+    assert answer.status_code == 409
+    assert reason in answer.json["message"]
+    assert tags_of(inbox, maya) == ""
+
+
+def test_forty_characters_and_ten_tags_are_the_most(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    assert tag(inbox, "é" * 40, maya).status_code == 200
+    answer = edit(inbox, maya, ",".join(f"tag {n}" for n in range(11)))
+    assert answer.status_code == 422
+    assert "Keep at most 10 tags; these are 11." in answer.text
+    assert "tag 10" in answer.text
+    assert edit(inbox, maya, ",".join(f"tag {n}" for n in range(10))).status_code == 303
+    assert tag(inbox, "one more", maya).status_code == 409
+    assert len(tags_of(inbox, maya).split(", ")) == 10
+
+
+def test_the_form_sets_tags_says_who_did_and_can_be_undone(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    edit(inbox, maya, "colour, Wedding、colour")
+    answer = edit(inbox, maya, "wedding")
+    assert tags_of(inbox, maya) == "Wedding"
+    page = inbox.client.get(answer.location).text
+    assert "Tags changed" in page
+    assert "Tags: colour, Wedding" in page
+    assert "owner@example.com" in page
+    token = re.search(r'name="undo" value="([^"]+)"', page)
+    assert token
+    inbox.client.post(f"{inbox.base}/undo", data={"undo": token[1]})
+    assert tags_of(inbox, maya) == "colour, Wedding"
+
+
+def test_many_at_once_put_on_taken_off_and_undone(inbox: Inbox) -> None:
+    ids = inbox.receive("Maya", "Tom", "Aiko")
+    tag(inbox, "old", *ids[:2])
+    added = tag(inbox, "vip", *ids)
+    assert added.json["notice"]["text"] == "Tagged 3 testimonials"
+    assert tags_on(inbox.get("inbox").text) == [["vip"], ["old", "vip"], ["old", "vip"]]
+    assert inbox.undo(added).status_code == 200
+    assert tags_on(inbox.get("inbox").text) == [[], ["old"], ["old"]]
+    removed = tag(inbox, "OLD", *ids, tagging="remove")
+    assert removed.json["notice"]["text"] == "Took a tag off 2 testimonials"
+    assert tags_on(inbox.get("inbox").text) == [[], [], []]
+    inbox.undo(removed)
+    assert tags_on(inbox.get("inbox").text) == [[], ["old"], ["old"]]
+
+
+def test_undoing_brings_a_tag_back_in_the_spelling_used_now(inbox: Inbox) -> None:
+    maya, tom = inbox.receive("Maya", "Tom")
+    tag(inbox, "VIP", maya)
+    removed = tag(inbox, "vip", maya, tagging="remove")
+    tag(inbox, "vip", tom)
+    inbox.undo(removed)
+    assert tags_of(inbox, maya) == "vip"
+
+
+def test_samples_and_the_trash_take_no_tags(app: Flask, owner: Caller) -> None:
+    inbox = open_inbox(app, owner, skipDemoTestimonials=False)
+    (maya,) = inbox.receive("Visitor")
+    inbox.act(maya, "delete")
+    answer = tag(inbox, "vip", all="1", status="all")
+    assert answer.status_code == 409
+    assert tag(inbox, "vip", maya).status_code == 409
+
+
+def test_tags_change_what_a_widget_shows_later_and_stand_nowhere_in_public(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    inbox.act(maya, "approve")
+    feed = f"/widget/{inbox.project}/feed"
+    before = read_project(inbox.app, inbox.project).feed_version
+    tag(inbox, "secret-tag", maya)
+    assert read_project(inbox.app, inbox.project).feed_version > before
+    answer = inbox.client.get(feed)
+    listed = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").text
+    wall = inbox.client.get(f"/widget/{inbox.project}").text
+    for public in (answer.text, listed, wall):
+        assert "secret-tag" not in public
+
+
+def test_ids_of_another_project_are_passed_over(
+    inbox: Inbox, app: Flask, make_caller: MakeCaller
+) -> None:
+    other = open_inbox(app, make_caller("other@example.com", is_claimed=True))
+    (theirs,) = other.receive("Theirs")
+    assert tag(inbox, "mine", theirs).status_code == 409
+    assert tags_of(other, theirs) == ""
+
+
+def test_html_in_a_tag_is_text(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    tag(inbox, '"><script>x</script>', maya)
+    for path in ("inbox", f"testimonials/{maya}"):
+        assert "<script>x" not in inbox.get(path).text
+
+
+def test_a_testimonial_that_is_gone_takes_its_tags_along(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    tag(inbox, "vip", maya)
+    with inbox.app.app_context():
+        db.session.delete(db.session.get_one(models.Testimonial, maya))
+        db.session.commit()
+    assert "vip" not in inbox.get("inbox").text
+
+
+def test_a_page_takes_as_many_queries_with_tags_as_without(inbox: Inbox) -> None:
+    ids = inbox.receive(*(f"Person {n}" for n in range(30)))
+    counts = []
+    with inbox.app.app_context():
+        engine = db.engine
+
+    def count(*_: object) -> None:
+        counts[-1] += 1
+
+    event.listen(engine, "before_cursor_execute", count)
+    counts.append(0)
+    inbox.get("inbox")
+    event.remove(engine, "before_cursor_execute", count)
+    tag(inbox, "one", *ids)
+    tag(inbox, "two", *ids[:9])
+    event.listen(engine, "before_cursor_execute", count)
+    counts.append(0)
+    assert sum(map(len, tags_on(inbox.get("inbox").text))) == 39
+    event.remove(engine, "before_cursor_execute", count)
+    assert counts[0] == counts[1] > 0
+
+
+def test_right_with_twenty_thousand(inbox: Inbox) -> None:
+    inbox.receive("Person")
+    ids = inbox.fill(19_999)
+    with inbox.app.app_context():
+        db.session.execute(
+            models.TestimonialTag.__table__.insert(),
+            [
+                {"testimonial_id": row_id, "name": name, "project_id": inbox.project}
+                for n, row_id in enumerate(ids)
+                for name in (f"tag {n % 40}", "common")
+            ],
+        )
+        db.session.commit()
+    count_for_planner(inbox.app)
+    assert "1 to 50 of 500" in inbox.get("inbox?tag=tag+7").text
+    answer = tag(inbox, "everyone", all="1", status="pending")
+    assert answer.json["notice"]["text"] == "Tagged 20000 testimonials"
+    count_for_planner(inbox.app)
+    assert inbox.undo(answer).status_code == 200
+    assert "1 to 50 of" not in inbox.get("inbox?tag=everyone").text
+    assert "1 to 50 of 19999" in inbox.get("inbox?tag=common").text

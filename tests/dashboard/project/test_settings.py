@@ -1,0 +1,317 @@
+"""A project's settings: its address, pausing it, deleting it and taking it back."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.operations.jobs.expiry import sweep
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MovableClock
+from tests.rows import add_member
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    """The id of the owner's project at /fern, with one testimonial."""
+    project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]
+    owner.create_testimonial(project_id, text="Words that are shown.")
+    return project_id
+
+
+def send(browser: FlaskClient, project_id: str, what: str, **form: str) -> TestResponse:
+    return browser.post(f"/dashboard/projects/{project_id}/{what}", data=form)
+
+
+def rename(browser: FlaskClient, project_id: str, slug: str) -> TestResponse:
+    return send(browser, project_id, "slug", slug=slug)
+
+
+def slug_of(caller: Caller, project_id: str) -> str:
+    data = caller.get("/v1/projects").json["data"]  # type: ignore[index]
+    (found,) = [each["publicPageConfig"]["slug"] for each in data if each["_id"] == project_id]
+    return str(found)
+
+
+def can_create(caller: Caller, slug: str) -> bool:
+    body = {"slug": slug, "skipDemoTestimonials": True}
+    return caller.post("/v1/projects", body).status_code == 200
+
+
+def feed(client: FlaskClient, project_id: str) -> TestResponse:
+    return client.get(f"/widget/{project_id}/feed")
+
+
+def test_an_old_address_leads_to_the_new_one(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    answer = rename(browser, project, " New Address! ")
+    assert answer.status_code == 303
+    assert 'value="new-address"' in browser.get(answer.headers["Location"]).text
+    assert client.get("/new-address").status_code == 200
+    answer = client.get("/fern")
+    assert (answer.status_code, answer.headers["Location"]) == (307, "/new-address")
+
+
+def test_every_old_address_leads_to_the_present_one(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    for slug in ("two", "three", "four"):
+        assert rename(browser, project, slug).status_code == 303
+    for slug in ("fern", "two", "three"):
+        assert client.get(f"/{slug}").headers["Location"] == "/four"
+
+
+def test_a_new_address_changes_nothing_for_the_widget(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    rename(browser, project, "new")
+    assert "Words that are shown." in feed(client, project).text
+
+
+def test_others_can_take_an_old_address_after_ninety_days(
+    app: Flask,
+    client: FlaskClient,
+    browser: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    project: str,
+    moved_clock: MovableClock,
+) -> None:
+    theirs = outsider.create_project(slug="theirs")["_id"]
+    rename(browser, project, "new")
+    moved_clock.move(days=89, hours=23)
+    strange = open_browser(app, outsider)
+    assert not can_create(outsider, "fern")
+    assert rename(strange, theirs, "fern").status_code == 422
+    assert client.get("/fern").status_code == 307
+    moved_clock.move(hours=2)
+    # Nobody has taken it, so it still leads on.
+    assert client.get("/fern").status_code == 307
+    assert rename(strange, theirs, "fern").status_code == 303
+    assert client.get("/fern").status_code == 200
+    assert client.get("/theirs").headers["Location"] == "/fern"
+    # Then it is theirs, also against who had it first.
+    assert rename(open_browser(app, owner), project, "fern").status_code == 422
+
+
+def test_the_owners_other_project_waits_too(
+    browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    rename(browser, project, "new")
+    assert not can_create(owner, "fern")
+    second = owner.create_project(slug="second")["_id"]
+    assert rename(browser, second, "fern").status_code == 422
+
+
+def test_an_old_address_can_be_taken_back(
+    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    rename(browser, project, "new")
+    assert rename(browser, project, "fern").status_code == 303
+    assert client.get("/fern").status_code == 200
+    assert client.get("/new").headers["Location"] == "/fern"
+    assert rename(browser, project, "new").status_code == 303
+    assert client.get("/fern").headers["Location"] == "/new"
+
+
+def test_the_same_address_again_is_no_change(
+    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    before = owner.get("/v1/projects").json
+    assert rename(browser, project, "FERN").status_code == 303
+    assert owner.get("/v1/projects").json == before
+    assert client.get("/fern").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "slug",
+    [
+        "",
+        "   ",
+        "!!!",
+        "\0",
+        "dashboard",
+        "Login",
+        "v1",
+        "widget",
+        "theirs",
+        "x" * 61,
+        "x" * 90_000,
+    ],
+)
+def test_an_address_that_cannot_be_is_refused(
+    client: FlaskClient,
+    browser: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    project: str,
+    slug: str,
+) -> None:
+    outsider.create_project(slug="theirs")
+    answer = rename(browser, project, slug)
+    assert answer.status_code in (413, 422)
+    if answer.status_code == 422:
+        assert 'aria-invalid="true"' in answer.text
+        # The page still shows the address that it has.
+        assert "https://testimonials.example.com/fern" in answer.text
+    assert slug_of(owner, project) == "fern"
+    assert client.get("/fern").status_code == 200
+
+
+def test_a_deleted_projects_address_is_taken_until_it_is_gone(
+    app: Flask,
+    browser: FlaskClient,
+    outsider: Caller,
+    project: str,
+    moved_clock: MovableClock,
+) -> None:
+    rename(browser, project, "new")
+    send(browser, project, "delete", confirm="new")
+    assert not can_create(outsider, "new")
+    assert not can_create(outsider, "fern")
+    moved_clock.move(days=7)
+    with app.app_context():
+        sweep()
+    assert can_create(outsider, "new")
+    assert can_create(outsider, "fern")
+
+
+def test_a_paused_project_takes_and_shows_nothing(
+    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    assert "Words that are shown." in feed(client, project).text
+    token = client.get("/fern").text.partition('name="token" value="')[2].partition('"')[0]
+    answer = send(browser, project, "status", status="paused")
+    assert answer.status_code == 303
+    assert "Resume project" in browser.get(answer.headers["Location"]).text
+    assert "<textarea" not in client.get("/fern").text
+    answer = client.post("/fern", data={"token": token, "text": "Good", "authorName": "Maya"})
+    assert answer.status_code == 409
+    assert "Words that are shown." not in feed(client, project).text
+
+    send(browser, project, "status", status="active")
+    assert "<textarea" in client.get("/fern").text
+    assert "Words that are shown." in feed(client, project).text
+
+
+def test_pausing_twice_is_pausing(client: FlaskClient, browser: FlaskClient, project: str) -> None:
+    for _ in range(2):
+        assert send(browser, project, "status", status="paused").status_code == 303
+    assert "<textarea" not in client.get("/fern").text
+
+
+@pytest.mark.parametrize("confirm", ["", "Fern", "fer", "fern/", "fern fern", "yes"])
+def test_deleting_needs_the_address_typed(
+    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str, confirm: str
+) -> None:
+    answer = send(browser, project, "delete", confirm=confirm)
+    assert answer.status_code == 422
+    assert "Type fern to delete this project." in answer.text
+    assert slug_of(owner, project) == "fern"
+    assert client.get("/fern").status_code == 200
+
+
+def test_a_deleted_project_is_gone_everywhere_at_once(
+    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    rename(browser, project, "new")
+    testimonials = f"/v1/projects/{project}/testimonials"
+    listed = owner.get(testimonials).json
+    assert listed is not None
+    assert "Words that are shown." in feed(client, project).text
+    answer = send(browser, project, "delete", confirm=" new ")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/projects")
+
+    for path in ("/new", "/fern", "/new/thanks", "/new/theme.css", f"/widget/{project}/feed"):
+        assert client.get(path).status_code == 404, path
+    assert client.get(f"/widget/{project}").status_code == 404
+    assert client.post("/new", data={"text": "Good"}).status_code == 404
+    for path in ("embed-snippet", "testimonials"):
+        assert owner.get(f"/v1/projects/{project}/{path}").status_code == 404, path
+    answer = owner.patch(f"/v1/projects/{project}/widget-config", {"theme": "dark"})
+    assert answer.status_code == 404
+    body = {"authorName": "Maya", "text": "Good"}
+    assert owner.post(testimonials, body).status_code == 404
+    assert owner.get("/v1/projects").json["data"] == []  # type: ignore[index]
+    for path in ("inbox", "settings", "testimonials/new"):
+        assert browser.get(f"/dashboard/projects/{project}/{path}").status_code == 404, path
+    for what in ("slug", "status", "delete", "bulk", "undo"):
+        assert send(browser, project, what, slug="x", confirm="new").status_code == 404, what
+    page = browser.get("/dashboard/projects").text
+    assert f"/dashboard/projects/{project}/inbox" not in page
+    assert f"/dashboard/projects/{project}/take-back" in page
+
+
+def test_a_deleted_project_can_be_taken_back_for_seven_days(
+    app: Flask,
+    client: FlaskClient,
+    browser: FlaskClient,
+    owner: Caller,
+    project: str,
+    moved_clock: MovableClock,
+) -> None:
+    rename(browser, project, "new")
+    send(browser, project, "delete", confirm="new")
+    moved_clock.move(days=6, hours=23)
+    with app.app_context():
+        sweep()
+    assert client.get("/new").status_code == 404
+    answer = send(browser, project, "take-back")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        f"/dashboard/projects/{project}/inbox",
+    )
+    assert browser.get(answer.headers["Location"]).status_code == 200
+    assert client.get("/new").status_code == 200
+    assert client.get("/fern").status_code == 307
+    assert "Words that are shown." in feed(client, project).text
+    assert slug_of(owner, project) == "new"
+    assert "take-back" not in browser.get("/dashboard/projects").text
+    moved_clock.move(days=8)
+    with app.app_context():
+        sweep()
+    assert client.get("/new").status_code == 200
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+def test_after_seven_days_it_is_gone_for_good(
+    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock, is_swept: bool
+) -> None:
+    send(browser, project, "delete", confirm="fern")
+    moved_clock.move(days=7)
+    if is_swept:
+        with app.app_context():
+            sweep()
+    assert send(browser, project, "take-back").status_code == 404
+    assert "take-back" not in browser.get("/dashboard/projects").text
+
+
+def test_a_project_that_was_not_deleted_is_not_taken_back(
+    browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    assert send(browser, project, "take-back").status_code == 404
+    assert slug_of(owner, project) == "fern"
+
+
+@pytest.mark.parametrize("slug", ["%00", "a%00b", "%C3%A9", "..", "%ff"])
+def test_an_address_that_nobody_has_is_not_found(client: FlaskClient, slug: str) -> None:
+    assert client.get(f"/{slug}").status_code == 404
+
+
+def test_the_owner_finds_the_key_here_and_a_colleague_does_not(
+    app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    add_member(app, project, outsider, "admin")
+    address = f"/dashboard/projects/{project}/settings"
+    assert "Replace key" in open_browser(app, owner).get(address).text
+    page = open_browser(app, outsider).get(address).text
+    assert "Replace key" not in page
+    assert "API key" not in page

@@ -1,0 +1,259 @@
+"""The page on which an owner asks people by mail: the form, its limits, the list."""
+
+import io
+import re
+from html import unescape
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.auth.browsers import open_browser
+from tests.collection.requests.asking import (
+    FORM,
+    ask,
+    confirm,
+    preview,
+    read_hidden,
+    read_invitations,
+    requests_to,
+    states,
+)
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.rows import add_member
+
+NOOR = "Noor Haddad <noor@example.com>"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    return str(owner.create_project(businessName="Kiln & Clay", slug="kiln")["_id"])
+
+
+def many(count: int, start: int = 0) -> str:
+    return "\n".join(f"a{number}@example.com" for number in range(start, start + count))
+
+
+def test_share_leads_to_an_empty_list_and_an_open_form(browser: FlaskClient, project: str) -> None:
+    path = f"/dashboard/projects/{project}/invitations"
+    assert f'href="{path}"' in browser.get(f"/dashboard/projects/{project}/share").text
+    page = browser.get(path).text
+    assert "Nobody yet." in page
+    assert '<details class="card ask" open>' in page
+    assert "A few words about Kiln &amp; Clay?" in page
+    assert "happy" not in page
+
+
+def test_a_file_and_pasted_addresses_are_asked_together(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    content = "Name;E-Mail;Firma\nLi;li@example.org;Kiln\nX;bad;\nNoor;noor@example.com;\n"
+    file = (io.BytesIO(content.encode("utf-8-sig")), "people.csv")
+    page = preview(browser, project, f"{NOOR}\nfoo", file=file)
+    text = unescape(re.sub("<[^>]+>", "", page.text))
+    assert "Send to 2 people?" in text
+    assert "2 lines need a correction" in text
+    assert "Line 2 foo" in text
+    assert "Line of the file 3 X bad" in text
+    assert "Is on the list twice." in text
+    confirm(browser, project, page.text)
+    people = read_invitations(app)
+    assert people["li@example.org"].company == "Kiln"
+    assert people["noor@example.com"].name == "Noor Haddad"
+    assert len(people) == 2
+
+
+def test_change_leads_back_to_what_was_typed(browser: FlaskClient, project: str) -> None:
+    page = preview(browser, project, f"{NOOR}\nfoo", language="fr", reminder="7")
+    path = f"/dashboard/projects/{project}/invitations/preview"
+    form = browser.post(path, data=read_hidden(page.text) | {"change": "1"}).text
+    assert "Noor Haddad &lt;noor@example.com&gt;\nfoo</textarea>" in form
+    assert 'value="fr" lang="fr" selected' in form
+    assert 'value="7" selected' in form
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ({"people": ""}, "Paste at least one address"),
+        ({"people": "foo"}, "There is no email address here"),
+        ({"people": many(501)}, "at most 500 people at a time"),
+        ({"subject": " "}, "Write a subject."),
+        ({"subject": "x" * 161}, "Shorten this to 160 characters"),
+        ({"subject": "x\nBcc: all@example.com"}, "Take the line breaks"),
+        ({"message": ""}, "Write a few words."),
+        ({"message": "x" * 2001}, "Shorten this to 2,000 characters; it has 2,001."),
+        ({"message": "x\0"}, "control characters"),
+        ({"language": "tlh"}, "Choose one of the languages."),
+        ({"reminder": "1"}, "Choose after how many days"),
+        ({"file": b"name\nNoor"}, "no column of email addresses"),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_stays(
+    app: Flask, browser: FlaskClient, project: str, form: dict[str, object], reason: str
+) -> None:
+    if isinstance(content := form.get("file"), bytes):
+        form = form | {"file": (io.BytesIO(content), "people.csv")}
+    answer = preview(browser, project, **({"people": NOOR} | form))  # type: ignore[arg-type]
+    assert answer.status_code == 422
+    assert reason in unescape(answer.text)
+    if "file" not in form and "people" not in form:
+        assert "Noor Haddad &lt;noor@example.com&gt;</textarea>" in answer.text
+    assert read_invitations(app) == {}
+
+
+def test_a_file_far_too_large_is_refused_with_the_reason(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
+    body = f"--x\r\n{head}\r\n\r\n{'y' * 3_000_000}\r\n--x--\r\n".encode()
+    answer = browser.post(
+        f"/dashboard/projects/{project}/invitations/preview",
+        data=body,
+        content_type="multipart/form-data; boundary=x",
+    )
+    assert answer.status_code == 422
+    assert "The file is too large: 1 MB is the most." in answer.text
+
+
+def test_nobody_is_asked_twice_and_the_reason_is_said(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    ask(browser, project, NOOR)
+    page = preview(browser, project, "NOOR@example.com, li@example.org").text
+    assert "You have asked them already." in page
+    assert "Send to 1 person?" in page
+    refused = preview(browser, project, NOOR)
+    assert refused.status_code == 422
+    assert "noor@example.com: You have asked them already." in refused.text
+    assert len(requests_to(app)) == 1
+
+
+def test_a_day_has_a_limit_that_deleting_does_not_lift(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    app = make_app(invitations_per_day=5)
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    browser = open_browser(app, owner)
+    first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
+    page = preview(browser, second, many(3, 10)).text
+    ask(browser, first, many(4))
+    for row in read_invitations(app).values():
+        browser.post(f"/dashboard/projects/{first}/invitations/remove", data={"id": row.id})
+    refused = preview(browser, second, many(2))
+    assert refused.status_code == 422
+    assert "so 1 more now; this list has 2" in refused.text
+    # The preview was made while there was room; the button counts again.
+    assert confirm(browser, second, page).status_code == 422
+    assert read_invitations(app) == {}
+    ask(browser, second, many(1))
+    assert "so nobody more now" in preview(browser, second, NOOR).text
+    moved_clock.move(days=1, seconds=1)
+    ask(browser, second, many(5, 20))
+
+
+def test_the_operator_can_switch_it_off(make_app: MakeApp, make_caller: MakeCaller) -> None:
+    app = make_app(invitations_per_day=0)
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project()["_id"]
+    refused = preview(open_browser(app, owner), project, NOOR)
+    assert refused.status_code == 422
+    assert "doesn’t send requests by email" in refused.text
+
+
+def test_a_token_of_no_preview_of_another_project_or_too_old_sends_nothing(
+    app: Flask, browser: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
+) -> None:
+    other = owner.create_project(slug="other")["_id"]
+    page = preview(browser, other, NOOR).text
+    for form in (read_hidden(page), FORM | {"people": NOOR}):
+        answer = browser.post(f"/dashboard/projects/{project}/invitations", data=form)
+        assert answer.status_code == 422
+        assert "Look at it once more." in answer.text
+    moved_clock.move(days=1, seconds=1)
+    browser = open_browser(app, owner)
+    assert confirm(browser, other, page).status_code == 422
+    assert read_invitations(app) == {}
+
+
+def test_the_list_is_filtered_and_has_pages(app: Flask, browser: FlaskClient, project: str) -> None:
+    ask(browser, project, many(120))
+    assert len(states(browser, project)) == 50
+    assert len(states(browser, project, "?page=3")) == 20
+    assert states(browser, project, "?page=99") == states(browser, project, "?page=3")
+    assert set(states(browser, project, "?state=waiting").values()) == {"Waiting"}
+    assert states(browser, project, "?state=answered") == {}
+    assert len(states(browser, project, "?state=bad&page=x")) == 50
+    page = browser.get(f"/dashboard/projects/{project}/invitations?state=waiting&page=2").text
+    assert "51 to 100 of 120" in page
+
+
+def test_waiting_ones_are_cancelled_and_their_mail_never_leaves(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    ask(browser, project, many(15))
+    assert len(requests_to(app)) == 10
+    answer = browser.post(f"/dashboard/projects/{project}/invitations/cancel")
+    assert answer.status_code == 303
+    assert "15 requests are cancelled" in browser.get(answer.headers["Location"]).text
+    assert read_invitations(app) == {}
+    assert requests_to(app) == []
+
+
+def test_a_row_is_deleted_and_nobody_elses(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
+) -> None:
+    ask(browser, project, f"{NOOR}, li@example.org")
+    row = read_invitations(app)["noor@example.com"]
+    theirs = outsider.create_project(slug="theirs")["_id"]
+    other = owner.create_project(slug="other")["_id"]
+    for who, where in ((open_browser(app, outsider), theirs), (browser, other)):
+        for each in (row.id, "", "\0", "x" * 24):
+            path = f"/dashboard/projects/{where}/invitations/remove"
+            assert who.post(path, data={"id": each}).status_code == 404
+    assert len(read_invitations(app)) == 2
+    path = f"/dashboard/projects/{project}/invitations/remove"
+    assert browser.post(path, data={"id": row.id}).status_code == 303
+    assert list(states(browser, project)) == ["li@example.org"]
+    assert len(requests_to(app)) == 1
+
+
+def test_an_admin_asks_and_a_moderator_does_not(
+    app: Flask, outsider: Caller, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    page = preview(browser, project, NOOR).text
+    add_member(app, project, outsider, "moderator")
+    colleague = open_browser(app, outsider)
+    base = f"/dashboard/projects/{project}/invitations"
+    assert colleague.get(base).status_code == 403
+    assert confirm(colleague, project, page).status_code == 403
+    for path in ("preview", "cancel", "remove"):
+        assert colleague.post(f"{base}/{path}", data=FORM).status_code == 403
+    assert read_invitations(app) == {}
+
+
+def test_an_admins_mails_are_answered_to_the_owner(
+    app: Flask, outsider: Caller, owner: Caller, project: str
+) -> None:
+    add_member(app, project, outsider, "admin")
+    ask(open_browser(app, outsider), project, NOOR)
+    (mail,) = requests_to(app)
+    assert mail.reply_to == owner.email
+
+
+def test_what_people_wrote_is_shown_as_text(app: Flask, browser: FlaskClient, project: str) -> None:
+    attack = "<script>alert(1)</script>"
+    table = f'email,name,company\na@example.com,"{attack}","{attack}"\n"{attack}",x,y'
+    page = preview(browser, project, table, subject=attack, message=f"{{name}} {attack}")
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+    confirm(browser, project, page.text)
+    assert "<script>alert" not in browser.get(f"/dashboard/projects/{project}/invitations").text
+    (mail,) = requests_to(app)
+    assert "<script>" not in mail.html
+    assert f"{attack} {attack}" in mail.text

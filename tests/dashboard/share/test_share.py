@@ -1,0 +1,407 @@
+"""The Share page: snippets, link, QR code and the message to customers."""
+
+import base64
+import hashlib
+import html
+import io
+import re
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+import segno
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.extensions import begin_write, db
+from testimonials.projects import models
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+
+LINK = "https://testimonials.example.com/fern"
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    """The owner's project at /fern."""
+    return open_inbox(app, owner, slug="fern", businessName="Fern & Fable")
+
+
+def save(inbox: Inbox, message: str, **options: object) -> TestResponse:
+    data = {"message": message}
+    return inbox.client.post(f"{inbox.base}/share/message", data=data, **options)  # type: ignore[arg-type]
+
+
+def message_on(page: str) -> str:
+    found = re.search(r'<textarea[^>]*name="message"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)
+    assert found
+    return html.unescape(found[1])
+
+
+def mail_on(page: str) -> dict[str, str]:
+    found = re.search(r'href="(mailto:[^"]+)"', page)
+    assert found
+    parts = urlsplit(html.unescape(found[1]))
+    assert parts.path == ""
+    return {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
+
+
+def code_on(page: str, platform: str, place: str = "code") -> str:
+    found = re.search(rf'<code id="{place}-{platform}">(.*?)</code>', page, re.DOTALL)
+    assert found
+    return html.unescape(re.sub(r"</?span[^>]*>", "", found[1]))
+
+
+def join(inbox: Inbox, other: Caller, role: str) -> FlaskClient:
+    with inbox.app.app_context():
+        begin_write()
+        db.session.add(
+            models.ProjectMember(project_id=inbox.project, account_id=other.account_id, role=role)
+        )
+        db.session.commit()
+    return open_browser(inbox.app, other)
+
+
+SNIPPETS = ("html", "wordpress", "shopify", "wix", "squarespace", "webflow", "framer")
+OTHERS = ("frame", "react", "next", "vue", "astro", "hugo")
+
+
+def test_the_snippet_is_the_one_of_the_api(inbox: Inbox) -> None:
+    page = inbox.get("share").text
+    path = f"/v1/projects/{inbox.project}/embed-snippet"
+    snippet = inbox.owner.get(path).json["data"]  # type: ignore[index]
+    for platform in SNIPPETS:
+        assert code_on(page, platform) == f"{snippet['container']}\n{snippet['script']}"
+    for platform in ("react", "next", "vue"):
+        code = code_on(page, platform)
+        assert f'data-testimonials-project="{inbox.project}"' in code
+        assert f'"{snippet["widgetUrl"]}"' in code
+    widget = f"https://testimonials.example.com/widget/{inbox.project}"
+    assert code_on(page, "frame") == widget
+    assert f'<iframe src="{widget}" title="Testimonials"' in code_on(page, "frame", "more")
+    for platform in ("astro", "hugo"):
+        assert f'"{widget}/fragment"' in code_on(page, platform)
+    options = page.partition('id="embed-platform"')[2].partition("</select>")[0]
+    tabs = re.findall(r'id="tab-(\w+)"', page)
+    assert tabs == re.findall(r'<option value="(\w+)"', options)
+    assert set(tabs) == {*SNIPPETS, *OTHERS}
+
+
+def choose(inbox: Inbox, **choice: str) -> str:
+    """Give the page with a choice, as the form's own parameters."""
+    return inbox.get(f"share?{urlencode(choice)}").text
+
+
+def approve(inbox: Inbox, *names: str, **values: object) -> list[str]:
+    """Add approved testimonials; give their ids."""
+    return [
+        inbox.owner.create_testimonial(inbox.project, authorName=name, **values)["_id"]
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "attributes"),
+    [
+        ({"shape": "badge"}, 'data-testimonials-shape="badge"'),
+        ({"shape": "strip"}, 'data-testimonials-shape="strip"'),
+        ({"theme": "auto"}, 'data-testimonials-theme="auto"'),
+        (
+            {"shape": "badge", "theme": "dark"},
+            'data-testimonials-shape="badge" data-testimonials-theme="dark"',
+        ),
+        ({"tag": 'a "b" & <c>'}, 'data-testimonials-tag="a &#34;b&#34; &amp; &lt;c&gt;"'),
+        (
+            {"shape": "strip", "min": "80"},
+            'data-testimonials-shape="strip" data-testimonials-min="80"',
+        ),
+        # A badge counts every rating, and one testimonial is chosen by its id.
+        (
+            {"shape": "badge", "tag": "x", "min": "80", "id": "0" * 24},
+            'data-testimonials-shape="badge"',
+        ),
+    ],
+)
+def test_a_shape_and_its_options_are_in_every_kind_of_code(
+    inbox: Inbox, choice: dict[str, str], attributes: str
+) -> None:
+    approve(inbox, "Maya", rating=5)
+    page = choose(inbox, **choice)
+    for platform in (*SNIPPETS, "react", "next", "vue"):
+        code = code_on(page, platform)
+        assert f'data-testimonials-project="{inbox.project}" {attributes}' in code, platform
+        assert code.count("data-testimonials-") == attributes.count("data-testimonials-") + 1
+    sent = {name: choice[name] for name in ("shape", "theme", "tag", "min") if name in choice}
+    if choice.get("shape") == "badge":
+        sent = {name: sent[name] for name in ("shape", "theme") if name in sent}
+    for platform, place in (
+        ("astro", "code"),
+        ("hugo", "code"),
+        ("frame", "code"),
+        ("curl", "share"),
+    ):
+        address = re.search(r"https://[^\s\"']+", code_on(page, platform, place))
+        assert address
+        assert parse_qs(urlsplit(address[0]).query) == {name: [sent[name]] for name in sent}
+    # Another tab keeps the choice.
+    tab = re.search(r'id="tab-vue" href="([^"]+)"', page)
+    assert tab
+    query = parse_qs(urlsplit(html.unescape(tab[1])).query)
+    assert query == {name: [sent[name]] for name in sent} | {"platform": ["vue"]}
+
+
+def test_one_testimonial_is_chosen_from_the_newest(inbox: Inbox) -> None:
+    page = choose(inbox, shape="one")
+    assert "data-testimonials-id" not in code_on(page, "html")
+    assert re.search(r'value="one" disabled', page)
+    older, newer = approve(inbox, "Older <b>", "Newer", text="Long words. " * 20)
+    page = choose(inbox, shape="one")
+    assert f'data-testimonials-id="{newer}"' in code_on(page, "html")
+    options = re.findall(r'<option value="(\w{24})"( selected)?>([^<]*)</option>', page)
+    assert [(each[0], bool(each[1])) for each in options] == [(newer, True), (older, False)]
+    assert options[1][2].startswith("Older &lt;b&gt;: Long words.")
+    assert options[1][2].endswith("…")
+    page = choose(inbox, shape="one", id=older, tag="x", min="80")
+    assert f'data-testimonials-id="{older}"' in code_on(page, "html")
+    assert "data-testimonials-tag" not in code_on(page, "html")
+    assert f'src="/widget/{inbox.project}?id={older}"' in page
+
+
+def test_an_older_testimonial_stays_chosen(inbox: Inbox) -> None:
+    older, *newer = approve(inbox, "Older", *(f"Newer {number}" for number in range(50)))
+    assert f'<option value="{older}"' not in choose(inbox, shape="one")
+    page = choose(inbox, shape="one", id=older)
+    assert f'<option value="{older}" selected>' in page
+    assert f'<option value="{newer[0]}">' in page
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"shape": '"><script>'},
+        {"shape": "one", "id": "nonsense"},
+        {"theme": "sepia"},
+        {"min": "-1"},
+        {"shape": "strip", "min": "9" * 40},
+        {"tag": "x" * 200},
+        {"tag": "a\nb"},
+    ],
+)
+def test_a_choice_that_means_nothing_is_the_whole_widget(
+    inbox: Inbox, choice: dict[str, str]
+) -> None:
+    approve(inbox, "Maya")
+    page = choose(inbox, **choice)
+    assert code_on(page, "html") == code_on(inbox.get("share").text, "html")
+    assert '"><script>' not in page
+
+
+def test_the_form_offers_the_projects_tags(inbox: Inbox) -> None:
+    assert 'name="tag"' not in inbox.get("share").text
+    (found,) = inbox.receive("Maya")
+    inbox.client.post(f"{inbox.base}/bulk", data={"action": "approve", "ids": [found]})
+    tag = {"new_tag": "Colour & cut", "tagging": "add", "ids": [found]}
+    inbox.client.post(f"{inbox.base}/tags", data=tag)
+    page = choose(inbox, tag="Colour & cut")
+    assert "<option selected>Colour &amp; cut</option>" in page
+    assert "embed-note" not in page
+
+
+def test_it_says_so_where_nothing_is_to_be_seen(inbox: Inbox) -> None:
+    assert "Nothing is approved yet" in inbox.get("share").text
+    assert "Nobody has rated yet" in choose(inbox, shape="badge")
+    approve(inbox, "Maya", rating=4)
+    for choice in ({}, {"shape": "badge"}, {"shape": "strip"}, {"shape": "one"}):
+        page = choose(inbox, **choice)
+        assert "embed-note" not in page
+        assert f'src="/widget/{inbox.project}' in page
+    assert "No approved testimonial is like this" in choose(inbox, min="320")
+    policy = inbox.get("share").headers["Content-Security-Policy"]
+    assert "frame-src 'self'; frame-ancestors 'none'" in policy
+
+
+def test_a_pinned_script_is_the_one_that_is_served(inbox: Inbox, client: FlaskClient) -> None:
+    page = choose(inbox, pin="1", shape="badge")
+    assert "until you paste a newer snippet" in page
+    for platform in (*SNIPPETS, "react", "next", "vue"):
+        code = code_on(page, platform)
+        address = re.search(r"https://testimonials\.example\.com(/widget/v1-\w+\.js)", code)
+        digest = re.search(r"sha384-([\w+/=]+)", code)
+        assert address, platform
+        assert digest, platform
+        served = client.get(address[1])
+        assert "immutable" in served.headers["Cache-Control"]
+        assert base64.b64encode(hashlib.sha384(served.data).digest()).decode() == digest[1]
+        assert "nonymous" in code
+    assert "sha384" not in inbox.get("share").text
+
+
+def test_the_wall_and_the_fragment_can_be_taken_along(inbox: Inbox, client: FlaskClient) -> None:
+    approve(inbox, "Maya", text="Words on the wall.")
+    page = inbox.get("share").text
+    assert 'value="https://testimonials.example.com/fern/wall"' in page
+    assert re.search(
+        r'href="https://testimonials.example.com/fern/wall"[^>]*>.*?View public wall', page
+    )
+    assert "Words on the wall." in client.get("/fern/wall").text
+    address = re.search(r"curl -fsS '(\S+)'", code_on(page, "curl", "share"))
+    assert address
+    path = urlsplit(address[1]).path
+    assert "Words on the wall." in client.get(path).text
+
+
+@pytest.mark.parametrize("platform", ["wix", "hugo"])
+def test_each_panel_has_an_address(inbox: Inbox, platform: str) -> None:
+    page = inbox.get(f"share?platform={platform}").text
+    panels = re.findall(r'id="panel-(\w+)"( hidden)? data-panel', page)
+    assert [key for key, hidden in panels if not hidden] == [platform]
+    assert re.search(rf'id="tab-{platform}"[^>]* aria-current="true"', page)
+
+
+def test_an_unknown_platform_is_the_first(inbox: Inbox) -> None:
+    page = inbox.get('share?platform="><script>').text
+    panels = re.findall(r'id="panel-(\w+)"( hidden)? data-panel', page)
+    assert [key for key, hidden in panels if not hidden] == ["html"]
+
+
+def test_the_page_names_what_a_strict_policy_needs(inbox: Inbox) -> None:
+    page = inbox.get("share").text
+    for name in ("script-src", "connect-src", "img-src"):
+        assert f"{name} https://testimonials.example.com;" in page
+    # What the snippet has in its style attribute.
+    (height,) = re.findall(r'--tm-reserve:([^"]+)"', code_on(page, "html"))
+    rule = f'[data-testimonials-project="{inbox.project}"] {{ min-height: {height}; '
+    assert f"{rule}--tm-reserve: {height} }}" in html.unescape(page)
+
+
+def test_the_codes_are_of_the_collection_pages_address(inbox: Inbox) -> None:
+    expected = segno.make_qr(LINK, error="m", boost_error=False)
+    for kind, content_type, scale in (
+        ("svg", "image/svg+xml", 10),
+        ("png", "image/png", 25),
+    ):
+        answer = inbox.get(f"share/qr.{kind}")
+        assert answer.headers["Content-Type"] == content_type
+        disposition = f'attachment; filename="fern-qr.{kind}"'
+        assert answer.headers["Content-Disposition"] == disposition
+        file = io.BytesIO()
+        expected.save(file, kind=kind, scale=scale, border=4, dark="#000000", light="#FFFFFF")
+        assert answer.data == file.getvalue()
+    assert expected.designator.endswith("-M")
+
+
+def test_the_codes_pixels_are_the_matrix(inbox: Inbox) -> None:
+    image = pytest.importorskip("PIL.Image")
+    with image.open(io.BytesIO(inbox.get("share/qr.png").data)) as opened:
+        picture = opened.convert("L")
+    expected = segno.make_qr(LINK, error="m", boost_error=False)
+    side = expected.symbol_size(border=4)[0]
+    assert picture.size == (side * 25, side * 25)
+    assert picture.width >= 800
+    read = [
+        [int(picture.getpixel((x * 25 + 12, y * 25 + 12)) < 128) for x in range(side)]
+        for y in range(side)
+    ]
+    assert read == [list(row) for row in expected.matrix_iter(border=4)]
+
+
+def test_the_card_to_print_has_headline_and_code(inbox: Inbox) -> None:
+    page = inbox.get("share/card").text
+    assert "How was your experience with Fern &amp; Fable?" in page
+    assert "<svg" in page
+    assert "testimonials.example.com/fern</p>" in page
+
+
+def test_the_suggested_message_is_honest_and_has_the_link(inbox: Inbox) -> None:
+    page = inbox.get("share").text
+    message = message_on(page)
+    assert "Fern & Fable" in message
+    assert "two honest sentences" in message
+    assert message.endswith(LINK)
+    assert "happy" not in page.lower()
+    assert "three customers" in page
+
+
+def test_a_message_is_kept_as_it_was_typed(inbox: Inbox) -> None:
+    text = "Hóla!\n</textarea><b>& two\n\nlines 100%"
+    assert save(inbox, text.replace("\n", "\r\n")).status_code == 303
+    page = inbox.get("share").text
+    assert message_on(page) == text
+    assert "<b>" not in page
+    mail = mail_on(page)
+    assert mail["body"] == text.replace("\n", "\r\n")
+    assert "Fern & Fable" in mail["subject"]
+
+
+def test_a_script_gets_json(inbox: Inbox) -> None:
+    answer = save(inbox, "Hello", headers=JSON)
+    assert answer.json == {"ok": True, "is_own": True}
+    assert message_on(inbox.get("share").text) == "Hello"
+
+
+def test_the_limit_is_two_thousand_characters(inbox: Inbox) -> None:
+    assert save(inbox, "ä" * 2000).status_code == 303
+    answer = save(inbox, "ä" * 2001)
+    assert answer.status_code == 422
+    assert "Shorten this to 2,000 characters; it has 2,001." in answer.text
+    assert message_on(answer.text) == "ä" * 2001
+    assert save(inbox, "ä" * 2001, headers=JSON).status_code == 422
+    assert message_on(inbox.get("share").text) == "ä" * 2000
+
+
+def test_control_characters_are_refused(inbox: Inbox) -> None:
+    answer = save(inbox, "a\x00b")
+    assert answer.status_code == 422
+    assert "Remove the control characters" in answer.text
+
+
+def test_a_message_follows_the_address(inbox: Inbox) -> None:
+    old = message_on(inbox.get("share").text)
+    inbox.client.post(f"{inbox.base}/slug", data={"slug": "new"})
+    assert message_on(inbox.get("share").text) == old.replace("/fern", "/new")
+    here = "https://testimonials.example.com/new"
+    save(inbox, f"Mine: {here}, not {here}er or {here}/thanks")
+    inbox.client.post(f"{inbox.base}/slug", data={"slug": "newer-still"})
+    followed = f"Mine: {here}er-still, not {here}er or {here}/thanks"
+    assert message_on(inbox.get("share").text) == followed
+
+
+@pytest.mark.parametrize("form", [{"message": "  "}, {"message": "mine", "reset": "1"}])
+def test_nothing_and_reset_bring_the_suggestion_back(inbox: Inbox, form: dict[str, str]) -> None:
+    suggested = message_on(inbox.get("share").text)
+    save(inbox, "Mine")
+    inbox.client.post(f"{inbox.base}/share/message", data=form)
+    assert message_on(inbox.get("share").text) == suggested
+
+
+def test_saving_the_suggestion_keeps_it_following(inbox: Inbox) -> None:
+    save(inbox, message_on(inbox.get("share").text))
+    inbox.client.post(f"{inbox.base}/slug", data={"slug": "new"})
+    assert message_on(inbox.get("share").text).endswith("/new")
+
+
+def test_a_paused_project_says_so(inbox: Inbox) -> None:
+    assert "This project is paused." not in inbox.get("share").text
+    inbox.client.post(f"{inbox.base}/status", data={"status": "paused"})
+    assert "This project is paused." in inbox.get("share").text
+
+
+PATHS = ("share", "share/qr.svg", "share/qr.png", "share/card")
+POSTS = ("share/message", "checklist")
+
+
+@pytest.mark.parametrize(("role", "status"), [("moderator", 403), ("admin", 200), (None, 404)])
+def test_who_may_share(inbox: Inbox, outsider: Caller, role: str | None, status: int) -> None:
+    browser = join(inbox, outsider, role) if role else open_browser(inbox.app, outsider)
+    for path in PATHS:
+        assert browser.get(f"{inbox.base}/{path}").status_code == status, path
+    for path in POSTS:
+        answer = browser.post(f"{inbox.base}/{path}", data={"message": "a", "do": "hide"})
+        assert answer.status_code == (303 if status == 200 else status), path
+
+
+def test_strangers_sign_in_first(inbox: Inbox, client: FlaskClient) -> None:
+    for path in PATHS:
+        answer = client.get(f"{inbox.base}/{path}")
+        assert (answer.status_code, answer.headers["Location"][:7]) == (303, "/login?")

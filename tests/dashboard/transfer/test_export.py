@@ -1,0 +1,127 @@
+"""Taking one's data along from the dashboard."""
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from testimonials.auth.models import Account, BillingSubscription, FormerAddress, Session
+from testimonials.projects.models import NotificationChoice
+from testimonials.transfer.archives.accounts import SECRETS
+from testimonials.transfer.archives.contents import to_name
+from testimonials.transfer.tables.table_export import shield, unshield
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MovableClock
+from tests.rows import add_member, add_testimonial, read_account
+from tests.transfer.archives.projects import fill_project, read_rows, run, run_well
+
+
+def open_zip(content: bytes) -> zipfile.ZipFile:
+    """Open a zip that was handed out."""
+    return zipfile.ZipFile(io.BytesIO(content))
+
+
+def test_an_archive_from_the_dashboard_is_the_one_of_the_command(
+    app: Flask, owner: Caller, tmp_path: Path, moved_clock: MovableClock
+) -> None:
+    project = fill_project(app, owner)
+    moved_clock.move(minutes=1)
+    browser = open_browser(app, owner)
+    answer = browser.post(f"/dashboard/projects/{project}/export/archive", buffered=True)
+    assert (answer.status_code, answer.mimetype) == (200, "application/zip")
+    day = moved_clock.time.date().isoformat()
+    assert answer.headers["Content-Disposition"] == f"attachment; filename=fern-{day}.zip"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert int(answer.headers["Content-Length"]) == len(answer.data)
+    path = tmp_path / "fern.zip"
+    run_well(app, "projects", "export", "fern", str(path))
+    with open_zip(answer.data) as one, zipfile.ZipFile(path) as other:
+        assert one.namelist() == other.namelist()
+        assert one.read("project.json") == other.read("project.json")
+
+
+def test_a_table_from_the_dashboard_has_no_formulas_and_no_samples(
+    app: Flask, owner: Caller
+) -> None:
+    project = owner.create_project(slug="fern", skipDemoTestimonials=False)["_id"]
+    add_testimonial(app, project, author_name="@SUM(A1)", text="=1+1")
+    answer = open_browser(app, owner).post(
+        f"/dashboard/projects/{project}/export/csv", buffered=True
+    )
+    assert answer.mimetype == "text/csv"
+    text = answer.data.decode("utf-8-sig")
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert (row["authorName"], row["text"]) == ("'@SUM(A1)", "'=1+1")
+
+
+@pytest.mark.parametrize("sign", [*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"])
+def test_what_a_table_program_would_calculate_is_shielded(sign: str) -> None:
+    cell = f"{sign}1+1"
+    assert shield(cell) == f"'{cell}"
+    assert unshield(shield(cell)) == cell
+
+
+def test_each_column_of_an_account_is_told_or_a_secret() -> None:
+    assert SECRETS.keys() == {
+        Account,
+        Session,
+        FormerAddress,
+        BillingSubscription,
+        NotificationChoice,
+    }
+    secrets = {column for columns in SECRETS.values() for column in columns}
+    told = {column.name for model in SECRETS for column in model.__table__.columns} - secrets
+    # Whoever adds a column looks here whether it is a secret.
+    assert not [name for name in told if "hash" in name or "token" in name or "secret" in name]
+
+
+def test_an_account_takes_everything_along(
+    app: Flask, owner: Caller, outsider: Caller, tmp_path: Path
+) -> None:
+    project = fill_project(app, owner)
+    trashed = owner.create_project(slug="trashed")["_id"]
+    theirs = outsider.create_project(slug="theirs")["_id"]
+    add_member(app, theirs, owner, "admin")
+    browser = open_browser(app, owner)
+    browser.post(f"/dashboard/projects/{trashed}/delete", data={"confirm": "trashed"})
+    answer = browser.post("/dashboard/account/export", buffered=True)
+    assert answer.status_code == 200
+    path = tmp_path / "all.zip"
+    run_well(app, "accounts", "export", owner.email, str(path))
+    for content in (answer.data, path.read_bytes()):
+        with open_zip(content) as opened:
+            told: dict[str, Any] = json.loads(opened.read("account.json"))
+            text = opened.read("account.json").decode()
+            inner = opened.read("projects/fern.zip")
+            assert "created Fern & Fable" in opened.read("activity.csv").decode("utf-8-sig")
+            names = opened.namelist()
+        projects = ["projects/fern.zip", "projects/trashed.zip"]
+        assert names == ["account.json", *projects, "activity.csv"]
+        assert told["account"]["email"] == owner.email
+        assert [each["slug"] for each in told["memberships"]] == ["theirs"]
+        assert len(told["sessions"]) == 1
+        assert "tokenHash" not in told["sessions"][0]
+        account = read_account(app, owner.account_id)
+        for secret in (account.key_hash, account.password_hash):
+            assert secret
+            assert secret not in text
+        assert {to_name(name) for name in SECRETS[Account]}.isdisjoint(told["account"])
+    # Each project in it can be taken back.
+    before = read_rows(app, project)
+    run_well(app, "projects", "delete", "fern", "--yes")
+    back = tmp_path / "fern.zip"
+    back.write_bytes(inner)
+    run_well(app, "projects", "import", str(back), "--account", outsider.email)
+    assert len(read_rows(app, project)["testimonial"]) == len(before["testimonial"])
+
+
+def test_an_unknown_account_is_one_sentence(app: Flask, tmp_path: Path) -> None:
+    result = run(app, "accounts", "export", "nobody@example.com", str(tmp_path / "a.zip"))
+    assert result.exit_code == 1
+    assert "There is no account with the id or e-mail address nobody@example.com." in result.stderr
+    assert list(tmp_path.glob("*.zip")) == []

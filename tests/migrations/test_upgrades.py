@@ -1,0 +1,220 @@
+"""Upgrades: from every released schema, with everything in it, whole or not at all."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+
+from testimonials import create_app
+from testimonials.extensions import db
+from testimonials.migrations.runner import current, head, upgrade
+from testimonials.settings.table import load_settings
+from tests.conftest import StartService
+from tests.killing import run_until_statement
+from tests.operations.instances import answer, query
+from tests.process import clean_environment, run_command
+from tests.schemas import empty_database, fill, migrate_to, of_columns, read, released
+
+
+@pytest.fixture
+def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The settings of an empty database."""
+    with empty_database(backend, tmp_path) as settings:
+        yield settings
+
+
+@pytest.fixture
+def app(database: dict[str, str]) -> Iterator[Flask]:
+    """An application on the empty database."""
+    app = create_app(load_settings({}, database))
+    with app.app_context():
+        yield app
+        db.session.remove()
+        db.engine.dispose()
+
+
+def environment_of(database: dict[str, str]) -> dict[str, str]:
+    settings = {name: value for name, value in database.items() if name != "instance_path"}
+    return clean_environment(Path(database["instance_path"]), settings)
+
+
+def backups(database: dict[str, str]) -> list[Path]:
+    return sorted((Path(database["instance_path"]) / "backups").glob("*"))
+
+
+def check(app: Flask) -> str:
+    result = app.test_cli_runner().invoke(args=["db", "check"])
+    assert (result.exit_code == 0) is ("sound" in result.output)
+    return result.output
+
+
+@pytest.mark.parametrize("revision", released())
+def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
+    migrate_to(db.engine, revision)
+    fill(db.engine)
+    before = read(db.engine)
+    assert len(before) >= 8
+    assert all(before.values())
+    assert f"at {revision}, this program needs {head()}" in check(app)
+    result = app.test_cli_runner().invoke(args=["db", "upgrade"])
+    assert result.output.endswith(f"The database went from {revision} to {head()}.\n"), result
+    assert of_columns(read(db.engine), before) == before
+    assert check(app) == f"The database is sound, and at {head()}.\n"
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(
+    app: Flask, database: dict[str, str]
+) -> None:
+    migrate_to(db.engine, "0001")
+    fill(db.engine)
+    before = read(db.engine)
+    runner = app.test_cli_runner()
+    result = runner.invoke(args=["db", "upgrade", "--dry-run"])
+    assert "would run 0002, 0003, 0004, 0005; it was tried without a fault" in result.output
+    assert (current(db.engine), read(db.engine), backups(database)) == ("0001", before, [])
+    # One that fails is told as such.
+    with db.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE background_job (id INTEGER)"))
+    result = runner.invoke(args=["db", "upgrade", "--dry-run"])
+    assert (result.exit_code, current(db.engine)) == (1, "0001")
+    assert "The upgrade would fail, and leave the database as it is" in result.stderr
+    with db.engine.begin() as connection:
+        connection.execute(text("DROP TABLE background_job"))
+    upgrade(db.engine)
+    result = runner.invoke(args=["db", "upgrade", "--dry-run"])
+    assert result.output == f"The database is at {head()} already.\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "finding"),
+    [
+        ("ALTER TABLE testimonial ADD COLUMN extra INTEGER", "remove column testimonial extra"),
+        ("DROP TABLE widget_sighting", "add table widget_sighting"),
+        ("DROP INDEX uq_invitation_project_id_email", "uq_invitation_project_id_email"),
+        ("UPDATE alembic_version SET version_num = '0003'", "the schema is at 0003"),
+    ],
+)
+def test_a_check_names_what_is_not_as_it_should_be(
+    app: Flask, statement: str, finding: str
+) -> None:
+    upgrade(db.engine)
+    with db.engine.begin() as connection:
+        connection.execute(text(statement))
+    assert finding in check(app)
+
+
+def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path: Path) -> None:
+    instance = tmp_path / "instance"
+    app = create_app(load_settings({}, {"instance_path": str(instance)}))
+    with app.app_context():
+        upgrade(db.engine)
+        db.session.remove()
+        db.engine.dispose()
+    query(instance, "INSERT INTO old_slug VALUES ('a', 'nobody', 1)")
+    assert "row 1 of old_slug refers to a row of project that is gone" in check(app)
+    with app.app_context():
+        db.engine.dispose()
+    file = instance / "testimonials.db"
+    content = bytearray(file.read_bytes())
+    content[-4096:] = b"\xaa" * 4096
+    file.write_bytes(content)
+    assert "malformed" in check(app)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("revision", "statement"),
+    [
+        ("0003", "uq_testimonial_project_id_import_key"),
+        ("0001", "CREATE TABLE share_picture"),
+        ("0002", "version_num='0004'"),
+    ],
+)
+def test_killed_in_the_middle_it_leaves_the_old_schema_and_the_next_start_goes_on(
+    app: Flask, database: dict[str, str], revision: str, statement: str
+) -> None:
+    migrate_to(db.engine, revision)
+    fill(db.engine)
+    before = read(db.engine)
+    db.engine.dispose()
+    run_until_statement(statement, ["db", "upgrade"], environment_of(database))
+    assert current(db.engine) == revision
+    assert read(db.engine) == before
+    db.engine.dispose()
+    done = run_command(["db", "upgrade"], environment_of(database))
+    assert done.returncode == 0, done.stderr
+    assert of_columns(read(db.engine), before) == before
+    assert check(app) == f"The database is sound, and at {head()}.\n"
+
+
+@pytest.mark.process
+def test_starts_at_once_upgrade_once_after_one_backup(
+    app: Flask, database: dict[str, str], start: StartService, backend: str, tmp_path: Path
+) -> None:
+    migrate_to(db.engine, "0003")
+    fill(db.engine)
+    before = read(db.engine)
+    db.engine.dispose()
+    instance = Path(database["instance_path"])
+    settings = {name: value for name, value in database.items() if name != "instance_path"}
+    with ThreadPoolExecutor(3) as pool:
+        services = list(
+            pool.map(lambda _: start(instance=instance, backup_hours="0", **settings), range(3))
+        )
+    logs = ["".join(service.output) for service in services]
+    assert sum("database upgraded from 0003 to 0005" in log for log in logs) == 1
+    if backend == "postgresql":
+        assert sum("without a backup: PostgreSQL is backed up with pg_dump" in log for log in logs)
+        return
+    (kept,) = backups(database)
+    assert kept.name.startswith("before-0005-")
+    assert sum(f"is kept in {kept}" in log for log in logs) == 1
+    for service in services:
+        service.kill()
+    # Going back, and forth again: the backup of the older schema is upgraded at the next start.
+    old = tmp_path / "old"
+    printed = answer(old, "restore", kept)
+    assert (printed["schemaRevision"], printed["isUpgradedAtStart"]) == ("0003", True)
+    other = create_app(load_settings({}, {"instance_path": str(old)}))
+    with other.app_context():
+        assert read(db.engine) == before
+        db.engine.dispose()
+    start(instance=old)
+    assert query(old, "SELECT version_num FROM alembic_version") == [("0005",)]
+
+
+@pytest.mark.process
+def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> None:
+    settings = {"instance_path": str(tmp_path / "instance")}
+    app = create_app(load_settings({}, settings))
+    with app.app_context():
+        migrate_to(db.engine, "0003")
+        db.engine.dispose()
+    (tmp_path / "instance" / "backups").write_text("no folder")
+    for command in (["serve", "--port", "0"], ["db", "upgrade"]):
+        done = run_command(command, environment_of(settings))
+        assert done.returncode == 1
+        assert "The backup before the upgrade failed, so nothing was upgraded" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert query(tmp_path / "instance", "SELECT version_num FROM alembic_version") == [("0003",)]
+    done = run_command(["db", "upgrade", "--no-backup"], environment_of(settings))
+    assert "from 0003 to 0005" in done.stdout
+
+
+@pytest.mark.process
+def test_serve_refuses_a_newer_database_with_a_sentence(tmp_path: Path) -> None:
+    settings = {"instance_path": str(tmp_path / "instance")}
+    app = create_app(load_settings({}, settings))
+    with app.app_context():
+        upgrade(db.engine)
+        db.engine.dispose()
+    query(tmp_path / "instance", "UPDATE alembic_version SET version_num = '9999'")
+    done = run_command(["serve", "--port", "0"], environment_of(settings))
+    assert done.returncode == 1
+    sentence = "Error: The database was made by a newer version of this program (revision 9999)."
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert backups(settings) == []

@@ -1,0 +1,520 @@
+"""`testimonials restore`: everything of a backup or nothing, and the old data kept aside."""
+
+import gzip
+import io
+import json
+import shutil
+import sqlite3
+import stat
+import tarfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testimonials.settings.instance_folder import SwitchCutOff, own_folder
+from testimonials.settings.table import load_settings
+from tests.conftest import StartService
+from tests.killing import run_until_event
+from tests.operations.disks import mount, small_disk
+from tests.operations.instances import (
+    answer,
+    command,
+    emails,
+    make_instance,
+    query,
+    refusal,
+    restore_here,
+    restore_refused,
+)
+from tests.process import clean_environment
+
+OLD, NEW = {"old@example.com"}, {"new@example.com"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an instance and its backup, for all tests of this file to copy."""
+    folder = tmp_path_factory.mktemp("made")
+    instance = make_instance(folder / "instance", *NEW)
+    (instance / "testimonials.toml").write_text("claim_days = 3\n")
+    answer(instance, "backup", folder / "backup.tar.gz")
+    return folder
+
+
+@pytest.fixture
+def archive(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made / "backup.tar.gz", tmp_path / "backup.tar.gz"))
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """An instance of somebody else's."""
+    return make_instance(tmp_path / "old", *OLD)
+
+
+def names(folder: Path) -> set[str]:
+    """Give what is in an instance folder, but for its lock and the database's companions."""
+    return {path.name for path in folder.iterdir()} - {
+        "instance.lock", "testimonials.db-wal", "testimonials.db-shm"
+    }  # fmt: skip
+
+
+FILES = {"testimonials.db", "secret_key", "testimonials.toml"}
+
+
+@pytest.mark.process
+def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(
+    made: Path, archive: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "restored"
+    assert answer(target, "restore", archive, "--dry-run")["restored"] is False
+    assert names(target) == set()
+    printed = answer(target, "restore", archive)
+    assert (printed["restored"], printed["keptIn"]) == (True, [])
+    assert names(target) == FILES
+    assert all(stat.S_IMODE((target / name).stat().st_mode) == 0o600 for name in FILES)
+    for name in FILES - {"testimonials.db"}:
+        assert (target / name).read_bytes() == (made / "instance" / name).read_bytes()
+    dumps = []
+    for folder in (target, made / "instance"):
+        connection = sqlite3.connect(folder / "testimonials.db")
+        dumps.append(list(connection.iterdump()))
+        connection.close()
+    assert dumps[0] == dumps[1]
+
+
+@pytest.mark.process
+def test_over_an_instance_only_when_told_and_the_old_is_kept(archive: Path, old: Path) -> None:
+    secret = (old / "secret_key").read_text()
+    assert "Add --replace" in refusal(old, "restore", archive)
+    assert emails(old) == OLD
+    done = command(old, "restore", archive, "--replace")
+    assert emails(old) == NEW
+    (aside,) = [path for path in old.iterdir() if path.name.startswith("before-restore-")]
+    assert f"What was there before is in {aside}." in done.stdout
+    assert emails(aside) == OLD
+    assert (aside / "secret_key").read_text() == secret
+    # Back again, by hand, as the documentation says.
+    assert names(aside) == {"testimonials.db", "secret_key"}
+
+
+@pytest.mark.process
+def test_a_log_beside_the_old_database_is_kept_with_it(archive: Path, old: Path) -> None:
+    """After kill -9 what was written last is in the log alone."""
+    connection = sqlite3.connect(old / "testimonials.db")
+    connection.execute("INSERT INTO rate_limit_counter VALUES ('in the log', 1, 1)")
+    connection.commit()
+    files = {path: path.read_bytes() for path in old.glob("testimonials.db*")}
+    connection.close()
+    for path, content in files.items():
+        path.write_bytes(content)
+    answer(old, "restore", archive, "--replace")
+    assert emails(old) == NEW
+    assert query(old, "SELECT count(*) FROM rate_limit_counter") == [(0,)]
+    (aside,) = old.glob("before-restore-*")
+    assert query(aside, "SELECT key FROM rate_limit_counter") == [("in the log",)]
+
+
+@pytest.mark.process
+def test_a_running_service_is_not_pulled_out_from_under(
+    archive: Path, old: Path, start: StartService
+) -> None:
+    service = start(instance=old)
+    assert "Something is running on" in refusal(old, "restore", archive, "--replace")
+    # Only looking at a backup disturbs nobody.
+    assert answer(old, "restore", archive, "--dry-run")["restored"] is False
+    assert service.stop() == 0
+    # Started in another way than by the command, nobody holds the lock.
+    connection = sqlite3.connect(old / "testimonials.db")
+    connection.execute("SELECT count(*) FROM account").fetchone()
+    assert "Some program has" in refusal(old, "restore", archive, "--replace")
+    connection.close()
+    answer(old, "restore", archive, "--replace")
+    assert emails(old) == NEW
+
+
+@pytest.mark.process
+def test_nothing_starts_while_a_restore_is_under_way(old: Path) -> None:
+    with own_folder(old):
+        for arguments in (["accounts", "list"], ["serve", "--port", "0"], ["backup", "b.tar.gz"]):
+            assert "A restore into" in refusal(old, *arguments)
+
+
+@pytest.mark.process
+def test_the_database_goes_where_the_settings_name_it(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "data" / "other.db"
+    url = f"sqlite:///{elsewhere}"
+    elsewhere.parent.mkdir()
+    shutil.copy(old / "testimonials.db", elsewhere)
+    target = tmp_path / "restored"
+    printed = answer(target, "restore", archive, "--replace", database_url=url)
+    assert printed["database"] == str(elsewhere)
+    assert printed["keptIn"][0].startswith(f"{tmp_path / 'data'}/before-restore-")
+    assert names(target) == FILES - {"testimonials.db"}
+    connection = sqlite3.connect(elsewhere)
+    assert {row[0] for row in connection.execute("SELECT email FROM account")} == NEW
+    connection.close()
+    postgres = "postgresql://u:p@127.0.0.1:1/x"
+    assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
+
+
+def test_a_relative_database_goes_into_the_folder(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the settings of the backup name it or those of the environment."""
+
+    def name_it(members: Members, manifest: dict[str, Any]) -> None:
+        _put(members, manifest, "testimonials.toml", b'database_url = "sqlite:///named.db"\n')
+
+    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    _rewrite(archive, name_it)
+    assert restore_here(tmp_path / "by-backup", archive).exit_code == 0
+    monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", "sqlite:///named.db")
+    assert restore_here(tmp_path / "by-environment", whole).exit_code == 0
+    for folder in (tmp_path / "by-backup", tmp_path / "by-environment"):
+        assert names(folder) == {"named.db", "secret_key", "testimonials.toml"}
+        assert emails(folder, "named.db") == NEW
+
+
+def test_settings_that_stay_say_where_the_database_goes(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    """What is restored is what the next start uses, also where the backup has no settings."""
+
+    def remove_settings(members: Members, manifest: dict[str, Any]) -> None:
+        del members["testimonials.toml"], manifest["members"]["testimonials.toml"]
+
+    _rewrite(archive, remove_settings)
+    (old / "testimonials.db").rename(old / "named.db")
+    (old / "testimonials.toml").write_text('database_url = "sqlite:///named.db"\n')
+    assert "named.db is there already. Add --replace" in restore_refused(old, archive)
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert emails(old, "named.db") == NEW
+    assert names(old) - {path.name for path in old.glob("before-*")} == {
+        "named.db", "secret_key", "testimonials.toml"
+    }  # fmt: skip
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "testimonials.toml").write_text('database_url = "postgresql://u:p@127.0.0.1:1/x"\n')
+    assert "The data is in PostgreSQL" in restore_refused(away, archive)
+    assert names(away) == {"testimonials.toml"}
+
+
+@pytest.mark.parametrize("name", ["secret_key", "testimonials.toml"])
+def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(
+    archive: Path, tmp_path: Path, name: str
+) -> None:
+    target = tmp_path / "restored"
+    target.mkdir()
+    content = 'database_url = "postgresql://u:p@127.0.0.1:1/x"\n'
+    (target / name).write_text(content)
+    assert f"{name} is there already. Add --replace" in restore_refused(target, archive)
+    assert names(target) == {name}
+    assert restore_here(target, archive, "--replace").exit_code == 0
+    assert emails(target) == NEW
+    [kept] = target.glob("before-restore-*")
+    assert (kept / name).read_text() == content
+
+
+def test_a_linked_database_is_replaced_where_it_really_is(
+    archive: Path, old: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (old / "testimonials.db").rename(disk / "data.db")
+    (old / "testimonials.db").symlink_to("../disk/data.db")
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert (old / "testimonials.db").readlink() == Path("../disk/data.db")
+    assert emails(old) == NEW
+    [kept] = disk.glob("before-restore-*")
+    (kept / "data.db").rename(kept / "testimonials.db")
+    assert emails(kept) == OLD
+
+
+def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, old: Path) -> None:
+    def spoil(members: Members, manifest: dict[str, Any]) -> None:
+        _put(members, manifest, "testimonials.toml", b"flavour = 1\n")
+
+    _rewrite(archive, spoil)
+    assert "is no setting" in restore_refused(old, archive, "--replace")
+    assert emails(old) == OLD
+
+
+def test_a_backup_without_the_secret_says_so_wherever_that_is_kept(
+    archive: Path, tmp_path: Path
+) -> None:
+    def drop_secret(members: Members, manifest: dict[str, Any]) -> None:
+        del members["secret_key"], manifest["members"]["secret_key"]
+
+    def name_secret(members: Members, manifest: dict[str, Any]) -> None:
+        drop_secret(members, manifest)
+        _put(members, manifest, "testimonials.toml", f'secret_key = "{"s" * 40}"\n'.encode())
+
+    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    _rewrite(archive, drop_secret)
+    assert "It holds no secret key" in restore_here(tmp_path / "without", archive).output
+    shutil.copy(whole, archive)
+    _rewrite(archive, name_secret)
+    for number, source in enumerate((archive, whole)):
+        assert "It holds no" not in restore_here(tmp_path / f"with{number}", source).output
+
+
+Members = dict[str, bytes]
+Spoil = Callable[[Members, dict[str, Any]], None]
+
+
+def _rewrite(archive: Path, spoil: Spoil) -> None:
+    """Write the archive anew with other contents; `spoil` changes members and manifest."""
+    with tarfile.open(archive) as tar:
+        members = {info.name: tar.extractfile(info).read() for info in tar}  # type: ignore[union-attr]
+    manifest = json.loads(members.pop("manifest.json"))
+    spoil(members, manifest)
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, content in {"manifest.json": json.dumps(manifest).encode(), **members}.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+
+
+def _put(members: Members, manifest: dict[str, Any], name: str, content: bytes) -> None:
+    """Replace a member, and let the manifest agree."""
+    members[name] = content
+    manifest["members"][name] = {"size": len(content), "sha256": sha256(content).hexdigest()}
+
+
+def _change_database(statement: str) -> Spoil:
+    def spoil(members: Members, manifest: dict[str, Any]) -> None:
+        connection = sqlite3.connect(":memory:")
+        connection.deserialize(members["testimonials.db"])
+        connection.execute(statement)
+        connection.commit()
+        _put(members, manifest, "testimonials.db", connection.serialize())
+        connection.close()
+
+    return spoil
+
+
+SPOILS: dict[str, tuple[Spoil, str]] = {
+    "another byte": (
+        lambda members, _: members.update(secret_key=members["secret_key"].swapcase()),
+        "secret_key in it is damaged",
+    ),
+    "another size": (
+        lambda members, _: members.update(secret_key=b"x"),
+        "secret_key in it has another size",
+    ),
+    "a member is gone": (lambda members, _: members.pop("secret_key"), "it lacks secret_key"),  # type: ignore[arg-type,return-value]
+    "a path out of the folder": (
+        lambda members, manifest: _put(members, manifest, "../escaped", b"x"),
+        "names other files than a backup has",
+    ),
+    "a stranger": (
+        lambda members, _: members.update({"/etc/passwd": b"x"}),
+        "'/etc/passwd', which no backup does",
+    ),
+    "a newer format": (
+        lambda _, manifest: manifest.update(formatVersion=2, programVersion="9.0"),
+        "made by another version of this program (9.0)",
+    ),
+    "a newer schema": (
+        lambda _, manifest: manifest.update(schemaRevision="9999", programVersion="9.0"),
+        "made by a newer version of this program (9.0, revision 9999)",
+    ),
+    "another revision": (
+        _change_database("UPDATE alembic_version SET version_num = '0001'"),
+        "another revision than its manifest says",
+    ),
+    "other rows": (
+        _change_database("DELETE FROM account"),
+        "other rows than its manifest says",
+    ),
+    "a broken reference": (
+        _change_database("INSERT INTO old_slug VALUES ('a', 'nobody', 1)"),
+        "refers to a row of project that is gone",
+    ),
+    "no database": (
+        lambda members, manifest: _put(members, manifest, "testimonials.db", b"x" * 5000),
+        "its database is damaged",
+    ),
+    "a short secret": (
+        lambda members, manifest: _put(members, manifest, "secret_key", b"x"),
+        "secret_key is none, or too short",
+    ),
+    "an empty secret of many lines": (
+        lambda members, manifest: _put(members, manifest, "secret_key", b"\n" * 64),
+        "secret_key is none, or too short",
+    ),
+    "a secret that is no text": (
+        lambda members, manifest: _put(members, manifest, "secret_key", bytes(range(128, 228))),
+        "secret_key is none, or too short",
+    ),
+    "an endless count": (
+        lambda _, manifest: manifest["rows"].update(account=float("inf")),
+        "its manifest is incomplete",
+    ),
+    "an endless size": (
+        lambda _, manifest: manifest["members"]["secret_key"].update(size=float("inf")),
+        "its manifest is incomplete",
+    ),
+    "another program's": (
+        lambda _, manifest: manifest.update(format="photo-album"),
+        "it is no backup made by this program",
+    ),
+    "half a manifest": (lambda _, manifest: manifest.pop("rows"), "its manifest is incomplete"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPOILS)
+def test_what_can_not_be_trusted_is_refused_with_the_reason(
+    archive: Path, old: Path, name: str
+) -> None:
+    spoil, reason = SPOILS[name]
+    _rewrite(archive, spoil)
+    before = names(old)
+    sentence = restore_refused(old, archive, "--replace")
+    assert f"{archive} can't be restored: " in sentence
+    assert reason in sentence
+    assert sentence.endswith(" Nothing was changed.\n")
+    assert names(old) == before
+    assert emails(old) == OLD
+    assert not (old.parent / "escaped").exists()
+
+
+def test_a_link_in_an_archive_is_not_followed(archive: Path, old: Path) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
+    with tarfile.open(archive, "w:gz") as tar:
+        info = tarfile.TarInfo("manifest.json")
+        info.size = len(manifest)
+        tar.addfile(info, io.BytesIO(manifest))
+        link = tarfile.TarInfo("testimonials.db")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+
+
+def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> None:
+    def claim(_: Members, manifest: dict[str, Any]) -> None:
+        manifest["members"]["testimonials.db"]["size"] = 10**15
+
+    _rewrite(archive, claim)
+    sentence = restore_refused(old, archive, "--dry-run")
+    assert f"unpacked it needs 1000000034 MB in {old}, and " in sentence
+
+
+def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
+        sentence = restore_refused(tmp_path / "target", archive)
+        assert f"The database needs 34 MB in {disk}, and 21 MB are free" in sentence
+        assert list(disk.iterdir()) == []
+        assert mount("mount", "-o", "remount,size=100m", disk)
+        # The last step before it counts.
+        (tmp_path / "target" / "restore-journal.json.draft").mkdir()
+        assert "The restore failed: Is a directory" in restore_refused(tmp_path / "target", archive)
+        assert list(disk.iterdir()) == []
+        assert names(tmp_path / "target") == {"restore-journal.json.draft"}
+        (tmp_path / "target" / "restore-journal.json.draft").rmdir()
+        assert restore_here(tmp_path / "target", archive).exit_code == 0
+        assert [path.name for path in disk.iterdir()] == ["data.db"]
+
+
+def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = json.load(tar.extractfile("manifest.json"))  # type: ignore[arg-type]
+    manifest["members"] = {"testimonials.db": {"size": 512, "sha256": sha256(b"").hexdigest()}}
+    content = json.dumps(manifest).encode()
+    first, sparse = tarfile.TarInfo("manifest.json"), tarfile.TarInfo("testimonials.db")
+    first.size, sparse.type = len(content), tarfile.GNUTYPE_SPARSE
+    header = bytearray(sparse.tobuf(tarfile.GNU_FORMAT))
+    # The real size, where the old format of sparse files has it, and the header's sum anew.
+    header[483:495] = tarfile.itn(512, 12)
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    with gzip.open(archive, "wb") as file:
+        file.write(first.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE))
+        file.write(bytes(header) + bytes(2 * tarfile.BLOCKSIZE))
+    assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_header_without_end_is_refused_before_it_fills_the_memory(
+    archive: Path, old: Path, kind: bytes, is_first: bool
+) -> None:
+    with tarfile.open(archive) as tar:
+        manifest = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
+    first, header = tarfile.TarInfo("manifest.json"), tarfile.TarInfo("././@LongLink")
+    first.size, header.type, header.size = len(manifest), kind, 64 * 1024**2
+    with gzip.open(archive, "wb", compresslevel=1) as file:
+        if not is_first:
+            file.write(first.tobuf() + manifest + bytes(-len(manifest) % tarfile.BLOCKSIZE))
+        file.write(header.tobuf() + bytes(header.size))
+    assert "it holds more than its manifest says" in restore_refused(old, archive, "--replace")
+    assert emails(old) == OLD
+
+
+def test_a_manifest_nested_without_end_is_refused(archive: Path, old: Path) -> None:
+    with tarfile.open(archive, "w:gz") as tar:
+        info = tarfile.TarInfo("manifest.json")
+        info.size = 500_000
+        tar.addfile(info, io.BytesIO(b"[" * info.size))
+    assert "its manifest is no JSON" in restore_refused(old, archive)
+
+
+@pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]', "[1]"])
+def test_a_damaged_journal_is_said(old: Path, content: str) -> None:
+    (old / "restore-journal.json").write_text(content)
+    with pytest.raises(SwitchCutOff, match=r"is damaged\. The old files are in the newest"):
+        load_settings({}, {"instance_path": str(old)})
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 0.999])
+def test_a_file_that_was_cut_off_is_refused(archive: Path, old: Path, part: float) -> None:
+    content = archive.read_bytes()
+    archive.write_bytes(content[: int(len(content) * part)])
+    assert "can't be restored: it is " in restore_refused(old, archive, "--replace")
+    assert emails(old) == OLD
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"notes", gzip.compress(b"notes"), b"PK\x03\x04" + bytes(100)],
+    ids=["text", "gzip", "zip"],
+)
+def test_a_file_that_is_something_else_is_refused(archive: Path, old: Path, content: bytes) -> None:
+    archive.write_bytes(content)
+    assert "can't be restored: it is " in restore_refused(old, archive, "--replace")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("count", [3, 4, 5, 7, 9])
+def test_killed_at_any_step_it_leaves_the_old_or_the_new(
+    archive: Path, old: Path, count: int
+) -> None:
+    """Each file that moves is a step; the next start sees all of the old or all of the new."""
+    old_secret = (old / "secret_key").read_text()
+    environment = clean_environment(old, {})
+    arguments = ["restore", str(archive), "--replace"]
+    run_until_event("os.rename", "", count, arguments, environment)
+    settings = load_settings({"TESTIMONIALS_INSTANCE_PATH": str(old)})
+    is_new = emails(old) == NEW
+    assert is_new or emails(old) == OLD
+    assert (settings.secret_key != old_secret.strip()) is is_new
+    assert (settings.claim_days == 3) is is_new
+    assert is_new is (count > 4)
+    if is_new:
+        (aside,) = old.glob("before-restore-*")
+        assert emails(aside) == OLD
+    # Trying again gets there, whatever was left behind.
+    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert emails(old) == NEW
+    assert not list(old.glob(".unfinished*"))
+    assert not list(old.glob("restore-journal*"))

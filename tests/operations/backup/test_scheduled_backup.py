@@ -1,0 +1,236 @@
+"""Backups by themselves: when, how many, and who hears of it when one fails."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from testimonials import create_app
+from testimonials.core.data.leases import LEASE, BackgroundJob, take_job
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.extensions import db
+from testimonials.operations.backup.scheduled import BACKUP_JOB, back_up_before, is_backup_due
+from testimonials.operations.jobs.running import run_jobs
+from testimonials.settings.table import load_settings
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
+from tests.operations.instances import answer, emails, make_instance, query, restore_here
+from tests.servers import MailSink, wait_for
+
+Make = Callable[..., Flask]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "ours" / "backups"
+
+
+@pytest.fixture
+def make(sqlite_template: Path, tmp_path: Path, moved_clock: MovableClock) -> Iterator[Make]:
+    """Make applications on one SQLite database, which is what these backups are of."""
+    moved_clock.time = datetime(2031, 5, 5, 9, tzinfo=UTC)
+    instance = tmp_path / "ours"
+    instance.mkdir()
+    shutil.copy(sqlite_template, instance / "testimonials.db")
+    made: list[Flask] = []
+
+    def make_one(**settings: object) -> Flask:
+        values = {"instance_path": str(instance), "operator_email": "operator@example.com"}
+        made.append(create_app(load_settings({}, values | settings)))
+        return made[-1]
+
+    yield make_one
+    for app in made:
+        with app.app_context():
+            db.session.remove()
+            db.engine.dispose()
+
+
+@pytest.fixture
+def app(make: Make) -> Flask:
+    return make()
+
+
+def _work(app: Flask) -> None:
+    with app.app_context():
+        run_jobs()
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def _mails(app: Flask) -> list[str]:
+    with app.app_context():
+        found = db.session.query(OutboxMail).filter(OutboxMail.purpose.like("backup-%"))
+        subjects = [mail.subject for mail in found.order_by(OutboxMail.id)]
+        db.session.rollback()
+        return subjects
+
+
+def test_one_is_made_when_there_is_something_to_keep_and_then_each_day(
+    app: Flask, folder: Path, make_caller: MakeCaller, moved_clock: MovableClock, tmp_path: Path
+) -> None:
+    _work(app)
+    assert _names(folder) == []
+    make_caller("owner@example.com", is_claimed=True)
+    _work(app)
+    assert _names(folder) == ["scheduled-20310505T090000Z.tar.gz"]
+    for hours, count in ((23, 1), (1.1, 2), (1, 2)):
+        moved_clock.move(hours=hours)
+        _work(app)
+        assert len(_names(folder)) == count
+    assert restore_here(tmp_path / "new", folder / _names(folder)[1]).exit_code == 0
+    assert emails(tmp_path / "new") == {"owner@example.com"}
+
+
+def test_the_newest_are_kept_and_nothing_else_is_touched(
+    make: Make, folder: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    app = make(backup_keep=2, backup_hours=1)
+    others = {"before-0004-20300101T000000Z.tar.gz", "scheduled-notes.txt", "mine.tar.gz"}
+    folder.mkdir()
+    for name in others:
+        (folder / name).write_text("")
+    for _ in range(4):
+        _work(app)
+        moved_clock.move(hours=1)
+    kept = {"scheduled-20310505T110000Z.tar.gz", "scheduled-20310505T120000Z.tar.gz"}
+    assert set(_names(folder)) == others | kept
+
+
+def test_two_upgrades_begun_in_one_second_each_have_a_backup(app: Flask, folder: Path) -> None:
+    """As when the first was killed after it."""
+    with app.app_context():
+        made = [back_up_before("0005").name for _ in range(2)]
+    assert made == ["before-0005-20310505T090000Z.tar.gz", "before-0005-2-20310505T090000Z.tar.gz"]
+    assert _names(folder) == sorted(made)
+
+
+def test_0_hours_and_postgresql_make_none(
+    make: Make,
+    folder: Path,
+    owner: Caller,
+    make_app: MakeApp,
+    make_caller: MakeCaller,
+    backend: str,
+) -> None:
+    _work(make(backup_hours=0))
+    assert _names(folder) == []
+    other = make_app(backup_path=str(folder))
+    make_caller("other@example.com", on=other)
+    _work(other)
+    assert len(_names(folder)) == (backend == "sqlite")
+
+
+def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
+    make: Make, app: Flask, tmp_path: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    place = tmp_path / "disk"
+    place.write_text("a file where the folder should be")
+    broken = make(backup_path=str(place))
+    for _ in range(30):
+        _work(broken)
+        moved_clock.move(hours=1)
+    subjects = _mails(app)
+    assert len(subjects) == 2
+    assert subjects[0] == f"The backup failed: {place} can't be written to: Not a directory"
+    with app.app_context():
+        job = db.session.get_one(BackgroundJob, "backup")
+        assert job.error is not None
+        assert "Not a directory" in job.error
+        mail = db.session.query(OutboxMail).filter_by(purpose="backup-failed").first()
+        assert mail is not None
+        assert mail.recipient == "operator@example.com"
+        assert "It is tried again each hour." in mail.text
+        db.session.rollback()
+    place.unlink()
+    _work(broken)
+    assert len(_names(place)) == 1
+    assert _mails(app)[2:] == ["Backups work again"]
+    for _ in range(3):
+        moved_clock.move(days=1)
+        _work(broken)
+    assert len(_mails(app)) == 3
+    with app.app_context():
+        assert db.session.get_one(BackgroundJob, "backup").error is None
+        db.session.rollback()
+
+
+def test_one_that_was_cut_off_is_made_within_minutes_and_after_a_second_time_within_the_hour(
+    make: Make, app: Flask, folder: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    _work(app)
+    moved_clock.move(hours=24)
+
+    def begin_and_die() -> bool:
+        with make().app_context():
+            return take_job(BACKUP_JOB, LEASE, is_backup_due)
+
+    assert begin_and_die()
+    moved_clock.move(minutes=1.9)
+    _work(app)
+    assert len(_names(folder)) == 1
+    moved_clock.move(minutes=1.2)
+    assert begin_and_die()
+    moved_clock.move(minutes=59)
+    _work(app)
+    assert len(_names(folder)) == 1
+    moved_clock.move(minutes=2)
+    _work(app)
+    assert len(_names(folder)) == 2
+    with app.app_context():
+        assert db.session.get_one(BackgroundJob, BACKUP_JOB).error is None
+        db.session.rollback()
+    # From here on it is the usual pace again.
+    moved_clock.move(hours=23)
+    _work(app)
+    assert len(_names(folder)) == 2
+
+
+def test_without_an_operator_only_the_log_says_it(
+    make: Make, tmp_path: Path, owner: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "disk").write_text("")
+    app = make(backup_path=str(tmp_path / "disk"), operator_email="")
+    _work(app)
+    assert "no backup, " in caplog.text
+    assert "Not a directory" in caplog.text
+    assert "Traceback" not in caplog.text
+    assert _mails(app) == []
+
+
+def test_an_old_one_that_can_not_be_removed_is_told(
+    make: Make, folder: Path, owner: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make(backup_keep=1)
+    in_the_way = folder / "scheduled-20300101T000000Z.tar.gz"
+    in_the_way.mkdir(parents=True)
+    _work(app)
+    # The new one is there all the same.
+    assert len(_names(folder)) == 2
+    assert f"the old {in_the_way} can't be removed: Is a directory" in caplog.text
+    assert _mails(app)[0].startswith("The backup failed: the old ")
+
+
+@pytest.mark.process
+def test_of_two_services_one_makes_the_backup_and_its_failure_reaches_the_operator(
+    start: StartService, tmp_path: Path, smtp: MailSink
+) -> None:
+    instance = make_instance(tmp_path / "service", "owner@example.com")
+    services = [start(), start()]
+    folder = instance / "backups"
+    wait_for(lambda: any(name.endswith(".gz") for name in _names(folder)), what="a backup")
+    taken = "SELECT count(*) FROM background_job WHERE finished_at IS NOT NULL"
+    wait_for(lambda: query(instance, taken) == [(4,)], what="every job")
+    for service in services:
+        assert service.stop() == 0
+    assert len(_names(folder)) == 1
+    assert answer(tmp_path / "x", "restore", folder / _names(folder)[0], "--dry-run")
+    # A day later, on a disk that takes nothing.
+    query(instance, "UPDATE background_job SET started_at = started_at - 90000000")
+    (tmp_path / "full").write_text("")
+    start(backup_path=str(tmp_path / "full"), operator_email="me@example.com", smtp_url=smtp.url)
+    wait_for(lambda: [mail for mail in smtp.received if mail.recipients == ["me@example.com"]])

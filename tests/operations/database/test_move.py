@@ -1,0 +1,256 @@
+"""`testimonials db move`: an SQLite instance on PostgreSQL, all of it or nothing."""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from click.testing import Result
+from flask import Flask
+from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table, func, select
+
+from testimonials import create_app
+from testimonials.core import clock
+from testimonials.core.data.database import Base, Timestamp
+from testimonials.extensions import db
+from testimonials.migrations.runner import head, upgrade
+from testimonials.operations.database.move import BATCH
+from testimonials.settings.table import load_settings
+
+ROWS = 3
+WORDS = "Grüße, 谢谢, شكرا 🎉 — “it’s” 100 % \\ {a} \n two lines"
+
+
+@pytest.fixture
+def target(empty_postgres: str) -> str:
+    """The database to move to."""
+    return empty_postgres
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Flask]:
+    """An application on an SQLite database at head, with rows in every table."""
+    app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
+    with app.app_context():
+        upgrade(db.engine)
+        with db.engine.begin() as connection:
+            for table in Base.metadata.sorted_tables:
+                connection.execute(table.insert(), [make_row(table, n) for n in range(ROWS)])
+        yield app
+        db.engine.dispose()
+
+
+def make_row(table: Table, number: int) -> dict[str, Any]:
+    """Make a row whose references lead to the rows of the same number."""
+    columns = [column for column in table.columns if column.computed is None]
+    return {column.name: make_value(column, number) for column in columns}
+
+
+def make_value(column: Column[Any], number: int) -> Any:
+    """Give a value that is hard to copy, another one for each number; the last row has no more
+    than it must have."""
+    if column.nullable and number == ROWS - 1:
+        return None
+    kinds: tuple[tuple[type[Any], Any], ...] = (
+        (Timestamp, datetime(2026, 2, 3, 4, 5, 6, 789_000 + number * 1000, tzinfo=clock.UTC)),
+        (Boolean, number == 0),
+        (JSON, {"b": [1, 2.5, None, True], "a": {"text": WORDS}, "n": number}),
+        (LargeBinary, bytes(range(256)) + bytes([number])),
+        (Float, 1 / 3 + number),
+        (Integer, number + 1),
+    )
+    for kind, value in kinds:
+        if isinstance(column.type, kind):
+            return value
+    # A key is the same in every table, so that references find it.
+    if column.primary_key or column.foreign_keys:
+        return f"key {number}"
+    if column.name == "status":
+        return ("approved", "pending", "demo")[number]
+    return f"{number} {WORDS}"[: getattr(column.type, "length", None)]
+
+
+def move(app: Flask, target: str, *options: str, text: str | None = None) -> Result:
+    return app.test_cli_runner().invoke(args=["db", "move", target, *options], input=text)
+
+
+def read_all(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
+    """Give every row of every table, by key."""
+    found = {}
+    with app.app_context():
+        with db.engine.connect() as connection:
+            for table in Base.metadata.sorted_tables:
+                rows = [tuple(row) for row in connection.execute(select(table))]
+                found[table.name] = sorted(rows, key=lambda row: str(row[:2]))
+        db.engine.dispose()
+    return found
+
+
+def tables_of(target: str) -> list[str]:
+    query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    with psycopg.connect(target) as connection:
+        return [row[0] for row in connection.execute(query)]
+
+
+def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Path) -> None:
+    before = read_all(source)
+    result = move(source, target)
+    assert result.exit_code == 0, result.output
+    assert "Set TESTIMONIALS_DATABASE_URL" in result.output
+    settings = {"instance_path": str(tmp_path / "instance"), "database_url": target}
+    moved = create_app(load_settings({}, settings))
+    assert read_all(moved) == before
+    assert all(len(rows) == ROWS for rows in before.values())
+    # Both truth values, so that the generated column is compared at all.
+    table = Base.metadata.tables["testimonial"]
+    with moved.app_context():
+        with db.engine.connect() as connection:
+            count = select(table.c.is_visible, func.count()).group_by(table.c.is_visible)
+            assert {row[0] for row in connection.execute(count)} == {True, False}
+        assert upgrade(db.engine) == (head(), head())
+        db.engine.dispose()
+    # The source is what it was.
+    assert read_all(source) == before
+
+
+def test_more_rows_than_fit_into_a_batch(source: Flask, target: str) -> None:
+    table = Base.metadata.tables["rate_limit_counter"]
+    rows = [{"key": f"k{n}", "hits": n, "expires_at": n / 7} for n in range(BATCH * 2 + 1)]
+    with source.app_context(), db.engine.begin() as connection:
+        connection.execute(table.insert(), rows)
+    result = move(source, target, "--json")
+    assert result.exit_code == 0, result.output
+    assert f'"rows": {len(rows) + ROWS}' in result.output
+    with psycopg.connect(target) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM rate_limit_counter").fetchone() or (0,)
+    assert count == len(rows) + ROWS
+
+
+def test_the_new_database_knows_how_many_rows_it_has(source: Flask, target: str) -> None:
+    """Without that its first pages over many thousand rows take tens of seconds."""
+    assert move(source, target).exit_code == 0
+    with psycopg.connect(target) as connection:
+        query = "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
+        counted = dict(connection.execute(query).fetchall())
+    assert {counted[table.name] for table in Base.metadata.sorted_tables} == {ROWS}
+
+
+def test_no_key_is_counted_by_the_database() -> None:
+    """A sequence would have to be set after the copy; there is none."""
+    tables = Base.metadata.sorted_tables
+    assert [t.name for t in tables if t.autoincrement_column is not None] == []
+
+
+def test_a_target_that_is_not_empty_is_refused_and_left_alone(source: Flask, target: str) -> None:
+    with psycopg.connect(target, autocommit=True) as connection:
+        connection.execute("CREATE TABLE notes (text text)")
+    result = move(source, target)
+    assert result.exit_code == 1
+    assert "Error: The target is not empty: it has 1 table(s), notes among them." in result.stderr
+    assert tables_of(target) == ["notes"]
+
+
+def test_a_second_move_is_refused(source: Flask, target: str) -> None:
+    assert move(source, target).exit_code == 0
+    again = move(source, target)
+    assert again.exit_code == 1
+    assert "The target is not empty" in again.stderr
+
+
+def test_a_source_that_is_not_at_head_is_refused(source: Flask, target: str) -> None:
+    with source.app_context(), db.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    result = move(source, target)
+    assert result.exit_code == 1
+    assert "The database is at revision 0001, this program needs" in result.stderr
+    assert tables_of(target) == []
+
+
+def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source: Flask, target: str) -> None:
+    table = Base.metadata.tables["testimonial_tag"]
+    with source.app_context(), db.engine.begin() as connection:
+        connection.execute(table.update().values(name="null\0byte").where(table.c.name == "key 1"))
+    result = move(source, target)
+    assert result.exit_code == 1
+    assert "Error: The move failed and was taken back: " in result.stderr
+    assert "Traceback" not in result.output
+    assert tables_of(target) == []
+
+
+def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> None:
+    """Another writer's lock keeps the move waiting; it fails, whole, when that takes too long."""
+    file = Path(source.config["INSTANCE_PATH"]) / "testimonials.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        result = move(source, target)
+        other.execute("ROLLBACK")
+    assert result.exit_code == 1
+    assert "database is locked" in result.stderr
+    assert tables_of(target) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("mysql://x", "TARGET must start with"),
+        ("sqlite:////tmp/x.db", "TARGET must be a postgresql:// address."),
+        ("postgresql://u:hidden@host:nope/x", "TARGET must look like"),
+        ("postgresql://u:hidden@127.0.0.1:1/x", "The move failed and was taken back"),
+    ],
+)
+def test_a_wrong_address_is_one_sentence_without_the_password(
+    source: Flask, address: str, words: str
+) -> None:
+    result = move(source, address)
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert "hidden" not in result.output
+    assert "Traceback" not in result.output
+
+
+def test_the_address_can_come_from_standard_input(source: Flask, target: str) -> None:
+    result = move(source, "-", text=f"{target}\n")
+    assert result.exit_code == 0, result.output
+    assert len(tables_of(target)) == len(Base.metadata.sorted_tables) + 1
+
+
+def test_an_instance_on_postgresql_has_nothing_to_move(target: str, tmp_path: Path) -> None:
+    settings = {"instance_path": str(tmp_path / "instance"), "database_url": target}
+    app = create_app(load_settings({}, settings))
+    result = move(app, target)
+    assert result.exit_code == 1
+    assert "Only an SQLite database can be moved" in result.stderr
+
+
+def test_a_move_beside_a_running_service_is_refused(source: Flask, target: str) -> None:
+    """What the service would write afterwards would stay behind."""
+    lock = Path(source.config["INSTANCE_PATH"]) / "instance.lock"
+    with lock.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        result = move(source, target)
+    assert result.exit_code == 1
+    assert "Something is running on" in result.stderr
+    assert tables_of(target) == []
+    assert move(source, target).exit_code == 0
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_target_that_can_not_hold_every_letter_is_refused(
+    source: Flask, target: str, encoding: str
+) -> None:
+    server, _, name = target.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}"')
+        connection.execute(
+            f"CREATE DATABASE \"{name}\" ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' "
+            "LC_CTYPE 'C'"
+        )
+    result = move(source, target)
+    assert result.exit_code == 1
+    assert f"The database has the encoding {encoding}, which can't hold" in result.stderr
+    assert tables_of(target) == []

@@ -1,0 +1,496 @@
+"""`testimonials doctor`: nothing to say of what is well, and the right words for what is broken."""
+
+import contextlib
+import email.policy
+import json
+import os
+import platform
+import re
+import sqlite3
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+from werkzeug.serving import make_server
+
+from testimonials import create_app, extensions
+from testimonials.core import clock
+from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.extensions import begin_write, db
+from testimonials.migrations.runner import upgrade
+from testimonials.operations.doctor import settings as doctor_settings
+from testimonials.operations.doctor.cli import CHECKS
+from testimonials.operations.doctor.settings import (
+    NETWORK_KINDS,
+    find_filesystem,
+    writes_extra_headers,
+)
+from testimonials.operations.jobs.running import run_jobs
+from testimonials.settings.table import load_settings
+from tests.conftest import MakeApp, MakeCaller, MovableClock
+from tests.mail_servers import OddServer
+from tests.operations.disks import mount, small_disk
+from tests.servers import PATIENCE, MailSink, free_port
+
+Found = dict[str, str]
+
+
+def consult(app: Flask) -> Found:
+    """Run the command; give the text of what each check found, only of those that found any."""
+    done = app.test_cli_runner().invoke(args=["doctor", "--json"])
+    answer = json.loads(done.stdout)
+    assert [check["check"] for check in answer["checks"]] == list(CHECKS)
+    found = {
+        check["check"]: " ".join(
+            f"{each['problem']} {each['advice']}" for each in check["findings"]
+        )
+        for check in answer["checks"]
+        if not check["ok"]
+    }
+    assert (answer["ok"], done.exit_code) == (not found, 1 if found else 0)
+    return found
+
+
+def change(app: Flask, *rows: object, sql: str = "") -> None:
+    with app.app_context():
+        begin_write()
+        db.session.add_all(rows)
+        if sql:
+            db.session.execute(text(sql))
+        db.session.commit()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Flask, int], None]]:
+    """Answer HTTP with an application on a port."""
+    servers = []
+
+    def start(app: Flask, port: int) -> None:
+        server = make_server("127.0.0.1", port, app, threaded=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+MakeHealthy = Callable[..., Flask]
+
+
+@pytest.fixture
+def make_healthy(
+    make_app: MakeApp,
+    serve: Callable[[Flask, int], None],
+    make_caller: MakeCaller,
+    instance: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> MakeHealthy:
+    """Make an instance that answers, has done its work once, and keeps its files to itself."""
+    # The tests run on any Python that is supported.
+    monkeypatch.setattr(doctor_settings, "writes_extra_headers", lambda: False)
+
+    def make(**settings: object) -> Flask:
+        port = free_port()
+        app = make_app(**({"base_url": f"http://127.0.0.1:{port}"} | settings))
+        for path in (instance, *instance.iterdir()):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+        make_caller(f"owner{port}@example.com", is_claimed=True, on=app)
+        before = os.umask(0o077)
+        with app.app_context():
+            run_jobs()
+        os.umask(before)
+        serve(app, port)
+        return app
+
+    return make
+
+
+@pytest.fixture
+def healthy(make_healthy: MakeHealthy) -> Flask:
+    """The instance with default settings."""
+    return make_healthy()
+
+
+def test_what_is_well_has_no_finding(healthy: Flask, backend: str) -> None:
+    assert consult(healthy) == {}
+    done = healthy.test_cli_runner().invoke(args=["doctor"])
+    assert done.exit_code == 0
+    well = [f"ok  {name}" for name in CHECKS if name != "backups" or backend == "sqlite"]
+    assert [line for line in done.stdout.splitlines() if line.startswith("ok")] == well
+    assert "!!" not in done.stdout
+
+
+def test_an_unsafe_python(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_settings, "writes_extra_headers", writes_extra_headers)
+    is_fixed = hasattr(email.policy.Policy, "verify_generated_headers")
+    found = consult(healthy).get("python", "")
+    assert (found == "") is is_fixed
+    assert is_fixed or f"Python {platform.python_version()} has a mail library" in found
+
+
+def test_misspelt_settings(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTIMONIALS_SMPT_URL", "smtp://mail.example.com")
+    found = consult(healthy)
+    assert list(found) == ["settings"]
+    assert "TESTIMONIALS_SMPT_URL is no setting" in found["settings"]
+
+
+def test_addresses_without_tls_or_for_this_machine_alone(
+    make_healthy: MakeHealthy, smtp: MailSink
+) -> None:
+    assert (
+        "leads nowhere from other machines" in consult(make_healthy(smtp_url=smtp.url))["settings"]
+    )
+    plain = make_healthy(base_url="http://testimonials.invalid")
+    found = consult(plain)
+    assert "BASE_URL is http://testimonials.invalid: passwords" in found["settings"]
+    assert "Put a proxy with TLS in front" in found["settings"]
+    assert "BASE_URL (http://testimonials.invalid) does not answer" in found["addresses"]
+    assert "no mail leaves" in found["mail server"]
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "ext4"])
+def test_a_network_share_is_known_by_its_mount(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "a share"
+    folder.mkdir()
+    mounts = tmp_path / "mounts"
+    point = str(folder).replace(" ", "\\040")
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nhost:/x {point} {kind} rw 0 0\n")
+    assert find_filesystem(folder, mounts) == kind
+    assert find_filesystem(tmp_path, mounts) == "ext4"
+    assert (kind in NETWORK_KINDS) == (kind != "ext4")
+
+
+def test_files_that_others_may_read(healthy: Flask, instance: Path) -> None:
+    folder = instance
+    (folder / "secret_key").chmod(0o644)
+    folder.chmod(0o755)
+    found = consult(healthy)
+    assert list(found) == ["files"]
+    assert f"{folder} has the mode 0755: others may read it. chmod 0700 {folder}" in found["files"]
+    assert f"chmod 0600 {folder / 'secret_key'}" in found["files"]
+
+
+def test_what_is_to_be_typed_can_be_typed(make_app: MakeApp, tmp_path: Path) -> None:
+    folder = tmp_path / "my shop; rm -rf"
+    folder.mkdir()
+    # Not with `mkdir`: a command that ran before in this process has taken the others' rights away.
+    folder.chmod(0o755)
+    app = make_app(instance_path=str(folder))
+    (folder / "testimonials.toml").write_text("")
+    (folder / "testimonials.toml").chmod(0o644)
+    advice = consult(app)["files"]
+    assert f"chmod 0700 '{folder}'" in advice
+    assert f"chmod 0600 '{folder / 'testimonials.toml'}'" in advice
+
+
+def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> None:
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL checks its own files")
+    with healthy.app_context():
+        db.session.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+        db.session.remove()
+        db.engine.dispose()
+    path = instance / "testimonials.db"
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 3)
+        file.write(os.urandom(size // 3))
+    found = consult(healthy)
+    assert "The database is damaged" in found["database"]
+    assert "testimonials restore FILE" in found["database"]
+
+
+def test_a_database_that_can_not_be_read_is_not_called_damaged(
+    healthy: Flask, instance: Path, backend: str
+) -> None:
+    if backend != "sqlite":
+        pytest.skip("PostgreSQL looks after its files itself")
+    with healthy.app_context():
+        db.session.remove()
+        db.engine.dispose()
+    for path in instance.glob("testimonials.db*"):
+        path.unlink()
+    (instance / "testimonials.db").mkdir()
+    found = consult(healthy)["database"]
+    assert "The database can't be used: unable to open database file" in found
+    assert "The file may well be sound" in found
+
+
+def test_a_database_that_somebody_keeps_from_being_written_to(
+    healthy: Flask, instance: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what any other command says of it."""
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL has no such lock for all")
+    monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 100)
+    with healthy.app_context():
+        db.engine.dispose()
+    path = instance / "testimonials.db"
+    with contextlib.closing(sqlite3.connect(path)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        found = consult(healthy)
+        refused = healthy.test_cli_runner().invoke(args=["mail", "retry"])
+    assert list(found) == ["database"]
+    assert f"fuser -v {path}" in found["database"]
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        "Error: The database is busy: another program has kept it from being written to. Try "
+        "again, or end that program.\n"
+    )
+    assert consult(healthy) == {}
+
+
+def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
+    make_app: MakeApp, tmp_path: Path, backend: str
+) -> None:
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL has its own disk")
+    with small_disk(tmp_path / "disk") as disk:
+        app = make_app(database_url=f"sqlite:///{disk / 'shop.db'}")
+        with app.app_context():
+            upgrade(db.engine)
+            db.session.remove()
+            db.engine.dispose()
+        assert mount("mount", "-o", "remount,ro", disk)
+        found = consult(app)
+        with app.app_context():
+            db.engine.dispose()
+    assert f"{disk} can't be written to: Read-only file system. Look why (dmesg" in found["disk"]
+    assert "The file may well be sound. Look at the disk (dmesg, mount, df)" in found["database"]
+    assert "damaged" not in str(found)
+
+
+def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
+    url = f"redis://:s3cret@127.0.0.1:{free_port()}/0"
+    found = consult(make_healthy(ratelimit_storage_url=url))
+    assert "Redis, which RATELIMIT_STORAGE_URL names, does not count" in found["rate limits"]
+    assert "s3cret" not in str(found)
+
+
+def test_a_full_folder_for_temporary_files(
+    healthy: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path / "small", "1m") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        found = consult(healthy)
+    assert f"The folder for temporary files, {disk}, has 1 MB free" in found["disk"]
+    assert "TMPDIR" in found["disk"]
+
+
+def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:
+    make_app()
+    url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
+    app = make_app(database_url="sqlite:////nowhere/at/all.db" if backend == "sqlite" else url)
+    found = consult(app)
+    is_file = backend == "sqlite"
+    assert ("There is no database at" if is_file else "can't be") in found["database"]
+    assert "secret" not in str(found)
+
+
+def test_another_schema(healthy: Flask) -> None:
+    with healthy.app_context():
+        before = db.session.scalar(text("SELECT version_num FROM alembic_version"))
+    for revision, words in (("0001", "testimonials db upgrade"), ("9999", "Install the newer")):
+        change(healthy, sql=f"UPDATE alembic_version SET version_num = '{revision}'")
+        assert words in consult(healthy)["schema"]
+    change(healthy, sql=f"UPDATE alembic_version SET version_num = '{before}'")
+
+
+def test_a_clock_that_was_ahead(healthy: Flask) -> None:
+    texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H", "recipient": "a@b.c"}
+    later = clock.now() + timedelta(hours=3)
+    change(healthy, OutboxMail(**texts, state=MailState.SENT, created_at=later))
+    found = consult(healthy)
+    assert list(found) == ["clock"]
+    assert "the clock was ahead, or is behind" in found["clock"]
+
+
+def test_a_clock_that_differs_from_the_one_that_answers(
+    healthy: Flask, moved_clock: MovableClock, backend: str
+) -> None:
+    moved_clock.move(minutes=-10)
+    found = consult(healthy)
+    assert "differ: here it is" in found["addresses"]
+    if backend == "postgresql":
+        assert "the database's" in found["clock"]
+
+
+def test_a_mail_server_that_refuses(make_healthy: MakeHealthy) -> None:
+    server = OddServer(GREETING="554 5.7.1 Your address is blocked")
+    found = consult(make_healthy(smtp_url=server.url))
+    server.stop()
+    assert "554 5.7.1 Your address is blocked" in found["mail server"]
+    assert "takes no mail from this machine" in found["mail server"]
+    assert server.taken == 0
+
+
+def test_mail_that_was_given_up_or_waits(healthy: Flask, moved_clock: MovableClock) -> None:
+    texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
+
+    def mail(**values: Any) -> OutboxMail:
+        return OutboxMail(recipient="private@example.com", **texts, **values)
+
+    refusal = "550 5.1.1 <private@example.com> is unknown"
+    change(
+        healthy,
+        mail(state=MailState.FAILED, last_error=refusal),
+        mail(state=MailState.FAILED, last_error=refusal),
+        mail(created_at=clock.now() - timedelta(minutes=20)),
+        mail(next_attempt_at=clock.now() + timedelta(hours=1), last_error="421 busy"),
+    )
+    found = consult(healthy)["outbox"]
+    assert "Mail does not leave: 2 mail(s) not sent, the oldest for 1200 s" in found
+    assert "2 mail(s) given up: 550 5.1.1 <(address)> is unknown" in found
+    assert "1 mail(s) refused so far: 421 busy" in found
+    assert "testimonials mail retry" in found
+
+
+def test_something_else_at_the_address(
+    make_healthy: MakeHealthy, make_app: MakeApp, serve: Callable[[Flask, int], None]
+) -> None:
+    port = free_port()
+    app = make_healthy(app_url=f"http://127.0.0.1:{port}")
+    assert "APP_URL" in consult(app)["addresses"]
+    serve(make_app(secret_key="another secret of more than 32 letters"), port)
+    found = consult(app)
+    assert list(found) == ["addresses"]
+    assert f"Something else answers at APP_URL (http://127.0.0.1:{port})" in found["addresses"]
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """A reverse proxy that appends to X-Forwarded-For."""
+
+    target = ""
+
+    def do_GET(self) -> None:
+        request = urllib.request.Request(
+            self.target + self.path, headers={"X-Forwarded-For": self.client_address[0]}
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            body = answer.read()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(("trusted", "is_well"), [(0, False), (1, True)])
+def test_a_proxy_that_is_not_trusted(
+    make_healthy: MakeHealthy, serve: Callable[[Flask, int], None], trusted: int, is_well: bool
+) -> None:
+    behind = free_port()
+    handler = type("OneProxy", (Proxy,), {"target": f"http://127.0.0.1:{behind}"})
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{proxy.server_port}"
+    app = make_healthy(base_url=address, trusted_proxies=trusted)
+    serve(app, behind)
+    found = consult(app)
+    proxy.shutdown()
+    proxy.server_close()
+    assert (found == {}) is is_well
+    if not is_well:
+        assert "TRUSTED_PROXIES is 0" in found["addresses"]
+        assert "Set TESTIMONIALS_TRUSTED_PROXIES to 1." in found["addresses"]
+
+
+def test_background_work_that_stopped(healthy: Flask) -> None:
+    change(healthy, sql=f"UPDATE background_job SET finished_at = {ago(minutes=5)}")
+    assert consult(healthy) == {}
+    change(
+        healthy,
+        sql=f"UPDATE background_job SET finished_at = {ago(hours=1)}, "
+        "error = 'OSError: [Errno 28] No space left' WHERE name = 'sweep'",
+    )
+    found = consult(healthy)
+    assert list(found) == ["background work"]
+    assert "The job sweep last ended well at" in found["background work"]
+    assert "No space left" in found["background work"]
+    change(healthy, sql=f"UPDATE background_job SET finished_at = {ago(hours=2)}")
+    assert "No background work was done since" in consult(healthy)["background work"]
+    change(healthy, sql="DELETE FROM background_job")
+    assert "on this database yet" in consult(healthy)["background work"]
+
+
+def ago(**length: float) -> int:
+    return clock.to_milliseconds(clock.now() - timedelta(**length))
+
+
+def test_backups_that_fail_or_are_not_made(healthy: Flask, backend: str) -> None:
+    if backend == "postgresql":
+        pytest.skip("backups by `serve` are for SQLite")
+    folder = Path(healthy.config["BACKUP_PATH"])
+    (backup,) = folder.glob("*.tar.gz")
+    old = clock.now().timestamp() - 50 * 3600
+    os.utime(backup, (old, old))
+    assert "50 hours old; one is due every 24 hours" in consult(healthy)["backups"]
+    backup.unlink()
+    assert f"There is no backup in {folder}" in consult(healthy)["backups"]
+    change(
+        healthy,
+        sql=f"UPDATE background_job SET failed_at = {ago(minutes=1)}, "
+        "error = 'BackupFailed: the disk is full' WHERE name = 'backup'",
+    )
+    found = consult(healthy)["backups"]
+    assert "The last backup failed at" in found
+    assert "the disk is full" in found
+
+
+def test_backups_that_are_somebody_elses_work_are_not_called_fine(
+    make_healthy: MakeHealthy, backend: str
+) -> None:
+    app = make_healthy(backup_hours=0)
+    assert consult(app) == {}
+    said = app.test_cli_runner().invoke(args=["doctor"]).stdout
+    note = "switched off" if backend == "sqlite" else "PostgreSQL is not backed up by this program"
+    assert re.search(f"--  backups\n.*{note}", said)
+
+
+def test_a_failure_is_read_with_what_to_do(make_app: MakeApp) -> None:
+    done = (
+        make_app(base_url="http://testimonials.invalid").test_cli_runner().invoke(args=["doctor"])
+    )
+    assert done.exit_code == 1
+    assert "!!  settings\n      BASE_URL is http://" in done.stdout
+    assert "\n      -> Put a proxy with TLS in front" in done.stdout
+
+
+def test_rows_of_jobs_are_known_by_name(healthy: Flask) -> None:
+    with healthy.app_context():
+        names = {job.name for job in db.session.query(BackgroundJob)}
+    assert {"sweep", "requests"} <= names
+
+
+def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) -> None:
+    settings = {"instance_path": str(tmp_path / "wrong place")}
+    app = create_app(load_settings({}, settings))
+    file = tmp_path / "wrong place" / "testimonials.db"
+    found = consult(app)
+    assert f"There is no database at {file}" in found["database"]
+    assert "name the right place" in found["database"]
+    not_asked = {name for name, words in found.items() if words.startswith("Not looked at")}
+    assert not_asked == {"schema", "clock", "outbox", "background work", "backups"}
+    assert not file.exists()
+
+
+def test_tables_that_are_not_there_yet_are_not_asked(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "testimonials.db").close()
+    found = consult(create_app(load_settings({}, {"instance_path": str(tmp_path)})))
+    assert "The database is empty" in found["schema"]
+    assert "database" not in found
+    for name in ("clock", "outbox", "background work", "backups"):
+        assert found[name].startswith("Not looked at"), name

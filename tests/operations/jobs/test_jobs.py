@@ -1,0 +1,247 @@
+"""Background jobs: each is done by one process of all that share a database."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from testimonials.core import clock
+from testimonials.core.data.leases import (
+    CUT_OFF,
+    BackgroundJob,
+    is_own_turn,
+    keep_job,
+    settle_job,
+    take_job,
+)
+from testimonials.extensions import db
+from testimonials.operations.jobs import running as jobs
+from testimonials.operations.jobs.running import JOBS, Job, hand_over_jobs, run_jobs
+from tests.conftest import MakeApp, MovableClock
+from tests.process import clean_environment
+from tests.servers import wait_for
+
+DUE = is_own_turn(timedelta(seconds=90))
+LEASE = timedelta(minutes=5)
+
+
+def _take(app: Flask, name: str = "sweep") -> bool:
+    with app.app_context():
+        return take_job(name, LEASE, DUE)
+
+
+def _settle(app: Flask, error: str | None = None) -> None:
+    with app.app_context():
+        settle_job("sweep", error)
+
+
+def _row(app: Flask, name: str = "sweep") -> BackgroundJob:
+    with app.app_context():
+        row = db.session.get_one(BackgroundJob, name)
+        db.session.expunge_all()
+        db.session.rollback()
+        return row
+
+
+def _is_leased(app: Flask) -> bool:
+    until = _row(app).leased_until
+    return until is not None and until > clock.now()
+
+
+def test_a_job_is_one_process_s_until_it_is_done(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    one, two = make_app(), make_app()
+    assert [_take(one), _take(two), _take(one)] == [True, False, False]
+    taken = _row(one)
+    assert (taken.started_at, taken.finished_at) == (clock.now(), None)
+    _settle(one)
+    assert (_row(two).finished_at, _row(two).leased_until) == (clock.now(), None)
+    # Who did it last goes on with it, round after round.
+    for _ in range(3):
+        moved_clock.move(seconds=60)
+        assert [_take(two), _take(one)] == [False, True]
+        _settle(one)
+
+
+def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    died, other = make_app(), make_app()
+    assert _take(died)
+    moved_clock.move(minutes=4.9)
+    assert not _take(other)
+    moved_clock.move(minutes=0.2)
+    assert _take(other)
+    # It wasn't dead, only slow: what it says now is not the other's end.
+    _settle(died)
+    assert _row(other).leased_until is not None
+    _settle(other)
+    assert _row(other).finished_at == clock.now()
+
+
+def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    busy, other = make_app(), make_app()
+    assert _take(busy)
+    with busy.app_context(), keep_job("sweep", timedelta(seconds=0.06), longest=timedelta(hours=2)):
+        for _ in range(2):
+            moved_clock.move(minutes=30)
+            wait_for(lambda: _is_leased(other), what="the lease to be renewed")
+            assert not _take(other)
+    _settle(busy)
+    assert (_row(other).leased_until, _row(other).error) == (None, None)
+    # Nothing brings it back once the job is done.
+    moved_clock.move(seconds=90)
+    assert _take(other)
+
+
+def test_a_job_that_hangs_is_left_to_another(make_app: MakeApp, moved_clock: MovableClock) -> None:
+    hangs, other = make_app(), make_app()
+    assert _take(hangs)
+    with hangs.app_context(), keep_job("sweep", timedelta(seconds=0.06), longest=timedelta()):
+        moved_clock.move(minutes=5.1)
+        assert _take(other)
+        assert _row(other).error == CUT_OFF
+        taken_until = _row(other).leased_until
+    _settle(hangs)
+    assert _row(other).leased_until == taken_until
+    _settle(other)
+    assert (_row(other).failed_at, _row(other).error) == (None, None)
+
+
+def test_one_that_is_gone_between_two_rounds_is_followed_by_another(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    gone, other = make_app(), make_app()
+    assert _take(gone)
+    _settle(gone)
+    moved_clock.move(seconds=89)
+    assert not _take(other)
+    moved_clock.move(seconds=1)
+    assert _take(other)
+
+
+def test_one_that_ends_hands_its_jobs_over_at_once(make_app: MakeApp) -> None:
+    ending, other = make_app(), make_app()
+    with ending.app_context():
+        run_jobs()
+        hand_over_jobs()
+    assert _take(other)
+
+
+def test_a_clock_that_is_put_back_stops_nothing(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    one, two = make_app(), make_app()
+    moved_clock.move(days=400)
+    assert _take(one)
+    moved_clock.move(days=-400)
+    assert _take(two)
+
+
+def test_hosts_whose_clocks_differ_by_seconds_share_a_job_too(
+    make_app: MakeApp, moved_clock: MovableClock
+) -> None:
+    ahead, behind = make_app(), make_app()
+    moved_clock.move(seconds=20)
+    assert _take(ahead)
+    moved_clock.move(seconds=-20)
+    assert not _take(behind)
+    _settle(ahead)
+    assert not _take(behind)
+
+
+def test_a_failure_is_noted_and_a_success_ends_it(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = [True]
+
+    def work() -> None:
+        if failing:
+            raise RuntimeError("the disk is full\nDETAIL: (maya@example.com)")
+
+    monkeypatch.setattr(jobs, "JOBS", (Job("sweep", work),))
+    with app.app_context():
+        run_jobs()
+    row = _row(app)
+    assert row.error == "RuntimeError: the disk is full"
+    assert (row.failed_at is None, row.finished_at, row.leased_until) == (False, None, None)
+    assert "background work failed" in caplog.text
+    failing.clear()
+    with app.app_context():
+        run_jobs()
+    row = _row(app)
+    assert (row.error, row.failed_at, row.finished_at is None) == (None, None, False)
+
+
+def test_every_job_leaves_its_row(app: Flask) -> None:
+    with app.app_context():
+        run_jobs()
+    wanted = [job.name for job in JOBS if job.name != "backup"]
+    assert len(wanted) == len(JOBS) - 1 == 3
+    assert all(_row(app, name).finished_at is not None for name in wanted)
+
+
+PROCESS = """
+import os, sys, time
+from datetime import timedelta
+from testimonials import create_app
+from testimonials.settings.table import load_settings
+from testimonials.core.data.leases import is_over
+from testimonials.operations.jobs import running as jobs
+
+def work(name):
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{name} {os.getpid()}\\n")
+    time.sleep(0.02)
+
+def is_due(row):
+    return is_over(row.started_at, timedelta(hours=1))
+
+jobs.JOBS = tuple(
+    jobs.Job(f"job-{n}", lambda n=n: work(n), is_due, timedelta(minutes=5)) for n in range(10)
+)
+app = create_app(load_settings())
+print("ready", flush=True)
+sys.stdin.readline()
+with app.app_context():
+    for _ in range(3):
+        jobs.run_jobs()
+"""
+
+
+@pytest.mark.process
+def test_processes_at_once_do_each_job_once(make_app: MakeApp, tmp_path: Path) -> None:
+    settings = make_app().config["SETTINGS"]
+    done = tmp_path / "done"
+    environment = clean_environment(
+        settings.instance_path, {"database_url": settings.database_url}
+    ) | {"PYTHONPATH": os.pathsep.join(["", *sys.path])}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(done)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in running:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    lines = [line.split() for line in done.read_text().splitlines()]
+    assert sorted(int(name) for name, _ in lines) == list(range(10))

@@ -1,0 +1,137 @@
+"""`testimonials prune`: what has had its time goes, by kind, and nothing else."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from flask import Flask
+
+from testimonials.auth.models import BillingSubscription, FormerAddress, Session
+from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.core import clock
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.pictures.images import Image
+from testimonials.core.web.rate_limits import RateLimitCounter
+from testimonials.extensions import begin_write, db
+from testimonials.operations.jobs.expiry import KINDS
+from testimonials.operations.prune_cli import WORDS
+from testimonials.projects.models import MemberInvitation, WidgetSighting
+from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.rows import add_testimonial, change_project, count_rows
+
+
+def prune(app: Flask, *options: str) -> dict[str, int]:
+    """Run the command; give what it removed."""
+    done = app.test_cli_runner().invoke(args=["prune", "--json", *options])
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert answer["dryRun"] is ("--dry-run" in options)
+    return dict(answer["removed"])
+
+
+def make_mail(state: MailState, **values: Any) -> OutboxMail:
+    texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
+    return OutboxMail(recipient="a@example.com", state=state, **texts, **values)
+
+
+def fill(app: Flask, owner: Caller, agent: Caller) -> None:
+    """Put one thing of each kind into the database that will have had its time in a year."""
+    project = owner.create_project(slug="stays")["_id"]
+    agent.create_project(slug="unclaimed")
+    gone = owner.create_project(slug="deleted")["_id"]
+    change_project(app, gone, deleted_at=clock.now())
+    add_testimonial(app, project, deleted_at=clock.now())
+    add_testimonial(app, project, status="spam")
+    add_testimonial(app, project)
+    now = clock.now()
+    with app.app_context():
+        begin_write()
+        batch = InvitationBatch(
+            project_id=project, actor=owner.email, subject="S", message="M", language="en", size=1
+        )
+        needed = make_mail(MailState.FAILED)
+        db.session.add_all((batch, needed))
+        db.session.flush()
+        person = {"project_id": project, "batch_id": batch.id, "email_hash": "h"}
+        db.session.add_all(
+            (
+                Session(
+                    account_id=owner.account_id, token_hash="h", label="B",
+                    expires_at=now + timedelta(days=30),
+                ),
+                FormerAddress(account_id=owner.account_id, email="f@example.com", left_at=now),
+                MemberInvitation(
+                    project_id=project, email="n@example.com", role="admin", nonce_hash="h",
+                    invited_by=owner.email, expires_at=now,
+                ),
+                Invitation(**person, email="silent@example.com"),
+                # Answered, so it stays, and so does the mail that says how far it got.
+                Invitation(
+                    **person, email="answered@example.com", answered_at=now, mail_id=needed.id
+                ),
+                WidgetSighting(project_id=project, origin="https://old.example", seen_at=now),
+                BillingSubscription(
+                    id="sub_1", customer="cus_1", plan="pro", is_running=True, told_at=now
+                ),
+                BillingSubscription(
+                    id="sub_2", customer="cus_2", plan="pro", is_running=False, told_at=now,
+                    account_id=owner.account_id,
+                ),
+                Image(content=b"x", width=1, height=1),
+                make_mail(MailState.SENT, sent_at=now),
+                make_mail(MailState.PRINTED, sent_at=now),
+                make_mail(MailState.FAILED),
+                make_mail(MailState.QUEUED),
+                RateLimitCounter(key="k", hits=1, expires_at=1.0),
+            )
+        )  # fmt: skip
+        db.session.commit()
+
+
+def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
+    app: Flask, owner: Caller, agent: Caller, moved_clock: MovableClock
+) -> None:
+    fill(app, owner, agent)
+    nothing = dict.fromkeys([*KINDS, "rateLimits"], 0)
+    assert prune(app) == nothing | {"rateLimits": 1}
+    moved_clock.move(days=401)
+    due = nothing | dict.fromkeys(KINDS, 1) | {"testimonials": 2, "mails": 3}
+    # That projects were made; where from is gone with it.
+    due |= {"events": 2, "networks": 0}
+    for _ in range(2):
+        # Looking changes nothing.
+        assert prune(app, "--dry-run") == due
+    assert prune(app) == due
+    assert prune(app) == nothing
+    with app.app_context():
+        states = sorted(mail.state for mail in db.session.query(OutboxMail))
+        assert states == [MailState.FAILED, MailState.QUEUED]
+        assert [found.id for found in db.session.query(BillingSubscription)] == ["sub_2"]
+    assert count_rows(app, Invitation) == 1
+
+
+def test_mail_stays_for_its_days(
+    app: Flask, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    with app.app_context():
+        db.session.add(make_mail(MailState.SENT, sent_at=clock.now()))
+        db.session.commit()
+    moved_clock.move(days=29.9)
+    assert prune(app)["mails"] == 0
+    moved_clock.move(days=0.2)
+    assert prune(app)["mails"] == 1
+
+
+def test_a_person_reads_what_was_removed(
+    app: Flask, agent: Caller, moved_clock: MovableClock
+) -> None:
+    runner = app.test_cli_runner()
+    assert runner.invoke(args=["prune"]).stdout == "There is nothing to remove.\n"
+    moved_clock.move(days=8)
+    would = runner.invoke(args=["prune", "--dry-run"]).stdout
+    assert would == "Would remove 1 unclaimed accounts past their days.\n"
+    assert runner.invoke(args=["prune"]).stdout.startswith("Removed 1 unclaimed accounts")
+
+
+def test_each_kind_has_words() -> None:
+    assert WORDS.keys() == {*KINDS, "rateLimits"}

@@ -1,0 +1,365 @@
+"""Answering an invitation: with an account, without one, with one that an agent began, or not."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.auth.models import Account, Session
+from testimonials.extensions import db
+from testimonials.projects.models import MemberInvitation, ProjectMember
+from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
+from tests.auth.links import init, mailed_links
+from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
+from tests.projects.team.test_team import NOOR, Team, invited, members
+from tests.rows import count_rows, everything, expire_account
+
+
+@pytest.fixture
+def team(app: Flask, owner: Caller) -> Team:
+    """The owner before a new project's team page."""
+    project = owner.create_project(businessName="Fern & Fable", slug="fern")["_id"]
+    return Team(app, open_browser(app, owner), project)
+
+
+@pytest.fixture
+def link(team: Team) -> str:
+    """The path of the link in the mail that invites Noor as a moderator."""
+    assert team.invite().status_code == 303
+    return mailed_path(team.app, "invitation")
+
+
+def accept(client: FlaskClient, link: str, ip: str = "10.0.0.9", **data: str) -> TestResponse:
+    """Send the form that accepts."""
+    return client.post(link, data=data, environ_base={"REMOTE_ADDR": ip})
+
+
+def is_in(browser: FlaskClient, team: Team) -> bool:
+    """Tell whether the browser sees the project's inbox."""
+    return browser.get(f"/dashboard/projects/{team.project}/inbox").status_code == 200
+
+
+def test_opening_the_link_changes_nothing(team: Team, client: FlaskClient, link: str) -> None:
+    before = everything(team.app)
+    for path in (link, f"{link}/decline"):
+        for method in ("GET", "HEAD"):
+            answer = client.open(path, method=method)
+            assert answer.status_code == 200
+            assert answer.headers["Cache-Control"] == "no-store"
+            assert "Set-Cookie" not in answer.headers
+    page = client.get(link).text
+    assert "Join <bdi>Fern &amp; Fable</bdi>" in page
+    assert "owner@example.com" in page
+    assert "a moderator" in page
+    assert NOOR in page
+    assert everything(team.app) == before
+
+
+def test_somebody_new_chooses_a_password_and_is_in(
+    team: Team, client: FlaskClient, link: str
+) -> None:
+    answer = accept(client, link, password=PASSWORD)
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
+    assert is_in(client, team)
+    assert members(team.app) == {NOOR: "moderator"}
+    assert invited(team.app) == {}
+    assert client.get(f"/dashboard/projects/{team.project}/team").status_code == 403
+    # It is an account like any other.
+    other = team.app.test_client()
+    assert sign_in(other, NOOR).status_code == 303
+    assert is_in(other, team)
+    again = accept(team.app.test_client(), link, password="another fine password")
+    assert again.status_code == 410
+    assert "You are in already" in again.text
+    assert "Set-Cookie" not in again.headers
+
+
+@pytest.mark.parametrize(
+    ("password", "message"),
+    [
+        ("", "Use at least 10 characters"),
+        ("short", "Use at least 10 characters"),
+        ("passwordpassword", "easy to guess"),
+        (NOOR, "not your e-mail address"),
+    ],
+)
+def test_a_password_has_the_rules_of_claiming(
+    team: Team, client: FlaskClient, link: str, password: str, message: str
+) -> None:
+    before = everything(team.app)
+    answer = accept(client, link, password=password)
+    assert answer.status_code == 422
+    assert message in answer.text
+    assert 'aria-invalid="true"' in answer.text
+    assert everything(team.app) == before
+
+
+@pytest.mark.parametrize("signup", ["closed", "domains"])
+def test_an_invitation_is_permission_enough_where_sign_up_is_closed(
+    make_app: MakeApp, make_caller: MakeCaller, signup: str
+) -> None:
+    app = make_app(signup=signup, signup_domains="elsewhere.example")
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project(slug="fern")["_id"]
+    team = Team(app, open_browser(app, owner), project)
+    team.invite()
+    client = app.test_client()
+    link = mailed_path(app, "invitation")
+    assert accept(client, link, password=PASSWORD).status_code == 303
+    assert is_in(client, team)
+    assert init(client, "stranger@example.com").status_code == 400
+
+
+def test_who_has_an_account_signs_in_and_comes_back(
+    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller
+) -> None:
+    make_caller(NOOR, is_claimed=True)
+    page = client.get(link).text
+    assert f'href="/login?next={link}"' in page
+    assert "Choose a password" not in page
+    # A form that was opened before there was an account can't set its password.
+    answer = accept(client, link, password="another fine password")
+    assert (answer.status_code, answer.headers["Location"]) == (303, link)
+    assert members(team.app) == {}
+    answer = sign_in(client, NOOR, next=link)
+    assert answer.headers["Location"] == link
+    assert "Join the project" in client.get(link).text
+    assert members(team.app) == {}
+    answer = accept(client, link)
+    assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
+    assert is_in(client, team)
+    assert count_rows(team.app, Account) == 2
+    used = client.get(link)
+    assert used.status_code == 410
+    assert "You are in already" in used.text
+
+
+@pytest.mark.parametrize("has_account", [True, False])
+def test_somebody_else_who_is_signed_in_does_not_join(
+    team: Team, link: str, outsider: Caller, make_caller: MakeCaller, has_account: bool
+) -> None:
+    if has_account:
+        make_caller(NOOR, is_claimed=True)
+    browser = open_browser(team.app, outsider)
+    page = browser.get(link).text
+    assert "You are signed in as <bdi>outsider@example.org</bdi>" in page
+    assert f"The invitation is for <bdi>{NOOR}</bdi>" in page
+    before = everything(team.app)
+    answer = accept(browser, link, password=PASSWORD)
+    assert (answer.status_code, answer.headers["Location"]) == (303, link)
+    assert everything(team.app) == before
+    answer = browser.post("/logout", data={"next": link})
+    assert (answer.status_code, answer.headers["Location"]) == (303, link)
+    assert not is_signed_in(browser)
+    page = browser.get(link).text
+    assert ("Sign in to join" if has_account else "Choose a password") in page
+
+
+def test_signing_out_goes_on_to_our_own_pages_alone(app: Flask, owner: Caller) -> None:
+    for target in ("https://evil.example", "//evil.example", "/\\evil.example"):
+        answer = open_browser(app, owner).post("/logout", data={"next": target})
+        assert answer.headers["Location"] == "/login?notice=signed-out"
+
+
+@pytest.mark.parametrize(("choice", "drop"), [("keep", False), ("drop", True)])
+def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
+    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller, choice: str, drop: bool
+) -> None:
+    agent = make_caller(NOOR)
+    own = agent.create_project(businessName="Noor's own", slug="noors")["_id"]
+    page = client.get(link).text
+    assert "nobody has claimed yet" in page
+    assert "Noor&#39;s own" in page
+    assert "An agent has held a key to this account since" in page
+    assert " checked" not in page
+    # A form from before there was an agent doesn't decide for the person.
+    answer = accept(client, link, password=PASSWORD)
+    assert answer.status_code == 422
+    assert "Choose whether the assistant keeps its key." in answer.text
+    assert members(team.app) == {}
+    form = {"password": PASSWORD, "key": choice, "key_seen": agent.api_key[-4:]}
+    if choice == "keep":
+        assert accept(client, link, **form | {"key_seen": "0000"}).status_code == 422
+    assert accept(client, link, **form, **({"drop": "1"} if drop else {})).status_code == 303
+    assert is_in(client, team)
+    assert agent.get("/v1/me").status_code == (200 if choice == "keep" else 401)
+    assert client.get(f"/dashboard/projects/{own}/inbox").status_code == (404 if drop else 200)
+    # The agent's key never reaches the project of somebody else.
+    assert agent.get(f"/v1/projects/{team.project}").status_code in (404, 401)
+    assert init(client, NOOR).get_json()["data"]["claimRequired"] is False
+    assert client.get("/dashboard/account").status_code == 200
+
+
+def test_a_magic_link_is_used_up_by_joining(team: Team, client: FlaskClient, link: str) -> None:
+    init(client, NOOR)
+    (magic,) = mailed_links(team.app)
+    assert accept(client, link, password=PASSWORD, key="drop").status_code == 303
+    answer = team.app.test_client().post(magic, data={"password": "quite another one"})
+    assert "already claimed" in answer.text
+    assert sign_in(team.app.test_client(), NOOR).status_code == 303
+
+
+def test_an_account_left_unclaimed_counts_as_none(
+    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller
+) -> None:
+    agent = make_caller(NOOR)
+    agent.create_project(businessName="Left behind", slug="left")
+    expire_account(team.app, agent.account_id)
+    page = client.get(link).text
+    assert "Left behind" not in page
+    assert "An agent has held a key" not in page
+    assert accept(client, link, password=PASSWORD).status_code == 303
+    assert is_in(client, team)
+    assert client.get("/dashboard/projects").text.count("Left behind") == 0
+    with team.app.app_context():
+        assert db.session.get(Account, agent.account_id) is None
+
+
+def test_declining_removes_the_invitation(team: Team, client: FlaskClient, link: str) -> None:
+    page = client.get(f"{link}/decline").text
+    assert "Decline the invitation?" in page
+    answer = client.post(f"{link}/decline")
+    assert answer.headers["Location"] == "/invite/declined"
+    assert "The invitation is removed" in client.get("/invite/declined").text
+    assert invited(team.app) == {}
+    assert members(team.app) == {}
+    for gone in (client.get(link), accept(client, link, password=PASSWORD)):
+        assert gone.status_code == 410
+        assert "This invitation is gone" in gone.text
+    assert count_rows(team.app, Account) == 1
+
+
+def test_a_link_that_was_taken_back_says_nothing_of_the_project(
+    team: Team, client: FlaskClient, link: str
+) -> None:
+    assert team.post("invitations/revoke", email=NOOR).status_code == 303
+    for answer in (
+        client.get(link),
+        accept(client, link, password=PASSWORD),
+        client.get(f"{link}/decline"),
+        client.post(f"{link}/decline"),
+    ):
+        assert answer.status_code == 410
+        assert "This invitation is gone" in answer.text
+        assert "Fern" not in answer.text
+    assert members(team.app) == {}
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda link: link[:-1],
+        lambda link: link[:-20],
+        lambda _: "/invite/x",
+        lambda _: "/invite/" + "9" * 2000,
+        lambda _: "/invite/%00",
+        lambda link: link.replace("/invite/", "/invite/a"),
+    ],
+)
+def test_a_broken_link_says_so(
+    team: Team, client: FlaskClient, link: str, break_it: Callable[[str], str]
+) -> None:
+    before = everything(team.app)
+    for answer in (client.get(break_it(link)), accept(client, break_it(link), password=PASSWORD)):
+        assert answer.status_code == 404
+        assert "This link doesn’t work" in answer.text
+    assert everything(team.app) == before
+
+
+def test_links_of_other_purposes_are_no_invitations(
+    team: Team, client: FlaskClient, link: str
+) -> None:
+    init(client, "third@example.com")
+    (magic,) = mailed_links(team.app)
+    assert client.get(magic.replace("/claim/", "/invite/")).status_code == 404
+    assert client.get(link.replace("/invite/", "/claim/")).status_code == 404
+
+
+def test_who_took_the_address_since_keeps_the_role_they_have(
+    team: Team, link: str, make_caller: MakeCaller
+) -> None:
+    colleague = make_caller("old@example.com", is_claimed=True)
+    with team.app.app_context():
+        row = ProjectMember(project_id=team.project, account_id=colleague.account_id, role="admin")
+        db.session.add(row)
+        db.session.get_one(Account, colleague.account_id).email = NOOR
+        db.session.commit()
+    browser = open_browser(team.app, colleague)
+    assert accept(browser, link).status_code == 303
+    assert members(team.app) == {NOOR: "admin"}
+    assert invited(team.app) == {}
+
+
+def test_joining_needs_no_room_that_the_invitation_does_not_hold(
+    team: Team, client: FlaskClient, link: str
+) -> None:
+    for number in range(19):
+        assert team.invite(f"person{number}@example.com").status_code == 303
+    assert accept(client, link, password=PASSWORD).status_code == 303
+    assert is_in(client, team)
+    assert team.invite("one-more@example.com").status_code == 422
+
+
+def race(*jobs: Callable[[], TestResponse]) -> list[int]:
+    """Let requests go at the same moment; give their statuses."""
+    gate = threading.Barrier(len(jobs))
+
+    def run(job: Callable[[], TestResponse]) -> int:
+        gate.wait()
+        return job().status_code
+
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return list(pool.map(run, jobs))
+
+
+def test_accepting_twice_at_once_makes_one_membership(
+    team: Team, link: str, make_caller: MakeCaller
+) -> None:
+    noor = make_caller(NOOR, is_claimed=True)
+    browsers = [open_browser(team.app, noor) for _ in range(2)]
+    answers = race(*(lambda browser=browser: accept(browser, link) for browser in browsers))
+    assert sorted(answers) == [303, 410]
+    assert members(team.app) == {NOOR: "moderator"}
+
+
+def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> None:
+    words = ["quiet yellow harbour", "seven paper lanterns"]
+    answers = race(
+        *(lambda word=word: accept(team.app.test_client(), link, password=word) for word in words)
+    )
+    assert sorted(answers) == [303, 410]
+    assert members(team.app) == {NOOR: "moderator"}
+    assert count_rows(team.app, Account) == 2
+    signed = [sign_in(team.app.test_client(), NOOR, word).status_code for word in words]
+    assert sorted(signed) == [303, 422]
+
+
+def test_of_accepting_and_taking_back_one_wins(
+    team: Team, link: str, make_caller: MakeCaller
+) -> None:
+    browser = open_browser(team.app, make_caller(NOOR, is_claimed=True))
+    accepted, revoked = race(
+        lambda: accept(browser, link), lambda: team.post("invitations/revoke", email=NOOR)
+    )
+    assert (accepted, revoked) in ((303, 404), (410, 303))
+    assert members(team.app) == ({NOOR: "moderator"} if accepted == 303 else {})
+    assert count_rows(team.app, MemberInvitation) == 0
+
+
+def test_signing_in_while_signed_in_ends_the_session_before(app: Flask, owner: Caller) -> None:
+    browser = app.test_client()
+    assert sign_in(browser, owner.email).status_code == 303
+    (first,) = session_ids(app, owner.account_id)
+    assert sign_in(browser, owner.email).status_code == 303
+    (second,) = session_ids(app, owner.account_id)
+    assert first != second
+    assert is_signed_in(browser)
+    # A wrong password leaves the session as it is.
+    assert sign_in(browser, owner.email, "wrong").status_code == 422
+    assert session_ids(app, owner.account_id) == [second]
+    assert count_rows(app, Session) == 1

@@ -1,0 +1,446 @@
+"""The team of a project: inviting, roles, removing, leaving (decisions, "Accounts")."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from testimonials.auth.models import Account
+from testimonials.core.web.rate_limits import RateLimitCounter
+from testimonials.extensions import begin_write, db
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.projects.models import MemberInvitation, NotificationChoice, ProjectMember
+from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
+from testimonials.projects.team.services import MAX_TEAM
+from tests.auth.browsers import mailed_path, open_browser, purposes
+from tests.auth.links import mails
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.rows import add_member, change_project, count_rows
+
+NOOR = "noor@example.com"
+
+
+@dataclass
+class Team:
+    """One project's team page, used by somebody signed in."""
+
+    app: Flask
+    browser: FlaskClient
+    project: str
+
+    @property
+    def base(self) -> str:
+        """The page's address."""
+        return f"/dashboard/projects/{self.project}/team"
+
+    def page(self) -> str:
+        """Give the page."""
+        answer = self.browser.get(self.base)
+        assert answer.status_code == 200
+        return answer.text
+
+    def post(self, path: str, **data: Any) -> TestResponse:
+        """Send one of its forms."""
+        return self.browser.post(f"{self.base}/{path}", data=data)
+
+    def invite(self, email: str = NOOR, role: str = "moderator") -> TestResponse:
+        """Send the form that invites."""
+        return self.post("invitations", email=email, role=role)
+
+    def seen_by(self, caller: Caller) -> "Team":
+        """Give the same page as somebody else sees it."""
+        return Team(self.app, open_browser(self.app, caller), self.project)
+
+
+@pytest.fixture
+def team(app: Flask, owner: Caller) -> Team:
+    """The owner before a new project's team page."""
+    project = owner.create_project(businessName="Fern & Fable", slug="fern")["_id"]
+    return Team(app, open_browser(app, owner), project)
+
+
+@pytest.fixture
+def moderator(team: Team, make_caller: MakeCaller) -> Caller:
+    """A moderator of the project."""
+    caller = make_caller("moderator@example.com", is_claimed=True)
+    add_member(team.app, team.project, caller, "moderator")
+    return caller
+
+
+@pytest.fixture
+def admin(team: Team, make_caller: MakeCaller) -> Caller:
+    """An admin of the project."""
+    caller = make_caller("admin@example.com", is_claimed=True)
+    add_member(team.app, team.project, caller, "admin")
+    return caller
+
+
+def members(app: Flask) -> dict[str, str]:
+    """Give the role of every member of every project by their address."""
+    with app.app_context():
+        query = select(Account.email, ProjectMember.role).join(ProjectMember)
+        return {row.email: row.role for row in db.session.execute(query)}
+
+
+def invited(app: Flask) -> dict[str, str]:
+    """Give the role of every invitation by its address."""
+    with app.app_context():
+        query = select(MemberInvitation.email, MemberInvitation.role)
+        return {row.email: row.role for row in db.session.execute(query)}
+
+
+def forget_limits(app: Flask) -> None:
+    """Start every hour anew."""
+    with app.app_context():
+        begin_write()
+        db.session.query(RateLimitCounter).delete()
+        db.session.commit()
+
+
+def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
+    assert team.invite(" Noor@Example.COM ", "admin").status_code == 303
+    assert invited(team.app) == {NOOR: "admin"}
+    (mail,) = mails(team.app)
+    assert (mail.purpose, mail.recipient) == ("invitation", NOOR)
+    assert mail.subject == "Join the project Fern & Fable"
+    for text in (" ".join(mail.text.split()), mail.html or ""):
+        assert "owner@example.com invites you to the project" in text
+        assert "as an admin" in text
+        assert "https://testimonials.example.com/invite/" in text
+        assert "did not expect it" in text
+    assert "Fern &amp; Fable" in (mail.html or "")
+    page = team.page()
+    assert NOOR in page
+    assert "1 of 20" in page
+
+
+def test_whoever_never_asked_for_it_ends_it_in_one_click(team: Team, client: FlaskClient) -> None:
+    team.invite()
+    mail = mails(team.app)[-1]
+    assert mail.list_unsubscribe is not None
+    path = mail.list_unsubscribe.partition("example.com")[2]
+    # Scanners open it; only the POST of a mail program ends it.
+    assert client.get(path).status_code == 200
+    assert invited(team.app) == {NOOR: "moderator"}
+    answer = client.post(path, data={"List-Unsubscribe": "One-Click"})
+    assert answer.status_code == 200
+    assert invited(team.app) == {}
+
+
+def test_a_very_long_name_is_cut_in_the_subject_alone(team: Team) -> None:
+    change_project(team.app, team.project, business_name="Fern " * 24)
+    team.invite()
+    (mail,) = mails(team.app)
+    assert len(mail.subject) <= 80
+    assert ("Fern " * 24).strip() in " ".join(mail.text.split())
+
+
+@pytest.mark.parametrize(
+    ("email", "role", "message"),
+    [
+        ("", "moderator", "email"),
+        ("nonsense", "moderator", "valid"),
+        ("a\0b@example.com", "moderator", "email"),
+        ("someone@mailinator.com", "moderator", "Disposable"),
+        (NOOR, "owner", "Choose moderator or admin."),
+        (NOOR, "", "Choose moderator or admin."),
+        ("Owner@example.com", "admin", "owner@example.com is in this project already."),
+        ("moderator@example.com", "admin", "moderator@example.com is in this project already."),
+    ],
+)
+def test_what_cannot_be_invited_is_said_and_what_was_typed_stays(
+    team: Team, moderator: Caller, email: str, role: str, message: str
+) -> None:
+    answer = team.invite(email, role)
+    assert answer.status_code == 422
+    assert message in answer.text
+    assert "error-summary" in answer.text
+    if "\0" not in email:
+        assert f'value="{email}"' in answer.text
+    assert invited(team.app) == {}
+    assert mails(team.app) == []
+
+
+def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team: Team) -> None:
+    team.invite()
+    first = mailed_path(team.app, "invitation")
+    answer = team.invite(role="admin")
+    assert answer.status_code == 422
+    assert "is invited already" in answer.text
+    assert invited(team.app) == {NOOR: "moderator"}
+    assert team.post("invitations/resend", email=NOOR).status_code == 303
+    second = mailed_path(team.app, "invitation")
+    assert second != first
+    client = team.app.test_client()
+    old = client.get(first)
+    assert old.status_code == 404
+    assert "There is a newer invitation" in old.text
+    assert client.get(second).status_code == 200
+
+
+def test_twenty_places_are_for_members_and_invitations(
+    team: Team, admin: Caller, moderator: Caller
+) -> None:
+    for number in range(MAX_TEAM - 2):
+        assert team.invite(f"person{number}@example.com").status_code == 303
+    answer = team.invite("one-more@example.com")
+    assert answer.status_code == 422
+    assert "room for 20 colleagues" in answer.text
+    assert len(invited(team.app)) == MAX_TEAM - 2
+    assert "Send invitation" not in team.page()
+    assert team.post("invitations/revoke", email="person3@example.com").status_code == 303
+    assert team.invite("one-more@example.com").status_code == 303
+
+
+def test_mails_are_limited_by_account_and_by_address_over_a_restart(
+    team: Team, make_app: MakeApp
+) -> None:
+    team.invite()
+    for _ in range(INVITE_PER_EMAIL.per_hour - 1):
+        assert team.post("invitations/resend", email=NOOR).status_code == 303
+    refused = team.post("invitations/resend", email=NOOR)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+    again = make_app()
+    with again.app_context():
+        assert db.session.get(MemberInvitation, (team.project, NOOR)) is not None
+    cookie = team.browser.get_cookie("__Host-testimonials")
+    assert cookie is not None
+    browser = again.test_client()
+    browser.set_cookie("__Host-testimonials", cookie.value, path="/")
+    later = Team(again, browser, team.project)
+    assert later.post("invitations/resend", email=NOOR).status_code == 429
+    assert len(mails(team.app)) == INVITE_PER_EMAIL.per_hour
+    count = INVITE_PER_EMAIL.per_hour + 2
+    for number in range(INVITE_PER_ACCOUNT.per_hour - count):
+        email = f"person{number % 10}@example.com"
+        later.invite(email)
+    answer = later.invite("last@example.com")
+    assert answer.status_code == 429
+    assert "Rate limit exceeded" in answer.text
+    assert 'value="last@example.com"' in answer.text
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_an_admin_manages_moderators_alone(team: Team, admin: Caller, moderator: Caller) -> None:
+    team.invite("boss@example.com", "admin")
+    here = team.seen_by(admin)
+    assert here.invite("new@example.com").status_code == 303
+    before = members(team.app), invited(team.app)
+    assert here.invite("other@example.com", "admin").status_code == 403
+    for path in ("invitations/resend", "invitations/revoke"):
+        assert here.post(path, email="boss@example.com").status_code == 403
+    assert here.post(f"members/{moderator.account_id}/role", role="admin").status_code == 403
+    assert here.post(f"members/{admin.account_id}/remove").status_code == 403
+    assert (members(team.app), invited(team.app)) == before
+    assert [purpose for purpose, _ in purposes(team.app)] == ["invitation"] * 2
+    assert here.post(f"members/{moderator.account_id}/remove").status_code == 303
+    assert here.post("invitations/revoke", email="new@example.com").status_code == 303
+    assert members(team.app) == {"admin@example.com": "admin"}
+    assert invited(team.app) == {"boss@example.com": "admin"}
+
+
+def test_the_owner_is_neither_removed_nor_changed_by_anybody(
+    team: Team, owner: Caller, admin: Caller
+) -> None:
+    for here in (team, team.seen_by(admin)):
+        assert here.post(f"members/{owner.account_id}/remove").status_code == 403
+        assert here.post(f"members/{owner.account_id}/role", role="moderator").status_code == 403
+    leave = f"/dashboard/projects/{team.project}/leave"
+    assert team.browser.get(leave).status_code == 303
+    answer = team.browser.post(leave)
+    assert answer.status_code == 409
+    assert "The owner can’t leave" in answer.text
+    assert team.page()
+
+
+def test_a_role_is_in_force_with_the_next_request(team: Team, moderator: Caller) -> None:
+    here = team.seen_by(moderator)
+    assert here.browser.get(here.base).status_code == 403
+    role = f"members/{moderator.account_id}/role"
+    assert team.post(role, role="admin").status_code == 303
+    assert "Delete project" not in here.browser.get(here.base.replace("team", "settings")).text
+    assert here.invite("friend@example.com").status_code == 303
+    assert team.post(role, role="moderator").status_code == 303
+    assert here.browser.get(here.base).status_code == 403
+    # Who may invite nobody any more leaves nobody behind who was invited by them.
+    assert invited(team.app) == {}
+    assert team.post(role, role="owner").status_code == 400
+    assert members(team.app) == {"moderator@example.com": "moderator"}
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+def test_removing_somebody_ends_their_access_at_once(
+    team: Team, admin: Caller, owner: Caller, accept: str
+) -> None:
+    here = team.seen_by(admin)
+    testimonial = owner.create_testimonial(team.project)["_id"]
+    inbox = f"/dashboard/projects/{team.project}/inbox"
+    act = f"/dashboard/projects/{team.project}/testimonials/{testimonial}/action"
+    with team.app.app_context():
+        begin_write()
+        for account_id in (admin.account_id, owner.account_id):
+            db.session.add(NotificationChoice(project_id=team.project, account_id=account_id))
+        db.session.commit()
+    here.invite("back-door@example.com")
+    assert here.browser.get(inbox).status_code == 200
+    removal = f"members/{admin.account_id}/remove"
+    assert "They no longer see" in team.browser.get(f"{team.base}/{removal}").text
+    assert here.browser.get(inbox).status_code == 200
+    assert team.post(removal).status_code == 303
+    headers = {"Accept": accept}
+    assert here.browser.get(inbox, headers=headers).status_code == 404
+    answer = here.browser.post(act, data={"action": "trash"}, headers=headers)
+    assert answer.status_code == 404
+    assert answer.mimetype == accept
+    assert "Fern" not in here.browser.get("/dashboard/projects").text
+    assert here.browser.get("/dashboard").headers["Location"] == "/dashboard/projects"
+    assert invited(team.app) == {}
+    with team.app.app_context():
+        choices = db.session.scalars(select(NotificationChoice.account_id)).all()
+        assert choices == [owner.account_id]
+    assert team.post(removal).status_code == 404
+
+
+@pytest.mark.parametrize("end", ["removed", "made a moderator", "left", "account deleted"])
+def test_invitations_end_with_the_right_to_invite_under_whatever_address(
+    team: Team, admin: Caller, end: str
+) -> None:
+    here = team.seen_by(admin)
+    here.invite("back-door@example.com")
+    link = mailed_path(team.app, "invitation")
+    here.browser.post("/dashboard/account/email", data={"email": "admin-2@example.com"})
+    here.browser.post(mailed_path(team.app, "email-change"))
+    assert "admin-2@example.com" in team.page()
+    team.invite("still@example.com")
+    member = f"members/{admin.account_id}"
+    if end == "removed":
+        answer = team.post(f"{member}/remove")
+    elif end == "made a moderator":
+        answer = team.post(f"{member}/role", role="moderator")
+    elif end == "left":
+        answer = here.browser.post(f"/dashboard/projects/{team.project}/leave")
+    else:
+        form = {"confirm": "admin-2@example.com"}
+        answer = here.browser.post("/dashboard/account/delete", data=form)
+    assert answer.status_code == 303
+    assert invited(team.app) == {"still@example.com": "moderator"}
+    assert team.app.test_client().get(link).status_code == 410
+
+
+def test_a_colleague_leaves(team: Team, moderator: Caller) -> None:
+    here = team.seen_by(moderator)
+    leave = f"/dashboard/projects/{team.project}/leave"
+    assert f'href="{leave}"' in here.browser.get("/dashboard/projects").text
+    assert "You no longer see this project" in here.browser.get(leave).text
+    assert members(team.app) == {"moderator@example.com": "moderator"}
+    assert here.browser.post(leave).status_code == 303
+    assert members(team.app) == {}
+    assert here.browser.get(f"/dashboard/projects/{team.project}/inbox").status_code == 404
+    assert here.browser.post(leave).status_code == 404
+
+
+def test_a_member_without_projects_lands_in_the_shared_inbox(team: Team, moderator: Caller) -> None:
+    browser = team.seen_by(moderator).browser
+    inbox = f"/dashboard/projects/{team.project}/inbox"
+    assert browser.get("/dashboard").headers["Location"] == inbox
+    page = browser.get("/dashboard/projects").text
+    assert "Moderator" in page
+    assert "Shared by <bdi>owner@example.com</bdi>" in page
+    # What others share takes none of one's own places.
+    assert "0 of 10" in page
+    moderator.create_project(slug="own")
+    assert browser.get("/dashboard").headers["Location"] == "/dashboard/projects"
+    assert "1 of 10" in browser.get("/dashboard/projects").text
+
+
+def test_a_deleted_project_is_gone_for_members_until_its_owner_takes_it_back(
+    team: Team, admin: Caller
+) -> None:
+    team.invite()
+    link = mailed_path(team.app, "invitation")
+    here, base = team.seen_by(admin), f"/dashboard/projects/{team.project}"
+    assert team.browser.post(f"{base}/delete", data={"confirm": "fern"}).status_code == 303
+    assert here.browser.get(f"{base}/inbox").status_code == 404
+    assert here.browser.post(f"{base}/take-back").status_code == 404
+    page = here.browser.get("/dashboard/projects").text
+    assert "Fern" not in page
+    answer = team.app.test_client().get(link)
+    assert answer.status_code == 410
+    assert "Fern" not in answer.text
+    assert team.browser.post(f"{base}/take-back").status_code == 303
+    assert here.browser.get(f"{base}/inbox").status_code == 200
+    assert team.app.test_client().get(link).status_code == 200
+
+
+def test_deleting_an_account_ends_what_hangs_on_it(
+    team: Team, owner: Caller, moderator: Caller, admin: Caller
+) -> None:
+    leaving = team.seen_by(moderator).browser
+    answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
+    assert answer.status_code == 303
+    assert members(team.app) == {"admin@example.com": "admin"}
+    assert "moderator@example.com" not in team.page()
+    staying = team.seen_by(admin).browser
+    answer = team.browser.post("/dashboard/account/delete", data={"confirm": owner.email})
+    assert answer.status_code == 303
+    assert count_rows(team.app, ProjectMember) == 0
+    page = staying.get("/dashboard/projects")
+    assert page.status_code == 200
+    assert "Fern" not in page.text
+
+
+def test_ids_and_addresses_of_a_foreign_project_do_nothing_in_any_form(
+    team: Team, moderator: Caller, outsider: Caller
+) -> None:
+    team.invite()
+    own = outsider.create_project(slug="theirs")["_id"]
+    here = Team(team.app, open_browser(team.app, outsider), own)
+    forget_limits(team.app)
+    before = members(team.app), invited(team.app), len(mails(team.app))
+    for path in ("invitations/resend", "invitations/revoke"):
+        for email in (NOOR, "\0", "", "x" * 3000):
+            assert here.post(path, email=email).status_code == 404
+    for account_id in (moderator.account_id, "0" * 24, "x", "%00"):
+        for path in ("role", "remove"):
+            answer = here.post(f"members/{account_id}/{path}", role="admin")
+            assert answer.status_code == 404
+        assert here.browser.get(f"{here.base}/members/{account_id}/remove").status_code == 404
+    assert (members(team.app), invited(team.app), len(mails(team.app))) == before
+    assert "moderator@example.com" not in here.page()
+
+
+def test_the_history_says_who_decided(team: Team, owner: Caller, moderator: Caller) -> None:
+    testimonial = owner.create_testimonial(team.project)["_id"]
+    here = f"/dashboard/projects/{team.project}/testimonials/{testimonial}"
+    browser = team.seen_by(moderator).browser
+    assert browser.post(f"{here}/action", data={"action": "pin"}).status_code == 303
+    assert "moderator@example.com" in team.browser.get(here).text
+
+
+def test_an_invitation_that_ran_out_can_be_sent_again_until_it_is_swept(
+    team: Team, owner: Caller, moved_clock: MovableClock
+) -> None:
+    team.invite()
+    link = mailed_path(team.app, "invitation")
+    moved_clock.move(days=7)
+    answer = team.app.test_client().get(link)
+    assert answer.status_code == 410
+    assert "has run out" in answer.text
+    assert re.search(r"ran out on \d+ \w+ \d{4}", team.page())
+    forget_limits(team.app)
+    assert team.post("invitations/resend", email=NOOR).status_code == 303
+    assert team.app.test_client().get(mailed_path(team.app, "invitation")).status_code == 200
+    moved_clock.move(days=36)
+    with team.app.app_context():
+        sweep()
+    assert invited(team.app) == {NOOR: "moderator"}
+    moved_clock.move(days=2)
+    with team.app.app_context():
+        sweep()
+    assert invited(team.app) == {}

@@ -1,0 +1,266 @@
+"""The one file that `scripts/build-binary` makes, in an empty root with the C library alone."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+import pytest
+
+import testimonials
+from testimonials.cli import main
+from testimonials.migrations.runner import head
+from testimonials.widget.script.assembly import build_script
+from tests.pictures import photo, to_bytes
+from tests.process import Service, start_service
+from tests.servers import PATIENCE, wait_for
+from tests.serving.test_serve_pictures import send_photo
+
+pytestmark = pytest.mark.process
+
+PROJECT = Path(testimonials.__file__).parent.parent
+LARGEST = 30_000_000
+# What Debian's package libc6 brings, the C library; every distribution with glibc has these.
+LIBRARIES = (
+    "ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0",
+    "librt.so.1", "libutil.so.1", "libresolv.so.2", "libnss_files.so.2", "libnss_dns.so.2",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def binary() -> Path:
+    """The file, made anew where something that goes into it has changed."""
+    script = PROJECT / "scripts" / "build-binary"
+    subprocess.run([script, "--if-changed"], check=True, timeout=900, stdout=subprocess.DEVNULL)
+    return PROJECT / "dist" / "testimonials"
+
+
+class EmptyRoot:
+    """A root folder that holds the file, the C library and nothing else."""
+
+    def __init__(self, folder: Path, binary: Path) -> None:
+        self.folder = folder
+        libraries = folder / "lib" / "x86_64-linux-gnu"
+        libraries.mkdir(parents=True)
+        for name in LIBRARIES:
+            shutil.copy(Path("/lib/x86_64-linux-gnu") / name, libraries)
+        for name in ("lib64", "tmp", "data"):
+            (folder / name).mkdir()
+        shutil.copy(libraries / "ld-linux-x86-64.so.2", folder / "lib64")
+        os.link(binary, folder / "testimonials") if _same_device(binary, folder) else shutil.copy(
+            binary, folder / "testimonials"
+        )
+        # Only root may change the root; anybody is root in a namespace of their own.
+        as_root = [] if os.geteuid() == 0 else ["unshare", "--map-root-user"]
+        chroot = shutil.which("chroot", path=f"{os.defpath}:/usr/sbin:/sbin")
+        assert chroot is not None
+        self.command = [*as_root, chroot, str(folder), "/testimonials"]
+        self.environment = {"TESTIMONIALS_INSTANCE_PATH": "/data"}
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the file to its end with an empty environment but for the instance's folder."""
+        return subprocess.run(
+            [*self.command, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def serve(self, *flags: str, **settings: str) -> Service:
+        """Start `serve` in it."""
+        named = {f"TESTIMONIALS_{name.upper()}": value for name, value in settings.items()}
+        environment = self.environment | named
+        return start_service(self.folder, flags, {}, command=self.command, environment=environment)
+
+
+def _same_device(one: Path, other: Path) -> bool:
+    return one.stat().st_dev == other.stat().st_dev
+
+
+@pytest.fixture
+def root(tmp_path: Path, binary: Path) -> EmptyRoot:
+    """A machine without Python."""
+    return EmptyRoot(tmp_path / "root", binary)
+
+
+@pytest.fixture
+def served(root: EmptyRoot) -> Iterator[Service]:
+    """The file as a service of two workers."""
+    service = root.serve("--workers", "2")
+    yield service
+    service.kill()
+
+
+def test_it_is_small(binary: Path) -> None:
+    assert binary.stat().st_size <= LARGEST
+
+
+def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> None:
+    assert "Testimonials" in served.call("GET", "/").body.decode()
+    headers = served.sign_up()
+    project = served.call("POST", "/v1/projects", {"slug": "kiln"}, headers).data["_id"]
+    values = {"authorName": "Zoë", "text": "Straightaway."}
+    path = f"/v1/projects/{project}/testimonials"
+    assert served.call("POST", path, values, headers).status == 200
+    assert served.call("GET", f"/widget/{project}/feed").json["total"] > 1
+    # Templates, catalogs, static files, and what Pillow draws with.
+    page = served.call("GET", "/kiln", headers={"Accept-Language": "de"}).body.decode()
+    assert 'lang="de"' in page
+    assert served.call("GET", "/widget/v1.js").body == build_script()
+    picture = served.call("GET", _find_picture(served, page))
+    assert picture.body.startswith(b"\x89PNG")
+    # A process beside the worker, where there is no interpreter to start.
+    assert send_photo(served, to_bytes(photo(), "JPEG")).status == 200
+    assert served.call("GET", "/docs").status == 200
+    # A password is judged by word lists, an address by the list of throwaway domains.
+    refused = served.call("POST", "/v1/auth/agent-init", {"email": "x@mailinator.com"})
+    assert refused.status == 400
+    assert served.stop() == 0
+    assert "Traceback" not in "".join(served.output)
+
+
+def _find_picture(service: Service, page: str) -> str:
+    address = page.partition('property="og:image" content="')[2].partition('"')[0]
+    return address.removeprefix(service.url)
+
+
+def test_an_upgrade_beside_it_takes_nothing_from_a_running_one(
+    tmp_path: Path, binary: Path
+) -> None:
+    """What it has not read yet it reads from itself, in both workers, unless there is no /proc."""
+    program = Path(shutil.copy(binary, tmp_path / "testimonials"))
+    environment = {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path / "data")}
+    service = start_service(
+        tmp_path, ("--workers", "2"), {}, command=[str(program)], environment=environment
+    )
+    try:
+        headers = service.sign_up()
+        assert service.call("POST", "/v1/projects", {"slug": "kiln"}, headers).status == 200
+        newer = tmp_path / "newer"
+        newer.write_text("Another version.")
+        newer.replace(program)
+        # Pillow and its libraries, for the first time, and in both workers at once.
+        picture = _find_picture(service, service.call("GET", "/kiln").body.decode())
+        with ThreadPoolExecutor(8) as pool:
+            pictures = list(pool.map(lambda _: service.call("GET", picture).body, range(16)))
+        assert all(content.startswith(b"\x89PNG") for content in pictures)
+        assert service.stop() == 0
+        assert "Traceback" not in "".join(service.output)
+    finally:
+        service.kill()
+
+
+def test_admin_commands_work_in_it(root: EmptyRoot) -> None:
+    """One of each kind: what is frozen lacks a module only where it is first wanted."""
+    assert root.run("db", "upgrade").stdout == f"The database went from empty to {head()}.\n"
+    made = root.run("accounts", "create", "owner@example.com", "--no-mail")
+    assert made.returncode == 0, made.stderr
+    assert "owner@example.com" in root.run("accounts", "list").stdout
+    assert root.run("--version").stdout == f"testimonials, version {testimonials.__version__}\n"
+    for arguments in (
+        ("config", "show"),
+        ("db", "check"),
+        ("backup", "/data/backup.tar.gz"),
+        ("restore", "/data/backup.tar.gz", "--dry-run"),
+        ("accounts", "export", "owner@example.com", "/data/account.zip"),
+        ("authors", "erase", "li@example.com", "--dry-run"),
+        ("prune", "--dry-run"),
+        ("mail", "list"),
+    ):
+        done = root.run(*arguments, "--json")
+        assert done.returncode == 0, (arguments, done.stderr)
+        json.loads(done.stdout)
+    findings = root.run("doctor")
+    assert "Traceback" not in findings.stdout + findings.stderr
+    assert "BASE_URL (http://127.0.0.1:8000) does not answer" in findings.stdout
+
+
+def test_projects_and_tables_go_out_and_in(root: EmptyRoot, served: Service) -> None:
+    headers = served.sign_up("owner@example.com")
+    assert served.call("POST", "/v1/projects", {"slug": "kiln"}, headers).status == 200
+    (root.folder / "data" / "table.csv").write_text("Name,Words\nLi,Straightaway.\n")
+    for arguments in (
+        ("projects", "export", "kiln", "/data/kiln.zip"),
+        ("projects", "import", "/data/kiln.zip", "--account", "owner@example.com", "--slug", "two"),
+        ("testimonials", "import", "two", "/data/table.csv", "--map", "text=Words"),
+    ):
+        done = root.run(*arguments)
+        assert done.returncode == 0, (arguments, done.stderr)
+    assert "Li" in root.run("testimonials", "list", "two").stdout
+
+
+def test_it_says_which_extra_it_lacks(root: EmptyRoot) -> None:
+    root.environment |= {
+        "TESTIMONIALS_STRIPE_WEBHOOK_SECRET": "whsec_" + "a" * 32,
+        "TESTIMONIALS_PLANS": "starter=5:price_1",
+    }
+    done = root.run("accounts", "list")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs a package more")
+
+
+def _groups(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, command in _commands(group).items():
+        if isinstance(command, click.Group):
+            yield from _groups(command, (*path, name))
+
+
+def _commands(group: click.Group) -> dict[str, click.Command | None]:
+    context = click.Context(group)
+    return {name: group.get_command(context, name) for name in group.list_commands(context)}
+
+
+def test_every_group_lists_its_commands(root: EmptyRoot) -> None:
+    """A start takes a second, so the list of a group stands for the help of each command."""
+    paths = list(_groups(main))
+    assert ("db",) in paths
+    with ThreadPoolExecutor(2) as pool:
+        shown = list(pool.map(lambda path: root.run(*path, "--help").stdout, paths))
+    for path, text in zip(paths, shown, strict=True):
+        assert text.startswith(f"Usage: testimonials {' '.join(path)}".rstrip())
+        group: click.Command | None = main
+        for name in path:
+            assert isinstance(group, click.Group)
+            group = _commands(group)[name]
+        assert isinstance(group, click.Group)
+        assert set(_commands(group)) <= set(text.split())
+
+
+def _descendants(pid: int) -> set[int]:
+    found: set[int] = set()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for child in map(int, children):
+        found |= {child} | _descendants(child)
+    return found
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_when_it_ends(served: Service, ending: signal.Signals) -> None:
+    # What unpacked it, the parent, and two workers.
+    everybody = wait_for(
+        lambda: len(found := _descendants(served.process.pid)) == 3 and found, what="the workers"
+    )
+    served.process.send_signal(ending)
+    code = served.process.wait(PATIENCE)
+    assert code == (-signal.SIGKILL if ending == signal.SIGKILL else 0)
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody), what="their end")
+
+
+def test_it_works_with_postgresql_and_redis(
+    root: EmptyRoot, empty_postgres: str, redis_url: str
+) -> None:
+    service = root.serve(database_url=empty_postgres, ratelimit_storage_url=redis_url)
+    try:
+        assert service.call("POST", "/v1/projects", {}, service.sign_up()).status == 200
+        assert not (root.folder / "data" / "testimonials.db").exists()
+        assert service.stop() == 0
+    finally:
+        service.kill()

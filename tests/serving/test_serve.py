@@ -1,0 +1,606 @@
+"""`testimonials serve` as the process that it is: start, limits, load, and its end."""
+
+import json
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from email.message import Message
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from click import ClickException
+
+from testimonials.operations.database.shared_secret import require_known_secret
+from testimonials.settings.table import load_settings
+from tests.conftest import MakeApp, StartService
+from tests.process import COMMAND, Answer, Service, clean_environment, run_command, start_service
+from tests.servers import PATIENCE, MailSink, free_port, wait_for
+
+pytestmark = pytest.mark.process
+
+NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _make_project(service: Service, headers: dict[str, str], **body: object) -> dict[str, Any]:
+    answer = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True} | body, headers)
+    assert answer.status == 200, answer.body
+    return dict(answer.data)
+
+
+def _send_raw(service: Service, content: bytes) -> Answer:
+    """Send bytes that no client would, and read the answer to its end."""
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
+        connection.sendall(content)
+        connection.shutdown(socket.SHUT_WR)
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert b"content-type: application/json" in head.lower()
+    assert b"x-content-type-options: nosniff" in head.lower()
+    return Answer(int(head.split()[1]), None, body)  # type: ignore[arg-type]
+
+
+def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(
+    start: StartService, tmp_path: Path
+) -> None:
+    service = start()
+    assert service.call("GET", "/healthz").json["status"] == "ok"
+    folder = tmp_path / "service"
+    assert _mode(folder) == 0o700
+    assert _mode(folder / "secret_key") == 0o600
+    assert len((folder / "secret_key").read_text().strip()) >= 32
+    assert {path.name for path in folder.iterdir()} <= {
+        "instance.lock", "secret_key", "testimonials.db", "testimonials.db-wal",
+        "testimonials.db-shm", "mail-in-hand",
+    }  # fmt: skip
+    assert any("database upgraded from empty to" in line for line in service.output)
+
+
+def test_addresses_are_those_it_listens_on_unless_set(start: StartService) -> None:
+    service = start()
+    headers = service.sign_up()
+    project = _make_project(service, headers)
+    path = f"/v1/projects/{project['_id']}/embed-snippet"
+    assert service.call("GET", path, headers=headers).data["widgetUrl"].startswith(service.url)
+
+
+def test_it_listens_on_a_unix_socket(
+    start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "web.sock"
+    with closing(socket.socket(socket.AF_UNIX)) as left:
+        # As a service leaves it that was killed.
+        left.bind(str(path))
+    host = ("--host", f"unix:{path}")
+    service = start(*host, base_url="https://a.example.com")
+    monkeypatch.setattr(HTTPConnection, "connect", lambda self: _connect(self, path))
+    connection = HTTPConnection("a.example.com")
+    connection.request(
+        "POST",
+        "/v1/auth/agent-init",
+        '{"email": "owner@example.com"}',
+        {"Content-Type": "application/json"},
+    )
+    assert connection.getresponse().status == 200
+    connection.close()
+    second = run_command(["serve", *host], clean_environment(tmp_path / "second", {}))
+    assert f"Can't listen on unix:{path}: Address already in use" in second.stderr
+    assert service.stop() == 0
+    assert not path.exists()
+
+
+def _connect(connection: HTTPConnection, path: Path) -> None:
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(path))
+
+
+def test_another_secret_on_the_same_database_is_refused(make_app: MakeApp, backend: str) -> None:
+    for app in (make_app(), make_app()):
+        with app.app_context():
+            require_known_secret()
+    with make_app(secret_key="another" * 6).app_context():
+        if backend == "postgresql":
+            with pytest.raises(ClickException, match="run: testimonials db forget-secret"):
+                require_known_secret()
+            assert make_app().test_cli_runner().invoke(args=["db", "forget-secret"]).exit_code == 0
+        require_known_secret()
+        require_known_secret()
+
+
+def test_a_start_removes_what_a_killed_restore_left(start: StartService, tmp_path: Path) -> None:
+    folder = tmp_path / "service"
+    (folder / ".unfinished-restore-1-abc").mkdir(parents=True)
+    (folder / "testimonials.db.restored").touch()
+    start()
+    assert not [path.name for path in folder.iterdir() if "restore" in path.name]
+
+
+def test_a_first_start_of_several_processes_at_once_succeeds(
+    start: StartService, tmp_path: Path
+) -> None:
+    folder = tmp_path / "together"
+    with ThreadPoolExecutor(3) as pool:
+        services = list(pool.map(lambda _: start(instance=folder), range(3)))
+    keys = services[0].sign_up()
+    for service in services:
+        assert service.call("GET", "/v1/me", headers=keys).status == 200
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_exit_code_0_and_a_database_in_one_file(
+    start: StartService, tmp_path: Path, ending: signal.Signals
+) -> None:
+    service = start(workers="2")
+    service.sign_up()
+    service.process.send_signal(ending)
+    assert service.wait() == 0
+    assert any("stopped" in line for line in service.output)
+    assert "Traceback" not in "".join(service.output), service.output
+    copy = shutil.copy(tmp_path / "service" / "testimonials.db", tmp_path / "copy.db")
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("SELECT count(*) FROM account").fetchone() == (1,)
+
+
+# The real command, which is sent signals with the lines of its log that match: that hits moments
+# which nobody hits from outside. Twice, as an impatient person does.
+SIGNALS_ITSELF = """
+import logging, os, re, sys
+from testimonials.cli import main
+
+parent = os.getpid()
+
+class Alarm(logging.Handler):
+    def emit(self, record):
+        if re.match(sys.argv[2], record.getMessage()):
+            for _ in range(2):
+                os.kill(parent, int(sys.argv[1]))
+
+logging.getLogger("testimonials.serving.server").addHandler(Alarm())
+main(["serve", "--port", "0"])
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("moments", "has_listened"),
+    [("database upgraded", False), ("listening on", True), ("listening on|stopped", True)],
+    ids=["before", "between", "after"],
+)
+def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
+    tmp_path: Path, ending: signal.Signals, moments: str, has_listened: bool
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALS_ITSELF, str(int(ending)), moments],
+        env=clean_environment(tmp_path / "service", {}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith("testimonials.serving.server stopped\n")
+    assert ("listening on" in done.stderr) == has_listened
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: Path) -> None:
+    service = start()
+    headers = service.sign_up()
+    project = _make_project(service, headers)
+    path = f"/v1/projects/{project['_id']}/testimonials"
+    lock = sqlite3.connect(tmp_path / "service" / "testimonials.db", isolation_level=None)
+    with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
+        # Writers wait for this lock, so the request is in flight until it is released.
+        lock.execute("BEGIN IMMEDIATE")
+        headers["Content-Type"] = "application/json"
+        connection.request("POST", path, json.dumps(NEEDED), headers)
+        ends = connection.sock.getpeername()[1], connection.sock.getsockname()[1]
+        wait_for(lambda: _is_read(*ends), what="the server to read the request")
+        service.process.send_signal(signal.SIGTERM)
+        # The parent has passed the signal on.
+        status = Path(f"/proc/{service.process.pid}/status")
+        wait_for(lambda: "ShdPnd:\t0000000000000000" in status.read_text(), what="the signal")
+        lock.execute("ROLLBACK")
+        lock.close()
+        assert connection.getresponse().status == 200
+    assert service.process.wait(PATIENCE) == 0
+    with sqlite3.connect(tmp_path / "service" / "testimonials.db") as database:
+        assert database.execute("SELECT count(*) FROM testimonial").fetchone() == (1,)
+    database.close()
+
+
+def _is_read(server: int, client: int) -> bool:
+    """Tell whether the server at a port has taken in all that came from the port of a client."""
+    ends = [f"0100007F:{port:04X}" for port in (server, client)]
+    for line in Path("/proc/net/tcp").read_text().splitlines():
+        fields = line.split()
+        if fields[1:3] == ends:
+            unread, inode = int(fields[4].partition(":")[2], 16), int(fields[9])
+            # A connection that waits to be accepted has no inode yet.
+            return inode != 0 and unread == 0
+    return False
+
+
+def test_a_body_over_64_kib_is_413_as_json(start: StartService) -> None:
+    service = start()
+    answer = service.call("POST", "/v1/auth/agent-init", {"email": "a" * 65_536})
+    assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
+    head = "POST /v1/auth/agent-init HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    # More than the server takes itself: it is refused before a byte of it was sent.
+    refused = _send_raw(service, f"{head}Content-Length: {17 * 1024 * 1024}\r\n\r\n".encode())
+    assert (refused.status, refused.json["code"]) == (413, "BODY_TOO_LARGE")
+    assert set(refused.json) == {"message", "code"}
+    chunk = f"{head}Transfer-Encoding: chunked\r\n\r\n11000\r\n{'a' * 0x11000}\r\n0\r\n\r\n"
+    assert _send_raw(service, chunk.encode()).status == 413
+
+
+@pytest.fixture(scope="module")
+def broken_requests() -> dict[str, bytes]:
+    # As long as the server reads and not a byte longer: what it leaves unread resets a connection.
+    long = b"GET /v1/me HTTP/1.1\r\nHost: x\r\nx: ".ljust(65_536, b"a")
+    return {
+        "no http": b"hello\r\n\r\n",
+        "no uri": b"GET\r\n\r\n",
+        "header without colon": b"GET /v1/me HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n",
+        "two lengths": b"POST /v1/me HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "bad length": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "length of letters": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 1_0\r\n\r\n",
+        "bad encoding": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip\r\n\r\n",
+        "bad chunk": b"POST /v1/me HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "huge header": long,
+        "no address": b"GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        "bytes in the path": b"GET /v1/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        "bare line feed": b"GET /v1/me HTTP/1.1\r\nHost: x\nA: b\r\n\r\n",
+    }
+
+
+def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
+    start: StartService, broken_requests: dict[str, bytes]
+) -> None:
+    service = start()
+    for name, content in broken_requests.items():
+        answer = _send_raw(service, content)
+        assert 400 <= answer.status <= 501, name
+        assert set(answer.json) == {"message", "code"}, name
+        assert "Traceback" not in answer.json["message"]
+    assert service.call("GET", "/healthz").status == 200
+    assert "Traceback" not in "".join(service.output), service.output
+
+
+def test_a_connection_goes_on_after_answers_of_every_kind(start: StartService) -> None:
+    service = start()
+    project = _make_project(service, service.sign_up())["_id"]
+    with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
+        connection.connect()
+        first_socket = connection.sock
+
+        def ask(method: str, path: str, **headers: str) -> tuple[int, Message]:
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert len(answer.headers.get_all("Date", [])) == 1
+            assert "Connection" not in answer.headers
+            assert connection.sock is first_socket
+            return answer.status, answer.headers
+
+        for path in (f"/widget/{project}/feed", f"/widget/{project}/feed", "/widget/v1.js"):
+            status, headers = ask("GET", path)
+            length, tag = headers["Content-Length"], headers["ETag"]
+            assert (status, int(length) > 0) == (200, True)
+            status, headers = ask("GET", path, **{"If-None-Match": tag})
+            assert (status, headers["ETag"], headers["Content-Length"]) == (304, tag, None)
+        status, headers = ask("HEAD", "/widget/v1.js")
+        assert (status, headers["Content-Length"]) == (200, length)
+        assert ask("GET", "/login")[0] == 200
+        assert ask("DELETE", "/healthz")[0] == 405
+        assert ask("GET", "/nothing-here")[0] == 404
+        assert ask("GET", "/v1/me")[0] == 401
+
+
+def test_300_idle_connections_keep_nobody_out(start: StartService) -> None:
+    service = start()
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    with ExitStack() as idle:
+        for number in range(300):
+            connection = idle.enter_context(socket.create_connection((host, int(port))))
+            if number % 2:
+                connection.sendall(b"POST /v1/auth/agent-init HTTP/1.1\r\nContent-Length: 9\r\n")
+        # Idle ones are closed after 30 seconds, and whoever waits for that has been kept out.
+        assert service.call("GET", "/healthz", timeout=20).status == 200
+        assert service.sign_up()
+
+
+def _init(service: Service, number: int, forwarded: str) -> int:
+    headers = {"X-Forwarded-For": forwarded}
+    body = {"email": f"owner{number}@example.com"}
+    return service.call("POST", "/v1/auth/agent-init", body, headers).status
+
+
+@pytest.mark.parametrize("limit", [64, 256])
+def test_connections_are_fewer_where_few_files_may_be_open(tmp_path: Path, limit: int) -> None:
+    shell = ["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh"]
+    service = start_service(tmp_path / "service", [], {}, command=[*shell, *COMMAND])
+    try:
+        with ExitStack() as stack:
+            address = ("127.0.0.1", int(service.url.rpartition(":")[2]))
+            for _ in range(limit):
+                stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+            assert service.call("GET", "/readyz").status == 200
+        assert service.stop() == 0
+        assert "Too many open files" not in "".join(service.output)
+    finally:
+        service.kill()
+
+
+def test_forwarded_addresses_are_not_believed_unless_proxies_are_trusted(
+    start: StartService,
+) -> None:
+    service = start()
+    statuses = [_init(service, number, f"192.0.2.{number}") for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+
+
+def test_with_a_trusted_proxy_the_address_it_saw_counts(start: StartService) -> None:
+    service = start(trusted_proxies="1", base_url="https://testimonials.example.com")
+    # What the client itself put into the header stands before it and counts for nothing.
+    statuses = [_init(service, number, f"198.51.100.{number}, 192.0.2.1") for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+    assert _init(service, 7, "192.0.2.1, 192.0.2.2") == 200
+    secure = service.call("GET", "/healthz", headers={"X-Forwarded-Proto": "https"})
+    assert "Strict-Transport-Security" in secure.headers
+
+
+def test_the_rate_limit_survives_a_restart_and_holds_for_two_processes(
+    start: StartService, tmp_path: Path
+) -> None:
+    first, second = start(), start()
+    body = {"email": "owner@example.com"}
+    answers = [
+        service.call("POST", "/v1/auth/agent-init", body) for service in (first, second, first)
+    ]
+    assert [answer.status for answer in answers] == [200] * 3
+    assert second.call("POST", "/v1/auth/agent-init", body).status == 429
+    for service in (first, second):
+        assert service.stop() == 0
+    third = start()
+    refused = third.call("POST", "/v1/auth/agent-init", body)
+    assert refused.status == 429
+    assert 3500 < int(refused.headers["Retry-After"]) <= 3600
+    assert refused.headers["RateLimit-Remaining"] == "0"
+
+
+def test_of_concurrent_creations_with_one_slug_one_wins(start: StartService) -> None:
+    services = (start(project_limit="100"), start(project_limit="100"))
+    headers = services[0].sign_up()
+    body = {"slug": "One Slug", "skipDemoTestimonials": True}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda number: services[number % 2].call("POST", "/v1/projects", body, headers),
+                range(16),
+            )
+        )
+    assert sorted(answer.status for answer in answers) == [200] + [400] * 15
+    taken = {answer.json["message"] for answer in answers if answer.status == 400}
+    assert taken == {"This slug is already taken. Please choose a different one."}
+    assert len(services[1].call("GET", "/v1/projects", headers=headers).data) == 1
+
+
+def test_concurrent_patches_of_different_fields_keep_both(start: StartService) -> None:
+    services = (start(), start())
+    headers = services[0].sign_up()
+    path = f"/v1/projects/{_make_project(services[0], headers)['_id']}"
+
+    def patch(change: dict[str, object], number: int) -> None:
+        service = services[number % 2]
+        assert service.call("PATCH", f"{path}/widget-config", change, headers).status == 200
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(20):
+            changes: list[dict[str, object]] = [
+                {"initialCount": 3 + number},
+                {"theme": ("dark", "light")[number % 2]},
+                {"showStars": bool(number % 3)},
+                {"palette": ("sky", "rose")[number % 2]},
+            ]
+            list(pool.map(patch, changes, range(4)))
+            config = services[0].call("GET", path, headers=headers).data["widgetConfig"]
+            for change in changes:
+                assert config | change == config
+
+
+def test_a_port_in_use_is_said_in_one_sentence(start: StartService, tmp_path: Path) -> None:
+    port = str(free_port())
+    with socket.create_server(("127.0.0.1", int(port))):
+        environment = clean_environment(tmp_path / "second", {"port": port})
+        done = run_command(["serve"], environment)
+    assert done.returncode != 0
+    assert f"Can't listen on 127.0.0.1 port {port}: Address already in use." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"port": "abc"}, "TESTIMONIALS_PORT"),
+        ({"claim_days": "0"}, "TESTIMONIALS_CLAIM_DAYS"),
+        ({"database_url": "mysql://x"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "postgresql://u:hidden@host:nope/x"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "sqlite:////nowhere/at/all.db"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "sqlite:////dev/null/x.db"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"database_url": "postgresql://u:hidden@127.0.0.1:1/x"}, "TESTIMONIALS_DATABASE_URL"),
+        ({"secret_key": "short"}, "TESTIMONIALS_SECRET_KEY"),
+        ({"smtp_url": "http://x"}, "TESTIMONIALS_SMTP_URL"),
+        ({"base_url": "example.com/path"}, "TESTIMONIALS_BASE_URL"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_ends_the_start(
+    tmp_path: Path, settings: dict[str, str], named: str
+) -> None:
+    done = (
+        run_command(["serve", "--port", "0"], clean_environment(tmp_path / "x", settings))
+        if ("port" not in settings)
+        else run_command(["serve"], clean_environment(tmp_path / "x", settings))
+    )
+    assert done.returncode != 0
+    assert done.stderr.startswith("Error: ")
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "hidden" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+    instance = tmp_path / "service"
+    instance.mkdir()
+    content = b"these are somebody's notes and no database at all" * 50
+    (instance / "testimonials.db").write_bytes(content)
+    for command in (["serve", "--port", "0"], ["accounts", "list"], ["db", "current"]):
+        done = run_command(command, clean_environment(instance, {}))
+        assert done.returncode != 0
+        assert "file is not a database" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert (instance / "testimonials.db").read_bytes() == content
+
+
+def test_a_misspelt_setting_is_named_in_the_log(start: StartService) -> None:
+    service = start(smtp_uri="smtp://x")
+    assert any("TESTIMONIALS_SMTP_URI is no setting" in line for line in service.output)
+
+
+def _sample_account(service: Service) -> list[dict[str, Any]]:
+    return list(json.loads(service.run("accounts", "list", "--json").stdout))
+
+
+def test_the_sample_is_made_once_with_pages_that_answer(
+    start: StartService, tmp_path: Path
+) -> None:
+    counts = []
+    for _ in range(2):
+        service = start("--sample")
+        (account,) = _sample_account(service)
+        (project,) = json.loads(service.run("projects", "list", "--json").stdout)
+        counts.append((account["accountId"], project["_id"], project["testimonials"]))
+        page = service.call("GET", f"/widget/{project['_id']}")
+        assert "Fern &amp; Fable Salon" in page.body.decode()
+        feed = service.call("GET", f"/widget/{project['_id']}/feed").json
+        # Its own testimonials are the newest, before the samples.
+        assert [item.get("isSample") for item in feed["items"]] == [None] * 3 + [True] * 6
+        assert service.call("GET", f"/{project['slug']}").status == 200
+        assert service.stop() == 0
+    assert counts[0] == counts[1]
+    assert counts[0][2] == 9
+
+
+def test_the_sample_gives_way_to_a_project_of_its_name(start: StartService) -> None:
+    service = start()
+    _make_project(service, service.sign_up(), businessName="Fern & Fable Salon")
+    assert service.stop() == 0
+    slugs = [
+        project["slug"]
+        for project in json.loads(start("--sample").run("projects", "list", "--json").stdout)
+    ]
+    assert len(slugs) == 2
+    assert "fern-fable-salon" in slugs
+
+
+def test_a_sample_that_may_not_be_made_is_one_sentence(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "service", {"project_limit": "0"})
+    done = run_command(["serve", "--port", "0", "--sample"], environment)
+    assert done.returncode != 0
+    assert "Error: The sample can't be made: This account is at its limit of 0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(
+    start: StartService, smtp: MailSink
+) -> None:
+    smtp.answers.append("550 5.1.1 <Private.Person@example.com>: no such user here")
+    service = start(log_format="json", smtp_url=smtp.url)
+    headers = service.sign_up("private.person@example.com")
+    service.call("GET", "/v1/me", headers=headers)
+    wait_for(lambda: "not sent" in "".join(service.output), what="the refusal")
+    assert service.run("mail", "retry").returncode == 0
+    (mail,) = smtp.wait()
+    found = re.search(r"/claim/(\S+)", mail.text)
+    assert found
+    token = found[1]
+    for method, path in (
+        ("GET", f"/claim/{token}"), ("PUT", f"/claim/{token}"), ("GET", f"/claim/{token}/"),
+        ("GET", f"/claim/{token}/decline"), ("POST", f"/claim/{token}"), ("GET", "/%0A%22x"),
+        ("GET", "/nobody"), ("POST", "/v1/auth/agent-init"),
+    ):  # fmt: skip
+        service.call(method, path, b"" if method == "POST" else None)
+    # A table that is gone makes faults with tracebacks, whose values are those of the request.
+    with sqlite3.connect(
+        Path(service.environment["TESTIMONIALS_INSTANCE_PATH"]) / "testimonials.db"
+    ) as database:
+        database.execute("DROP TABLE outbox_mail")
+    database.close()
+    fault = service.call("POST", "/v1/auth/agent-init", {"email": "second.person@example.com"})
+    assert fault.status == 500
+    assert service.stop() == 0
+    lines = [json.loads(line) for line in service.output]
+    assert {"time", "level", "logger", "message"} <= set.intersection(*map(set, lines))
+    requests = [line for line in lines if line["message"] == "request"]
+    assert len(requests) >= 11
+    assert all(isinstance(line["milliseconds"], int | float) for line in requests)
+    assert fault.json["message"].endswith(f"{requests[-1]['request_id']}")
+    text = "".join(service.output).lower()
+    for secret in (headers["x-api-key"], token, "private.person", "second.person"):
+        assert secret.lower() not in text
+
+
+def test_the_settings_file_of_the_instance_is_read(start: StartService, tmp_path: Path) -> None:
+    instance = tmp_path / "service"
+    instance.mkdir()
+    (instance / "testimonials.toml").write_text('claim_days = 2\nlog_format = "json"\n')
+    service = start()
+    answer = service.call("POST", "/v1/auth/agent-init", {"email": "owner@example.com"})
+    assert answer.data["expiresInDays"] == 2
+    assert json.loads(service.output[0])["logger"].startswith("testimonials")
+
+
+def test_postgresql_serves_as_well(
+    start: StartService, empty_postgres: str, tmp_path: Path
+) -> None:
+    settings = {"database_url": empty_postgres, "secret_key": "shared by both " * 3}
+    services = [start(**settings), start(instance=tmp_path / "other", **settings)]
+    headers = services[0].sign_up()
+    project = _make_project(services[1], headers)
+    path = f"/v1/projects/{project['_id']}/testimonials"
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda number: services[number % 2].call("POST", path, NEEDED, headers), range(24)
+            )
+        )
+    assert {answer.status for answer in answers} == {200}
+    items = services[0].call("GET", f"{path}?limit=100", headers=headers).data["items"]
+    times = [item["createdAt"] for item in items]
+    assert times == sorted(set(times), reverse=True)
+    assert len(times) == 24
+    assert not (tmp_path / "service" / "testimonials.db").exists()
+
+
+def test_the_settings_of_the_tests_are_those_of_nobody_else(tmp_path: Path) -> None:
+    """The environment of whoever runs the tests must not change what the processes do."""
+    environment = clean_environment(tmp_path, {})
+    named = {key: value for key, value in environment.items() if key.startswith("TESTIMONIALS_")}
+    assert named == {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path)}
+    assert load_settings(named).smtp_url == ""

@@ -1,0 +1,401 @@
+"""Settings: typed, checked at the start, from the environment or a file (`config.py`)."""
+
+import dataclasses
+import stat
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from testimonials.operations.config_cli import describe_settings
+from testimonials.settings.table import (
+    PREFIX,
+    SettingError,
+    Settings,
+    listening_url,
+    load_settings,
+    unknown_variables,
+)
+from tests.process import clean_environment, run_command
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Path:
+    """An instance folder that is not there yet."""
+    return tmp_path / "of" / "ours"
+
+
+def load(instance: Path, **environ: str) -> Settings:
+    named = {PREFIX + name.upper(): value for name, value in environ.items()}
+    return load_settings({PREFIX + "INSTANCE_PATH": str(instance)} | named)
+
+
+def write(instance: Path, text: str | bytes) -> None:
+    instance.mkdir(parents=True, exist_ok=True)
+    content = text.encode() if isinstance(text, str) else text
+    (instance / "testimonials.toml").write_bytes(content)
+
+
+def test_it_starts_with_no_setting_at_all(instance: Path) -> None:
+    settings = load(instance)
+    assert settings.base_url == settings.app_url == "http://127.0.0.1:8000"
+    assert settings.database_url == f"sqlite:///{instance}/testimonials.db"
+    assert settings.is_sqlite
+    assert settings.mail_from == "Testimonials <testimonials@127.0.0.1>"
+    assert (settings.project_limit, settings.claim_days, settings.signup) == (10, 7.0, "open")
+    assert settings.trusted_proxies == 0
+
+
+def test_relative_files_are_those_of_the_instance_wherever_it_is_called_from(
+    instance: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = load(instance, database_url="sqlite:///data/shop.db", backup_path="../copies")
+    assert settings.database_url == f"sqlite:///{instance}/data/shop.db"
+    assert settings.backup_path == str(instance.parent / "copies")
+    elsewhere = load(instance, database_url="sqlite:////var/shop.db", backup_path="/mnt/copies")
+    assert elsewhere.database_url == "sqlite:////var/shop.db"
+    assert elsewhere.backup_path == "/mnt/copies"
+
+
+def test_every_setting_has_a_sentence_and_a_parser() -> None:
+    for field in dataclasses.fields(Settings):
+        assert field.metadata["doc"].endswith(".")
+        assert callable(field.metadata["parse"])
+
+
+def test_the_instance_folder_is_made_for_its_owner_alone(instance: Path) -> None:
+    load(instance)
+    assert stat.S_IMODE(instance.stat().st_mode) == 0o700
+
+
+def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance: Path) -> None:
+    first, second = load(instance), load(instance)
+    assert first.secret_key == second.secret_key
+    assert len(first.secret_key) >= 32
+    assert stat.S_IMODE((instance / "secret_key").stat().st_mode) == 0o600
+    assert [path.name for path in instance.iterdir()] == ["secret_key"]
+
+
+def test_two_first_starts_at_once_make_one_secret(instance: Path) -> None:
+    barrier = Barrier(8)
+
+    def start(_: int) -> str:
+        barrier.wait()
+        return load(instance).secret_key
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(start, range(8)))) == 1
+    assert [path.name for path in instance.iterdir()] == ["secret_key"]
+
+
+@pytest.mark.parametrize("content", [b"", b"short\n", b"\xff" * 40])
+def test_a_broken_secret_file_is_refused_and_kept(instance: Path, content: bytes) -> None:
+    instance.mkdir(parents=True)
+    (instance / "secret_key").write_bytes(content)
+    with pytest.raises(SettingError, match="secret_key"):
+        load(instance)
+    assert (instance / "secret_key").read_bytes() == content
+
+
+def test_a_secret_of_the_environment_writes_no_file(instance: Path) -> None:
+    assert load(instance, secret_key="s" * 32).secret_key == "s" * 32
+    assert list(instance.iterdir()) == []
+
+
+def test_overrides_win_over_the_environment_over_the_file_over_the_default(instance: Path) -> None:
+    write(instance, "port = 1\nthreads = 1\nproject_limit = 1\n")
+    environ = {
+        PREFIX + "INSTANCE_PATH": str(instance),
+        PREFIX + "PORT": "2",
+        PREFIX + "THREADS": "2",
+    }
+    settings = load_settings(environ, {"port": 3})
+    found = (settings.port, settings.threads, settings.project_limit, settings.claim_days)
+    assert found == (3, 2, 1, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("port", "", "whole number from 0 to 65535"),
+        ("port", "65536", "from 0 to 65535"),
+        ("port", "-1", "whole number"),
+        ("port", "8000.0", "whole number"),
+        ("port", "８０００", "whole number"),
+        ("threads", "0", "from 1 to 64"),
+        ("threads", "65", "from 1 to 64"),
+        ("trusted_proxies", "yes", "whole number"),
+        ("hsts", "max-age=1 year", "must look like"),
+        ("hsts", "max-age=31536000; preload", "includeSubDomains"),
+        ("project_limit", "1000001", "from 0 to 1000000"),
+        ("claim_days", "0", "above 0"),
+        ("claim_days", "-1", "above 0"),
+        ("claim_days", "nan", "above 0"),
+        ("claim_days", "inf", "above 0"),
+        ("claim_days", "a week", "above 0"),
+        ("claim_days", "3651", "3650"),
+        ("signup", "maybe", "one of open, domains, closed"),
+        ("signup", "", "one of open, domains, closed"),
+        ("log_level", "loud", "one of debug"),
+        ("log_format", "xml", "one of plain, json"),
+        ("base_url", "example.com", "http:// or https://"),
+        ("base_url", "ftp://example.com", "http:// or https://"),
+        ("base_url", "https://", "http:// or https://"),
+        ("base_url", "https://example.com/path", "without a path"),
+        ("base_url", "https://example.com?x=1", "without a path"),
+        ("base_url", "https://user:pw@example.com", "without a path"),
+        ("base_url", "https://:pw@example.com", "without a path"),
+        ("base_url", "https://example.com:99999", "port"),
+        ("base_url", "https://example.com:x", "port"),
+        ("base_url", "https://ex ample.com", "no address"),
+        ("base_url", "https://<example>.com", "no address"),
+        ("app_url", "https://[::1", ""),
+        ("database_url", "mysql://x", "sqlite:/// or postgresql://"),
+        ("smtp_url", "mail.example.com:25", "must look like smtp://"),
+        ("smtp_url", "smtp://h:99999", "port"),
+        ("smtp_url", "smtp://h?tls=1", "starttls"),
+        ("smtp_url", "smtps://h?starttls=1", "not both"),
+        ("ratelimit_storage_url", "memory://", "redis://"),
+        ("mail_from", "nobody", "e-mail address"),
+        ("mail_from", "@", "e-mail address"),
+        ("mail_from", "a@example.com\nBcc: b@example.com", "e-mail address"),
+        ("mail_from", "Foo, Bar <a@example.com>", "e-mail address"),
+        ("secret_key", "short", "at least 32"),
+        ("plans", "starter", "must hold plans such as starter=5:price_a"),
+        ("plans", "starter=five", "must hold plans such as"),
+        ("plans", "starter=5:", "must hold plans such as"),
+        ("plans", "starter=5:price_a|", "must hold plans such as"),
+        ("plans", "starter=5:price_a price_b", "must hold plans such as"),
+        ("plans", "=5:price_a", "must hold plans such as"),
+        ("plans", "a=1,A=2", "names the plan a twice"),
+        ("plans", "a=1:price_a,b=2:price_a", "names the price price_a twice"),
+        ("plans", "none=1", "stands for no plan"),
+        ("plans", "a=1000001", "more than 1000000 projects"),
+        ("more_projects_url", "example.com/more", "must start with https://"),
+        ("more_projects_url", "javascript:alert(1)", "must start with https://"),
+        ("more_projects_url", "https://{account}.example.com", "must start with https://"),
+        ("more_projects_url", "mailto:", "must start with https://"),
+        ("more_projects_url", "https://example.com/{email}", "{account}"),
+        ("more_projects_url", "https://example.com/a b", "without spaces"),
+        ("more_projects_url", "https://[::1", "is no address"),
+        ("operator_email", "nobody", "an e-mail address such as"),
+        ("operator_email", "Me <me@example.com>", "an e-mail address such as"),
+        ("backup_hours", "-1", "from 0 to 8760"),
+        ("backup_keep", "0", "from 1 to 1000"),
+        ("stripe_webhook_secret", "sk_live_abcdefghijkl", "starts with whsec_"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
+    instance: Path, name: str, value: str, rule: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        load(instance, **{name: value})
+    assert caught.value.message.startswith(PREFIX + name.upper())
+    assert rule in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("base_url", "https://Example.COM:8443/", "https://example.com:8443"),
+        ("base_url", " http://[::1]:8000 ", "http://[::1]:8000"),
+        ("claim_days", "0.5", 0.5),
+        ("signup", " CLOSED ", "closed"),
+        (
+            "email_deny_domains",
+            "A.example, @b.example  c.example,",
+            ("a.example", "b.example", "c.example"),
+        ),
+        ("database_url", "postgresql+psycopg://h/db", "postgresql://h/db"),
+        ("database_url", "postgres://h/db", "postgresql://h/db"),
+        ("mail_from", "mail@example.com", "mail@example.com"),
+        ("mail_from", '"Foo, Bar" <a@example.com>', '"Foo, Bar" <a@example.com>'),
+        ("smtp_url", "smtp://u:p%40@h:587?starttls=1", "smtp://u:p%40@h:587?starttls=1"),
+        (
+            "plans",
+            "starter=5:price_a, Pro plan = 50 : price_b | price_c,free=1,",
+            (
+                ("starter", 5, ("price_a",)),
+                ("Pro plan", 50, ("price_b", "price_c")),
+                ("free", 1, ()),
+            ),
+        ),
+        (
+            "more_projects_url",
+            "https://example.com/?id={account}",
+            "https://example.com/?id={account}",
+        ),
+        ("more_projects_url", "mailto:me@example.com", "mailto:me@example.com"),
+    ],
+)
+def test_a_value_is_taken_in_its_plain_form(
+    instance: Path, name: str, value: str, kept: object
+) -> None:
+    assert getattr(load(instance, **{name: value}), name) == kept
+
+
+def test_sign_up_for_domains_needs_domains(instance: Path) -> None:
+    with pytest.raises(SettingError, match="SIGNUP_DOMAINS must name at least one domain"):
+        load(instance, signup="domains")
+
+
+def test_payments_need_a_plan_with_a_price(instance: Path) -> None:
+    secret = "whsec_abcdefghijkl"
+    with pytest.raises(SettingError, match="PLANS must name a plan with its price"):
+        load(instance, stripe_webhook_secret=secret, plans="starter=5")
+    settings = load(instance, stripe_webhook_secret=secret, plans="starter=5:price_a")
+    assert settings.stripe_webhook_secret == secret
+    shown = describe_settings(settings)
+    assert shown[PREFIX + "STRIPE_WEBHOOK_SECRET"] == "(hidden)"
+    assert shown[PREFIX + "PLANS"] == ["starter=5:price_a"]
+
+
+def test_payments_need_their_package(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What an import finds where a package is not installed.
+    monkeypatch.setitem(sys.modules, "stripe", None)
+    with pytest.raises(SettingError) as caught:
+        load(instance, stripe_webhook_secret="whsec_abcdefghijkl", plans="starter=5:price_a")
+    assert caught.value.message == (
+        "TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs a package more: pip install "
+        "'testimonials[stripe]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "module", "extra"),
+    [
+        ("metrics_token", "a-token-of-16-letters", "prometheus_client", "metrics"),
+        ("sentry_dsn", "https://abc123@sentry.example.com/7", "sentry_sdk", "sentry"),
+    ],
+)
+def test_what_operators_see_needs_its_package_and_is_hidden(
+    instance: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, module: str, extra: str
+) -> None:
+    shown = describe_settings(load(instance, **{name: value}))[PREFIX + name.upper()]
+    assert shown in ("(hidden)", "https://(hidden)@sentry.example.com/7")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SettingError, match=rf"testimonials\[{extra}\]"):
+        load(instance, **{name: value})
+
+
+@pytest.mark.parametrize(
+    "dsn", ["sentry.example.com", "https://sentry.example.com/7", "ftp://a@b/7"]
+)
+def test_a_wrong_dsn_is_refused(instance: Path, dsn: str) -> None:
+    with pytest.raises(SettingError, match="must look like https://key@host/1"):
+        load(instance, sentry_dsn=dsn)
+
+
+def test_a_file_may_hold_the_plans_as_a_list(instance: Path) -> None:
+    write(instance, 'plans = ["starter=5:price_a", "pro=50"]\n')
+    assert [str(plan) for plan in load(instance).plans] == ["starter=5:price_a", "pro=50"]
+
+
+def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
+    write(instance, 'signup = "domains"\nsignup_domains = ["a.example", "B.example"]\nport = 80\n')
+    settings = load(instance)
+    assert settings.signup_domains == ("a.example", "b.example")
+    assert settings.port == 80
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("prot = 80", "prot in"),
+        ("instance_path = 'x'", "instance_path in"),
+        ("port = true", "port in"),
+        ("port = [80]", "port in"),
+        ("port = 80.0", "port in"),
+        ("signup_domains = [5]", "signup_domains in"),
+        ("base_url = 5", "base_url in"),
+        ("claim_days = true", "claim_days in"),
+        ("port = ", "can't be read"),
+        (b"\xff", "can't be read"),
+    ],
+)
+def test_a_broken_file_is_refused_and_named(
+    instance: Path, content: str | bytes, problem: str
+) -> None:
+    write(instance, content)
+    with pytest.raises(SettingError) as caught:
+        load(instance)
+    assert problem in caught.value.message
+    assert "testimonials.toml" in caught.value.message
+
+
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingError, match="INSTANCE_PATH the folder"):
+        load(tmp_path / "file" / "instance")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("instance_path", "~nobody-at-all/data", "no such home folder is known"),
+        ("backup_path", "~nobody-at-all/data", "no such home folder is known"),
+        ("instance_path", "/data/\udcff", "must be valid UTF-8"),
+        ("backup_path", "/data/\udcff", "must be valid UTF-8"),
+    ],
+)
+def test_a_path_that_can_not_be_one_is_refused(
+    instance: Path, name: str, value: str, rule: str
+) -> None:
+    with pytest.raises(SettingError, match=f"TESTIMONIALS_{name.upper()} .*{rule}"):
+        load(instance, **{name: value})
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SettingError, match="the folder that it starts at is gone"):
+        load_settings({})
+
+
+def test_misspelt_variables_are_named() -> None:
+    environ = {PREFIX + "PROT": "1", PREFIX + "PORT": "1", "OTHER": "1"}
+    assert unknown_variables(environ) == [PREFIX + "PROT"]
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104 - compared, not bound
+        ("::", "http://[::1]:80"),
+        ("::1", "http://[::1]:80"),
+        ("[::1]", "http://[::1]:80"),
+        ("name.example", "http://name.example:80"),
+    ],
+)
+def test_the_listening_address_is_one_that_a_browser_here_can_open(host: str, url: str) -> None:
+    assert listening_url(host, 80) == url
+
+
+@pytest.mark.process
+def test_a_wrong_setting_ends_every_command_with_one_sentence(instance: Path) -> None:
+    for command in (["serve"], ["accounts", "list"]):
+        result = run_command(command, clean_environment(instance, {"port": "many"}))
+        assert result.returncode == 1
+        rule = "must be a whole number from 0 to 65535, not 'many'"
+        assert result.stderr == f"Error: TESTIMONIALS_PORT {rule}\n"
+
+
+@pytest.mark.process
+def test_config_show_hides_every_secret(instance: Path) -> None:
+    settings = {
+        "secret_key": "s3cret" * 8,
+        "smtp_url": "smtp://user:s3cret@h",
+        "database_url": "postgresql://user:s3cret@127.0.0.1/db",
+        "ratelimit_storage_url": "redis://:s3cret@h/0",
+    }
+    for flags in ([], ["--json"]):
+        result = run_command(["config", "show", *flags], clean_environment(instance, settings))
+        assert result.returncode == 0, result.stderr
+        assert "s3cret" not in result.stdout + result.stderr
+        assert "TESTIMONIALS_PORT" in result.stdout

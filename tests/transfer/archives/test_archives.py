@@ -1,0 +1,588 @@
+"""Archives of projects: all of it comes back, and nothing that is wrong comes in."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from marshmallow import ValidationError
+from PIL import Image as Pictures
+from sqlalchemy import select, update
+
+from testimonials.collection.models import UnsubscribedAddress
+from testimonials.core.data.database import Base
+from testimonials.core.pictures.images import Image
+from testimonials.extensions import begin_write, db
+from testimonials.projects.configuration.dashboard_config import (
+    CTA,
+    HAS_SHARED,
+    KEYS,
+    RATED,
+    SHARE_MESSAGE,
+)
+from testimonials.projects.models import Project
+from testimonials.testimonials import models
+from testimonials.transfer.archives import values
+from testimonials.transfer.archives.contents import OTHER_TABLES, PARTS, to_name
+from testimonials.transfer.archives import writing as archives
+from testimonials.transfer.tables.headings import FIELDS
+from testimonials.transfer.tables.table_export import COLUMNS
+from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.pictures import to_bytes, webp_of_size
+from tests.rows import add_testimonial, count_rows
+from tests.transfer.archives.projects import (
+    MODELS,
+    change_json,
+    fill_project,
+    read_rows,
+    run,
+    run_well,
+)
+
+# What is told anew on the way in, table by table; all else is the same afterwards.
+TOLD_ANEW = {
+    "project": {"account_id", "feed_version", "last_testimonial_at", "deleted_at"},
+    "invitation": {"email_hash", "mail_id"},
+}
+
+
+@pytest.fixture
+def project(app: Flask, owner: Caller) -> str:
+    """A project with a value in every column."""
+    return fill_project(app, owner)
+
+
+@pytest.fixture
+def archive(app: Flask, project: str, tmp_path: Path) -> Path:
+    """Its archive."""
+    path = tmp_path / "fern.zip"
+    run_well(app, "projects", "export", "fern", str(path))
+    return path
+
+
+def same(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Leave out what is told anew."""
+    return {
+        table: [
+            {key: value for key, value in row.items() if key not in TOLD_ANEW.get(table, ())}
+            for row in each
+        ]
+        for table, each in rows.items()
+    }
+
+
+def test_each_column_of_each_table_is_decided_on() -> None:
+    for part in PARTS:
+        columns = {column.name for column in part.model.__table__.columns}
+        assert part.columns.keys() | part.left_out.keys() == columns, part.model
+        assert not part.columns.keys() & part.left_out.keys(), part.model
+    tables = {part.model.__table__.name for part in PARTS}
+    assert tables | OTHER_TABLES.keys() >= set(Base.metadata.tables)
+    assert not tables & OTHER_TABLES.keys()
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({CTA: {"url": "javascript:1"}}, "cta.url: Must be an absolute URL"),
+        ({RATED: {"kind": "Spell", "name": "x"}}, "rated.kind: Must be one of"),
+        ({CTA: 1}, "cta: Invalid"),
+        ({HAS_SHARED: 1}, "hasShared: Must be true or false."),
+        ({SHARE_MESSAGE: " x"}, "It is not as it is stored."),
+        ({SHARE_MESSAGE: "x" * 2001}, "shareMessage: Must be at most 2000"),
+        ({"other": True}, "other: Unknown field."),
+    ],
+)
+def test_what_the_dashboard_keeps_is_checked(config: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        values.DashboardConfig().deserialize(config)
+    assert str(raised.value.messages[0]).startswith(reason)
+
+
+def test_the_dashboard_keeps_nothing_that_no_archive_has(app: Flask, project: str) -> None:
+    """The example has all that may be kept, so that the tests below notice what gets lost."""
+    with app.app_context():
+        found = db.session.get_one(Project, project)
+        kept = found.dashboard_config
+        assert kept.keys() == KEYS
+        with pytest.raises(ValueError, match="dashboard_config has no brandNew"):
+            found.dashboard_config = kept | {"brandNew": True}
+        assert found.dashboard_config == kept
+
+
+def test_what_a_newer_program_has_kept_stays(app: Flask, project: str) -> None:
+    with app.app_context():
+        begin_write()
+        newer = {"ofTomorrow": True, HAS_SHARED: False}
+        db.session.execute(update(Project).values(dashboard_config=newer))
+        found = db.session.get_one(Project, project)
+        found.dashboard_config = found.dashboard_config | {HAS_SHARED: True}
+        db.session.commit()
+        assert found.dashboard_config == {"ofTomorrow": True, HAS_SHARED: True}
+
+
+def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> None:
+    """Or the tests below would not notice a column that gets lost."""
+    rows = read_rows(app, project)
+    for model in MODELS:
+        for column in model.__table__.columns:
+            if (model.__tablename__, column.name) == ("project", "deleted_at"):
+                continue
+            found = [row[column.name] for row in rows[model.__tablename__]]
+            assert any(value is not None for value in found), column
+
+
+def test_a_project_comes_back_as_it_was(
+    app: Flask, project: str, archive: Path, outsider: Caller
+) -> None:
+    before = read_rows(app, project)
+    run_well(app, "projects", "delete", "fern", "--yes")
+    with app.app_context():
+        begin_write()
+        for image in db.session.scalars(select(Image)):
+            db.session.delete(image)
+        db.session.commit()
+    said = run_well(
+        app, "projects", "import", str(archive), "--account", outsider.email, "--resume-requests"
+    )
+    assert "Imported fern with 11 testimonial(s) and 3 picture(s)" in said
+    after = read_rows(app, project)
+    assert same(after) == same(before)
+    newest = max(row["created_at"] for row in after["testimonial"])
+    (row,) = after["project"]
+    assert row["account_id"] == outsider.account_id
+    assert row["last_testimonial_at"] == newest
+    assert row["feed_version"] > before["project"][0]["feed_version"]
+    # Who wanted no more mail wants none from the new account either.
+    with app.app_context():
+        stored = db.session.scalars(select(UnsubscribedAddress.email_hash)).all()
+        assert after["invitation"][0]["email_hash"] in stored
+    assert [row["testimonials"] for row in json.loads(run_well(app, "projects", "list", "--json"))]
+
+
+def test_it_comes_back_into_another_instance(
+    archive: Path,
+    app: Flask,
+    project: str,
+    tmp_path: Path,
+    sqlite_template: Path,
+    make_app: MakeApp,
+) -> None:
+    before = read_rows(app, project)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    shutil.copy(sqlite_template, folder / "testimonials.db")
+    url = f"sqlite:///{folder / 'testimonials.db'}"
+    other = make_app(instance_path=str(folder), database_url=url)
+    run_well(other, "accounts", "create", "new@example.org", "--no-mail")
+    arguments = ("--account", "new@example.org", "--resume-requests")
+    run_well(other, "projects", "import", str(archive), *arguments)
+    assert same(read_rows(other, project)) == same(before)
+
+
+def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
+    app: Flask, project: str, archive: Path, owner: Caller
+) -> None:
+    arguments = ["projects", "import", str(archive), "--account", owner.account_id]
+    refused = run(app, *arguments)
+    assert refused.exit_code == 1
+    assert refused.stderr == "Error: The slug fern is taken here. Name another: --slug fern-2.\n"
+    told = json.loads(run_well(app, *arguments, "--slug", "fern-2", "--json"))
+    assert told["slug"] == "fern-2"
+    assert told["lostSlugs"] == ["fern-before"]
+    assert told["waitingRequests"] == 1
+    assert told["renewedIds"] > 10
+    first, second = read_rows(app, project), read_rows(app, told["_id"])
+    ids = {"id", "project_id", "testimonial_id", "batch_id", "avatar_id", "logo_id"}
+    other = ids | {"slug", "submission_key", "before", "next_mail_at", "email_hash", "mail_id"}
+    for table in ("project", "testimonial", "testimonial_tag", "testimonial_change", "invitation"):
+        without = [
+            sorted(
+                repr(
+                    {key: row[key] for key in row if key not in other | TOLD_ANEW.get(table, set())}
+                )
+                for row in rows[table]
+            )
+            for rows in (first, second)
+        ]
+        assert without[0] == without[1], table
+        if "id" in first[table][0]:
+            assert not {row["id"] for row in first[table]} & {row["id"] for row in second[table]}
+    # The picture that a change remembers is the copy's own, and nothing is mailed twice.
+    remembered = {row["before"].get("avatar_id") for row in second["testimonial_change"]} - {None}
+    assert remembered
+    assert not remembered & {row["before"].get("avatar_id") for row in first["testimonial_change"]}
+    assert [row["next_mail_at"] for row in second["invitation"]] == [None]
+    assert count_rows(app, Image) == 6
+
+
+@pytest.mark.parametrize("option", [[], ["--ignore-limit"]])
+def test_the_limit_of_projects_holds_unless_the_operator_says_otherwise(
+    app: Flask, archive: Path, outsider: Caller, option: list[str]
+) -> None:
+    run_well(app, "accounts", "set-limit", outsider.email, "0")
+    arguments = ("--account", outsider.email, "--slug", "other", *option)
+    result = run(app, "projects", "import", str(archive), *arguments)
+    assert result.exit_code == (0 if option else 1)
+    assert ("at its limit of 0 projects" in result.stderr) is (not option)
+    assert count_rows(app, Project) == (2 if option else 1)
+
+
+def test_the_file_is_private_and_replaced_only_when_asked(
+    app: Flask, archive: Path, tmp_path: Path
+) -> None:
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    again = run(app, "projects", "export", "fern", str(archive))
+    assert again.exit_code == 1
+    assert "is there already; --force replaces it." in again.stderr
+    run_well(app, "projects", "export", "fern", str(archive), "--force")
+    unknown = run(app, "projects", "export", "nobody", str(tmp_path / "nothing.zip"))
+    assert unknown.exit_code == 1
+    missing = run(app, "projects", "export", "fern", str(tmp_path / "no" / "folder.zip"))
+    assert "can’t be written: No such file or directory." in missing.stderr
+    long = run(app, "projects", "export", "fern", str(tmp_path / ("x" * 300)))
+    assert "can’t be written: File name too long." in long.stderr
+    assert [path.name for path in tmp_path.glob("*.zip")] == ["fern.zip"]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Give what an archive says, but for its time."""
+    with zipfile.ZipFile(path) as opened:
+        described: dict[str, Any] = json.loads(opened.read("project.json"))
+    return described | {"exportedAt": ""}
+
+
+def test_an_archive_is_written_in_parts(
+    app: Flask, project: str, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = read_json(archive)
+    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 2)
+    again = tmp_path / "again.zip"
+    run_well(app, "projects", "export", "fern", str(again))
+    assert read_json(again) == whole
+    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 20)
+    table = tmp_path / "many.csv"
+    lines = [f"Ada,{number:04}{'x' * 1996}\n" for number in range(600)]
+    table.write_text("Name,Review\n" + "".join(lines))
+    run_well(app, "testimonials", "import", "fern", str(table))
+    tracemalloc.start()
+    try:
+        run_well(app, "projects", "export", "fern", str(again), "--force")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    described = read_json(again)
+    assert len(described["testimonials"]) == 611
+    # All at once would be ten times as much.
+    assert most < 3 * len(json.dumps(described))
+
+
+def test_what_is_no_file_is_never_replaced(app: Flask, archive: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    exports = (
+        ("projects", "export", "fern", str(pipe), "--force"),
+        ("projects", "export", "fern", str(pipe), "--csv"),
+        ("accounts", "export", "owner@example.com", str(pipe), "--force"),
+    )
+    for arguments in exports:
+        result = run(app, *arguments)
+        assert result.exit_code == 1
+        assert "is no file that could be replaced." in result.stderr
+    assert pipe.is_fifo()
+
+
+def test_the_archive_says_what_it_is(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        described = json.loads(opened.read("project.json"))
+        names = set(opened.namelist())
+    assert (described["format"], described["version"]) == ("testimonials-project", 1)
+    assert described["team"] == [{"email": "owner@example.com", "role": "owner"}]
+    assert [row["status"] for row in described["testimonials"]].count("demo") == 6
+    full = next(row for row in described["testimonials"] if row["tags"])
+    assert full["changes"][0]["before"]["reviewedAt"].endswith("Z")
+    files = {f"images/{image['id']}.webp" for image in described["images"]}
+    assert names == files | {"project.json"}
+
+
+TEXTS = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\x85"),
+    min_size=1,
+    max_size=120,
+).filter(str.strip)
+TIMES = st.datetimes(datetime(1990, 1, 1), datetime(2025, 1, 1), timezones=st.just(UTC)).map(
+    lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000)
+)
+ROWS = st.fixed_dictionaries(
+    {
+        "author_name": TEXTS,
+        "text": TEXTS,
+        "rating": st.none() | st.floats(1, 5),
+        "submitted_at": TIMES,
+        "reviewed_at": st.none() | TIMES,
+        "status": st.sampled_from(["pending", "approved", "rejected", "spam", "demo"]),
+        "source": st.sampled_from(["public_page", "manual", "import", "demo"]),
+        "author_company": st.none() | TEXTS,
+        "author_role": TEXTS | st.just(""),
+        "is_pinned": st.booleans(),
+    }
+)
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=6))
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_words_ratings_and_times_come_back(
+    app: Flask, make_caller: MakeCaller, tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    with app.app_context():
+        begin_write()
+        db.session.execute(Base.metadata.tables["account"].delete())
+        db.session.commit()
+    caller = make_caller("any@example.com", is_claimed=True)
+    project = caller.create_project(slug="any")["_id"]
+    for values_ in rows:
+        add_testimonial(app, project, **values_)
+    before, path = read_rows(app, project), tmp_path / "any.zip"
+    run_well(app, "projects", "export", "any", str(path), "--force")
+    run_well(app, "projects", "delete", "any", "--yes")
+    run_well(app, "projects", "import", str(path), "--account", caller.email)
+    assert same(read_rows(app, project)) == same(before)
+
+
+def first(name: str, **changes: Any) -> Callable[[dict[str, Any]], object]:
+    """Change the first of a list of the archive."""
+    return lambda described: described[name][0].update(changes)
+
+
+def remember(**before: Any) -> Callable[[dict[str, Any]], object]:
+    """Change what the one change in the archive remembers."""
+
+    def change(described: dict[str, Any]) -> None:
+        row = next(row for row in described["testimonials"] if row["changes"])
+        row["changes"][0]["before"] = before
+
+    return change
+
+
+NO_ID = "0" * 24
+
+
+WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+    (lambda d: d.update(format="other"), "has no format “testimonials-project”"),
+    (lambda d: d.update(version=2), "this program reads version 1"),
+    (lambda d: d.update(version=True), "this program reads version 1"),
+    (lambda d: d["project"].update({"\x1b[2J": 1}), "project, \ufffd[2J: Unknown field."),
+    (lambda d: d.update(more=1), "holds something unknown: 'more'"),
+    (lambda d: d.pop("project"), "project: It is no object."),
+    (lambda d: d.update(testimonials={}), "testimonials: It is no list."),
+    (lambda d: d["testimonials"].append(1), "testimonials 12: Something is missing."),
+    (first("testimonials", id="../../etc"), "testimonials 1, id: It is no id."),
+    (first("testimonials", text=5), "text: It is no text."),
+    (first("testimonials", text="x" * 2001), "text: It is longer than 2,000 characters."),
+    (first("testimonials", text="a\0b"), "text: It holds control characters"),
+    (first("testimonials", text="\ud800"), "text: It holds half a character."),
+    (first("testimonials", text=" "), "text: It is blank."),
+    (first("testimonials", authorName=None), "authorName: It is empty."),
+    (first("testimonials", rating=6), "rating: It is no number from 1 to 5."),
+    (first("testimonials", rating=True), "rating: It is no number"),
+    (first("testimonials", status="shown"), "status: It is none of"),
+    (first("testimonials", authorAvatar="javascript:alert(1)"), "authorAvatar: It is no http"),
+    (first("testimonials", twitter={"avatarUrl": "data:x"}), "twitter: It is no http"),
+    (first("testimonials", twitter=[1]), "twitter: It is no object."),
+    (first("testimonials", isPinned=1), "isPinned: It is neither true nor false."),
+    (first("testimonials", createdAt="2999-01-01T00:00:00.000Z"), "createdAt: It lies too far"),
+    (first("testimonials", createdAt="yesterday"), "createdAt: It is no time"),
+    (first("testimonials", createdAt=10**400), "createdAt: It is no time"),
+    (first("testimonials", createdAt="0001-01-01T00:00:00.000+23:59"), "createdAt: It is no time"),
+    (first("testimonials", createdAt="9999-12-31T23:59:59.999-23:59"), "createdAt: It is no time"),
+    (first("testimonials", tags=["a"] * 11), "tags: They are at most 10"),
+    (first("testimonials", tags=["a", "a"]), "tags: One of them is there twice."),
+    (first("testimonials", changes=[{}]), "Something is missing."),
+    (first("testimonials", secret=1), "secret: Unknown field."),
+    (first("testimonials", avatarId=NO_ID), "A picture is named but not in the archive."),
+    (remember(text=5), "text: It is no text."),
+    (remember(projectId="x"), "remembers something unknown: 'projectId'"),
+    (remember(authorAvatar="javascript:1"), "authorAvatar: It is no http"),
+    (remember(createdAt=5), "createdAt: It is no time"),
+    (first("invitations", email="not one"), "email: It is no e-mail address."),
+    (first("invitations", batchId=NO_ID), "An invitation’s batch is named but not in"),
+    (first("invitations", testimonialId=NO_ID), "An invitation’s testimonial is named but"),
+    (first("invitations", unsubscribedAt=5), "unsubscribedAt: It is no time"),
+    (first("oldSlugs", slug="Über uns"), "slug: It is no slug."),
+    (first("images", width=10**9), "width: It is no number"),
+    (first("images", width=10), "It has another size than is told."),
+    (lambda d: d["images"].append(d["images"][0]), "images: An id is there twice."),
+    (lambda d: d["testimonials"].append(d["testimonials"][0]), "testimonials: An id is there"),
+    (lambda d: d["project"].update(slug="../x"), "project, slug: It is no slug."),
+    (lambda d: d["project"].update(widgetConfig={"theme": "x"}), "widgetConfig: theme: Must"),
+    (lambda d: d["project"].update(widgetConfig={"evil": 1}), "widgetConfig: evil: Unknown"),
+    (lambda d: d["project"]["pageConfig"].update(website="javascript:1"), "pageConfig: It is"),
+    (lambda d: d["project"]["pageConfig"].update(headline="\ud83d"), "pageConfig: It holds half a"),
+    (lambda d: d["project"]["pageConfig"].update(buttonColor="url(x)"), "buttonColor: Must"),
+    (lambda d: d["project"]["pageConfig"].update(collectFields=[]), "pageConfig: It is no obj"),
+    (
+        lambda d: d["project"].update(dashboardConfig={"shareMessage": True}),
+        "dashboardConfig: shareMessage: Must be a string",
+    ),
+]
+
+
+def test_a_wrong_archive_gets_a_sentence_and_changes_nothing(
+    app: Flask, archive: Path, outsider: Caller
+) -> None:
+    for change, reason in WRONG:
+        wrong = change_json(archive, change, archive.with_name("wrong.zip"))
+        refuse(app, wrong, outsider, reason)
+
+
+def refuse(app: Flask, path: Path, caller: Caller, reason: str) -> None:
+    """Import an archive that must be refused with a reason."""
+    arguments = ("projects", "import", str(path), "--account", caller.email, "--slug", "new")
+    result = run(app, *arguments)
+    assert result.exit_code == 1
+    assert reason in result.stderr, reason
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert count_rows(app, Project) == 1
+
+
+def make_zip(path: Path, **files: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, content in files.items():
+            opened.writestr(name, content)
+    return path
+
+
+NO_ARCHIVES = [
+    ({"a.txt": b""}, "There is no project.json in it."),
+    ({"project.json": b"{}", "../../evil": b"x"}, "holds a file that doesn’t belong there"),
+    ({"project.json": b"{}", "/etc/passwd": b"x"}, "holds a file that doesn’t belong there"),
+    ({"project.json": b"{}", "images/../x.webp": b"x"}, "a file that doesn’t belong there"),
+    ({"project.json": b"nothing"}, "project.json is no JSON in UTF-8."),
+    ({"project.json": b"\xff"}, "project.json is no JSON in UTF-8."),
+    ({"project.json": b"[" * 100_000}, "project.json is no JSON in UTF-8."),
+    ({"project.json": b'{"format":NaN}'}, "project.json is no JSON in UTF-8."),
+    ({"project.json": b"[]"}, "has no format"),
+]
+
+
+def test_a_file_that_is_no_archive_gets_a_sentence(
+    app: Flask, project: str, outsider: Caller, tmp_path: Path
+) -> None:
+    for files, reason in NO_ARCHIVES:
+        refuse(app, make_zip(tmp_path / "wrong.zip", **files), outsider, reason)
+
+
+def test_what_is_no_zip_or_damaged_gets_a_sentence(
+    app: Flask, archive: Path, outsider: Caller
+) -> None:
+    content = archive.read_bytes()
+    middle = len(content) // 2
+    damaged = content[:200] + bytes([content[200] ^ 255]) + content[201:]
+    for wrong in (b"", b"PK", content[:middle], damaged, b"\0" * 1000):
+        path = archive.with_name("wrong.zip")
+        path.write_bytes(wrong)
+        refuse(app, path, outsider, "This is no archive that can be read")
+
+
+def test_a_bomb_is_not_unpacked(
+    app: Flask, project: str, outsider: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testimonials.transfer.archives.opening.MAX_JSON_BYTES", 1024 * 1024)
+    bomb = make_zip(tmp_path / "bomb.zip", **{"project.json": b" " * 8_000_000})
+    assert bomb.stat().st_size < 100_000
+    refuse(app, bomb, outsider, "project.json is larger than 1 MB.")
+
+
+def webp(**options: Any) -> bytes:
+    return to_bytes(Pictures.new("RGB", (90, 60)), "WEBP", **options)
+
+
+WRONG_PICTURES = [
+    (webp_of_size(b"VP8X", 16384, 16384), "It has 16384 x 16384 pixels"),
+    (webp_of_size(b"VP8L", 16000, 16000) + b"\0", "It is no WebP picture."),
+    (b"<svg onload=alert(1)>", "It is no WebP picture."),
+    (webp(exif=b"Exif\0\0secret"), "It holds more than a picture."),
+    (webp() + b"<script>", "It is no WebP picture."),
+    (b"\x89PNG", "It is no WebP picture."),
+    (webp_of_size(b"VP8X", 90, 60), "It is damaged."),
+    (b"x" * 3_000_000, "is larger than 2 MB."),
+]
+
+
+def test_a_wrong_picture_is_refused_before_it_is_decoded(
+    app: Flask, archive: Path, outsider: Caller
+) -> None:
+    wrong = archive.with_name("wrong.zip")
+    for content, reason in WRONG_PICTURES:
+        with zipfile.ZipFile(archive) as old, zipfile.ZipFile(wrong, "w") as new:
+            name = next(each for each in old.namelist() if each.startswith("images/"))
+            for each in old.namelist():
+                new.writestr(each, content if each == name else old.read(each))
+        refuse(app, wrong, outsider, reason)
+
+
+def test_a_picture_that_is_missing_is_named(app: Flask, archive: Path, outsider: Caller) -> None:
+    wrong = archive.with_name("wrong.zip")
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(wrong, "w") as new:
+        new.writestr("project.json", old.read("project.json"))
+    refuse(app, wrong, outsider, "There is no images/")
+
+
+def test_an_encrypted_zip_is_refused(
+    app: Flask, project: str, outsider: Caller, tmp_path: Path
+) -> None:
+    path = make_zip(tmp_path / "wrong.zip", **{"project.json": b"{}"})
+    content = bytearray(path.read_bytes())
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(mark) + place] |= 1
+    path.write_bytes(bytes(content))
+    refuse(app, path, outsider, "This is no archive that can be read")
+
+
+def test_a_reserved_or_misspelt_slug_is_refused(
+    app: Flask, archive: Path, outsider: Caller
+) -> None:
+    arguments = ("projects", "import", str(archive), "--account", outsider.email, "--slug")
+    assert "The slug login is reserved" in run(app, *arguments, "login").stderr
+    assert "Write the slug as fern-co." in run(app, *arguments, "Fern & Co").stderr
+    assert count_rows(app, Project) == 1
+
+
+def test_a_change_names_no_picture_of_others(app: Flask, archive: Path, outsider: Caller) -> None:
+    changed = change_json(archive, remember(avatarId="f" * 24), archive.with_name("changed.zip"))
+    arguments = ("--account", outsider.email, "--slug", "other", "--json")
+    told = json.loads(run_well(app, "projects", "import", str(changed), *arguments))
+    (change,) = read_rows(app, told["_id"])["testimonial_change"]
+    assert change["before"] == {"avatar_id": None}
+
+
+def test_an_archive_can_be_taken_twice(app: Flask, archive: Path, outsider: Caller) -> None:
+    arguments = ("projects", "import", str(archive), "--account", outsider.email)
+    run_well(app, *arguments, "--slug", "one")
+    run_well(app, *arguments, "--slug", "two")
+    assert count_rows(app, Project) == 3
+    # What was sent twice from one form is still recognised as one in the first of them.
+    assert count_rows(app, models.Testimonial) == 33
+
+
+def test_the_document_names_every_field_of_an_archive_and_of_a_table() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "import-export.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Za-z]+)`", text))
+    for part in PARTS:
+        assert {to_name(column) for column in part.columns} <= named, part.model
+    assert set(COLUMNS) | FIELDS.keys() <= named

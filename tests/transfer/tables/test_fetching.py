@@ -1,0 +1,209 @@
+"""Copies of photos: from the public internet alone, and within their time."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from testimonials.core.public_addresses import AddressRefused, connect
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import lock_project
+from testimonials.transfer.tables.copied_photos import copy_photos
+from testimonials.transfer.tables.fetching import PictureUnreachable, fetch_picture, is_website
+from testimonials.transfer.tables.importing import write_batch
+from testimonials.transfer.tables.rows import NewTestimonial
+from tests.conftest import Caller
+from tests.pictures import photo, read, to_bytes
+from tests.rows import read_testimonials
+from tests.servers import PATIENCE
+from tests.transfer.archives.projects import run
+
+PICTURE = to_bytes(photo(300, 200), "PNG")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as websites do, and as those that mean harm do."""
+
+    def do_GET(self) -> None:
+        """Answer by the path."""
+        if self.path == "/picture?size=1":
+            self._answer(200, PICTURE)
+        elif self.path == "/page":
+            self._answer(200, b"<html>")
+        elif self.path == "/turn":
+            self._answer(302, b"", Location="/picture?size=1")
+        elif self.path == "/round":
+            self._answer(302, b"", Location="/round")
+        elif self.path == "/inwards":
+            self._answer(302, b"", Location="http://10.0.0.1/secret")
+        elif self.path == "/file":
+            self._answer(302, b"", Location="file:///etc/passwd")
+        elif self.path == "/large":
+            self._answer(200, bytes(11 * 1024 * 1024))
+        elif self.path == "/drip":
+            self.send_response(200)
+            for _ in range(100):
+                self.wfile.write(b"X")
+                self.wfile.flush()
+                time.sleep(0.05)
+        else:
+            self._answer(404, b"")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def _answer(self, status: int, content: bytes, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+
+class Server(ThreadingHTTPServer):
+    """A server that doesn't mind being hung up on."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def website() -> Iterator[str]:
+    """A website on this machine."""
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def is_here(address: str, _port: int) -> bool:
+    """Allow this machine, which the program itself never does."""
+    return address in ("127.0.0.1", "::1")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.1",
+        "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1%eth0", "fd00::1",
+        "::ffff:127.0.0.1", "::ffff:8.8.8.8", "2002:7f00:1::", "64:ff9b::7f00:1", "ff02::1",
+        "::127.0.0.1", "fec0::1", "5f00::1", "192.0.0.8", "192.0.0.9", "192.88.99.1", "240.0.0.1",
+        "198.18.0.1", "203.0.113.1", "2001::1", "2001:db8::1", "2001:20::1", "3fff::1",
+        "2002:808:808::1", "64:ff9b:1::808:808", "100::1", "2001:0:808:808::1", "4000::1",
+    ],
+)  # fmt: skip
+def test_no_private_address_is_gone_to(address: str) -> None:
+    assert not is_website(address, 443)
+
+
+def test_only_the_ports_of_the_web_are_gone_to() -> None:
+    assert is_website("8.8.8.8", 443)
+    assert is_website("2606:4700:4700::1111", 80)
+    assert not is_website("8.8.8.8", 22)
+
+
+def test_a_picture_is_fetched_also_by_a_redirect(website: str) -> None:
+    assert fetch_picture(f"{website}/picture?size=1", is_here) == PICTURE
+    assert fetch_picture(f"{website}/turn", is_here) == PICTURE
+
+
+def test_each_address_of_a_name_is_tried(website: str) -> None:
+    port = int(website.rpartition(":")[2])
+    # Without a name the system gives both of its own addresses; nobody answers at the first.
+    addresses = [each[4][0] for each in socket.getaddrinfo(None, port, type=socket.SOCK_STREAM)]
+    assert addresses == ["::1", "127.0.0.1"]
+    connect(None, port, PATIENCE, is_here).close()  # type: ignore[arg-type]
+    with pytest.raises(AddressRefused):
+        connect(None, port, PATIENCE, lambda address, _port: address == "::1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason", "seconds"),
+    [
+        ("/nothing", "Its server answers 404.", PATIENCE),
+        ("/round", "It redirects too often.", PATIENCE),
+        ("/inwards", "It leads into a private network.", PATIENCE),
+        ("/file", "It is no plain http:// or https:// address.", PATIENCE),
+        ("/large", "It is too large.", PATIENCE),
+        ("/drip", "It can’t be fetched", 1.0),
+    ],
+)
+def test_what_is_no_picture_in_time_is_given_up(
+    website: str, path: str, reason: str, seconds: float
+) -> None:
+    with pytest.raises(PictureUnreachable, match=reason.replace("(", r"\(")):
+        fetch_picture(f"{website}{path}", is_here, seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/", "http://localhost/", "http://[::1]/", "ftp://8.8.8.8/", "http://",
+        "http://user:secret@8.8.8.8/", "http://8.8.8.8:22/", "http://0x7f.1/", "http://[x/",
+        "http://8.8.8.8:99999/", "file:///etc/passwd",
+    ],
+)  # fmt: skip
+def test_nothing_else_is_even_asked(url: str) -> None:
+    with pytest.raises(PictureUnreachable):
+        fetch_picture(url)
+
+
+def test_a_copy_takes_the_place_of_the_address(app: Flask, owner: Caller, website: str) -> None:
+    project = owner.create_project()["_id"]
+    found = [
+        NewTestimonial(
+            key=str(number) * 64,
+            columns={
+                "author_name": path,
+                "text": "Words",
+                "author_role": "",
+                "author_company": None,
+                "author_email": None,
+                "author_avatar": f"{website}{path}",
+                "rating": None,
+                "status": "approved",
+                "submitted_at": None,
+            },
+            tags=[],
+        )
+        for number, path in enumerate(["/turn", "/page", "/nothing"])
+    ]
+    with app.app_context():
+        copied = copy_photos(found, is_here)
+        begin_write()
+        locked = lock_project(project)
+        copied.store()
+        write_batch(locked, copied.testimonials, 0, "0" * 24, "somebody")
+        db.session.commit()
+    rows = {row.author_name: row for row in read_testimonials(app, project)}
+    assert rows["/turn"].author_avatar is None
+    content = owner.client.get(f"/media/{rows['/turn'].avatar_id}.webp").data
+    assert read(content).size == (200, 200)
+    for path in ("/page", "/nothing"):
+        assert (rows[path].author_avatar, rows[path].avatar_id) == (f"{website}{path}", None)
+    assert len(copied.problems) == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--fetch-avatars",)])
+def test_an_address_in_the_own_network_stays_an_address(
+    app: Flask, owner: Caller, website: str, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
+    url = f"{website}/picture?size=1"
+    file.write_text(f"Name,Review,Avatar\nA,B,{url}")
+    result = run(app, "testimonials", "import", "fern", str(file), "--json", *options)
+    photos = json.loads(result.stdout)["photos"]
+    reason = "It leads into a private network."
+    assert photos == ([{"url": url, "reason": reason}] if options else [])
+    (row,) = read_testimonials(app, project)
+    assert (row.author_avatar, row.avatar_id) == (url, None)

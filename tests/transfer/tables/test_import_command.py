@@ -1,0 +1,422 @@
+"""`testimonials testimonials import`: files of other services and of table programs, each once."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.testimonials import models
+from testimonials.transfer.tables.dates import DateWrong, read_date
+from testimonials.transfer.tables.headings import guess_mapping
+from testimonials.transfer.tables.importing import BATCH_ROWS
+from testimonials.transfer.tables.table_export import shield, unshield
+from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import open_inbox
+from tests.rows import add_testimonial, change_testimonial, read_testimonials
+from tests.transfer.archives.projects import run, run_well
+
+HEAD = "Name,Quote,Stars,Date,Job title,Company,Email,Photo"
+MAYA = 'Maya Kowalski,"It ""simply"", works.\nTruly.",5,2024-03-12,CTO,Fern,m@example.com,'
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    """An empty project."""
+    identifier: str = owner.create_project(slug="fern")["_id"]
+    return identifier
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the tests write their file."""
+    return tmp_path / "file.csv"
+
+
+def import_lines(app: Flask, file: Path, *lines: str, options: tuple[str, ...] = ()) -> Any:
+    """Import CSV lines; give what the command tells, and its exit code as `code`."""
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return import_file(app, file, *options)
+
+
+def import_file(app: Flask, file: Path, *options: str) -> Any:
+    """Import a file as it is."""
+    result = run(app, "testimonials", "import", "fern", str(file), "--json", *options)
+    assert result.stdout, result.stderr
+    return json.loads(result.stdout) | {"code": result.exit_code}
+
+
+def refusal(app: Flask, file: Path, *options: str) -> str:
+    """Import a file that is refused as a whole; give the sentence."""
+    result = run(app, "testimonials", "import", "fern", str(file), *options)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    return str(result.stderr)
+
+
+def test_a_table_becomes_testimonials(app: Flask, project: str, file: Path) -> None:
+    told = import_lines(app, file, HEAD, MAYA, 'Li,Good,4/5,"Mar 3, 2024",,,,https://x.example/p')
+    assert (told["code"], told["new"], told["refused"]) == (0, 2, 0)
+    li, maya = read_testimonials(app, project)
+    assert (maya.author_name, maya.text) == ("Maya Kowalski", 'It "simply", works.\nTruly.')
+    assert (maya.author_role, maya.author_company, maya.rating) == ("CTO", "Fern", 5)
+    assert (maya.author_email, maya.status, maya.source) == ("m@example.com", "approved", "import")
+    assert maya.submitted_at == datetime(2024, 3, 12, 12, tzinfo=UTC)
+    assert (li.rating, li.author_avatar) == (4, "https://x.example/p")
+    assert li.created_at < maya.created_at <= clock.now()
+    assert (li.author_role, li.author_company, li.author_email) == ("", None, None)
+    assert li.reviewed_at is not None
+
+
+def test_what_was_imported_shows_and_can_be_found_by_its_source(
+    app: Flask, owner: Caller, file: Path
+) -> None:
+    inbox = open_inbox(app, owner, slug="fern")
+    import_lines(app, file, HEAD, MAYA)
+    assert inbox.shown() == ["Maya Kowalski"]
+    answer = owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]  # type: ignore[index]
+    assert [item["source"] for item in answer["items"]] == ["import"]
+    page = inbox.get("inbox?status=approved&source=import").text
+    assert "Maya Kowalski" in page
+    assert "Imported" in inbox.get(f"testimonials/{inbox.find(page, 'Maya Kowalski')}").text
+
+
+def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None:
+    add_testimonial(app, project, author_name="Noor", text="From the page")
+    lines = (
+        HEAD,
+        MAYA,
+        "noor,from  the PAGE,,,,,,",
+        'maya kowalski,"it ""Simply"", works. TRULY.",',
+    )
+    told = import_lines(app, file, *lines)
+    assert (told["code"], told["new"], told["there"]) == (0, 1, 2)
+    assert [(each["line"], each["reason"]) for each in told["lines"]] == [
+        (4, "It is here already."),
+        (5, "It stands in line 2 too."),
+    ]
+    again = import_lines(app, file, *lines)
+    assert (again["new"], again["there"]) == (0, 3)
+    (noor, maya) = read_testimonials(app, project)
+    # Also after it was edited, and after it was deleted.
+    change_testimonial(app, maya.id, text="Edited", deleted_at=clock.now())
+    change_testimonial(app, noor.id, text="Edited too", original_text=noor.text)
+    last = import_lines(app, file, *lines)
+    assert last["new"] == 0
+    assert "It is in the trash here" in last["lines"][0]["reason"]
+    assert len(read_testimonials(app, project)) == 2
+
+
+def test_a_cell_of_any_length_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+    told = import_lines(app, file, "sep=,", "Name,Review", "A," + "x" * 200_000, "B,Fine")
+    assert (told["new"], told["refused"]) == (1, 1)
+    assert told["lines"][0]["line"] == 3
+    assert "this has 200000" in told["lines"][0]["reason"]
+
+
+def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> None:
+    bad = {
+        ",No name,,,,,,": "Name: There is nothing.",
+        "No words,,,,,,,": "Words: There is nothing.",
+        "A,Six,6,,,,,": "Rating: Must be a number from 1 to 5.",
+        "B,None,none,,,,,": "Rating: “none” is no number from 1 to 5.",
+        "C,Old,,1066-10-14,,,,": "The date lies before 1990.",
+        "D,Future,,2999-01-01,,,,": "The date lies in the future.",
+        "E,No day,,2024-02-30,,,,": "There is no such day or time.",
+        "F,Soon,,soon,,,,": "Write the date like 2026-03-12.",
+        f"{'G' * 121},Long,,,,,,": "Name: Must be at most 120 characters; this has 121.",
+        f"H,{'x' * 2001},,,,,,": "Words: Must be at most 2000 characters; this has 2001.",
+        "I,Address,,,,,nobody,": "Email address: “nobody” is no address.",
+        "J,Photo,,,,,,javascript:alert(1)": "Photo address: Must be an absolute URL",
+        "K,More,,,,,,,extra": "It has more cells than there are headings.",
+        "L,Bell\a,,,,,,": "Words: Must not contain control characters",
+    }
+    told = import_lines(app, file, HEAD, *bad, MAYA)
+    assert (told["code"], told["new"], told["refused"]) == (1, 1, len(bad))
+    for line, reason in zip(told["lines"], bad.values(), strict=True):
+        assert reason in line["reason"]
+    assert [row.author_name for row in read_testimonials(app, project)] == ["Maya Kowalski"]
+
+
+def test_a_dry_run_tells_line_by_line_and_writes_nothing(
+    app: Flask, project: str, file: Path
+) -> None:
+    file.write_text("\n".join((HEAD, MAYA, "A,Six,6,,,,,", "Li,Good,,,,,,")), encoding="utf-8")
+    result = run(app, "testimonials", "import", "fern", str(file), "--dry-run")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        'line 2: new. Maya Kowalski: It "simply", works. Truly.',
+        "line 4: refused. Rating: Must be a number from 1 to 5.",
+        "line 5: new. Li: Good",
+        "2 would be imported, 0 there already, 1 refused.",
+    ]
+    assert read_testimonials(app, project) == []
+
+
+def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
+    lines = ("Wer,Was,Vor,Nach,Rating", "x,Sehr gut,Mia,Öz,9")
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert "Which column has the words and name?" in refusal(app, file)
+    said = ("--map", "text=Was", "--map", "authorName=Vor", "--map", "authorName=Nach")
+    told = import_file(app, file, *said, "--map", "rating=")
+    assert told["new"] == 1
+    (row,) = read_testimonials(app, project)
+    assert (row.author_name, row.text, row.rating) == ("Mia Öz", "Sehr gut", None)
+    assert "There is no column “Wo”. The columns are: Wer, Was" in refusal(
+        app, file, "--map", "text=Wo"
+    )
+    assert "There is no field words. The fields are: text," in refusal(
+        app, file, "--map", "words=Was"
+    )
+    assert "Write --map FIELD=COLUMN, not text." in refusal(app, file, "--map", "text")
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("\ufeffName;Review\nZoë;\"a;b\nc\"\n".encode(), "Zoë"),
+        ("Name\tReview\r\nZoë\tFine\r\n".encode(), "Zoë"),
+        ("\n\nName,Review\n\n,\nZoë,Fine".encode(), "Zoë"),
+        ("Name,Review\nZoë,Fine".encode("utf-16"), "Zoë"),
+        (b'[{"name": "Zo\\u00eb", "review": "Fine", "rating": 5.0, "x": {"y": [1]}}]', "Zoë"),
+        ('{"data": {"items": [{"authorName": "Zoë", "text": "Fine"}]}}'.encode(), "Zoë"),
+        ('{"name": "Zoë", "review": "Fi\u2028ne"}\r\n\n'.encode() * 2, "Zoë"),
+        ("sep=;\r\nName;Review,\r\nZoë;\"Fine, really\"".encode(), "Zoë"),
+        ("First name,Last name,Review\nZoë,Ng,Fine".encode(), "Zoë Ng"),
+    ],
+)  # fmt: skip
+def test_files_of_many_kinds_are_read(
+    app: Flask, project: str, file: Path, content: bytes, name: str
+) -> None:
+    file.write_bytes(content)
+    assert import_file(app, file)["new"] == 1
+    (row,) = read_testimonials(app, project)
+    assert row.author_name == name
+    assert "\r" not in row.text
+
+
+def test_a_file_in_another_encoding_is_read_when_it_is_named(
+    app: Flask, project: str, file: Path
+) -> None:
+    file.write_bytes("Name,Review\nZoë,Fine".encode("cp1252"))
+    assert "The file isn’t in UTF-8." in refusal(app, file)
+    assert import_file(app, file, "--encoding", "windows-1252")["new"] == 1
+    assert read_testimonials(app, project)[0].author_name == "Zoë"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "The file is empty."),
+        (b"\xef\xbb\xbf\n", "The file is empty."),
+        (b"Name,Review\n", "The file has headings and nothing below them."),
+        (b'Name,Review\nA,"open', "The file can’t be read as CSV: line 2, unexpected end"),
+        (b'Name,Review\nA,"x"y', "The file can’t be read as CSV: line 2"),
+        ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in UTF-16."),
+        (b"Name,Review" + b",a" * 100_000 + b"\nA,B", "The file has more than 200 columns."),
+        (b"[1", "begins like JSON and can’t be read as that"),
+        (b"[" * 50_000, "begins like JSON and can’t be read as that"),
+        (b'{"a": 1}', "There is no list of testimonials in this JSON."),
+        (b"PK\x03\x04", "The archive of a project is taken back with `projects import`"),
+        (b"Name,Review\n" + b"A,B\n" * 50_001, "more than 50,000 lines"),
+        (b"a,b\n1,2", "Which column has the words and name? The columns are: a, b. Name it"),
+    ],
+)
+def test_a_file_that_can_not_be_read_gets_a_sentence(
+    app: Flask, project: str, file: Path, content: bytes, reason: str
+) -> None:
+    file.write_bytes(content)
+    assert reason in refusal(app, file)
+
+
+def test_nothing_in_a_file_steers_the_terminal(app: Flask, project: str, file: Path) -> None:
+    file.write_text('Name,Review\n\x1b]0;evil\x07,\x9b31mred\nA,"\x1b[2J"\n')
+    for options in ((), ("--dry-run",), ("--map", "text=no")):
+        result = run(app, "testimonials", "import", "fern", str(file), *options)
+        assert result.exit_code == 1
+        assert "\x1b" not in result.output
+        assert "\x9b" not in result.output
+
+
+def test_what_is_no_object_in_json_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+    file.write_text('[5, {"name": "A", "text": "B"}, null, {"name": "C", "text": 7}]')
+    told = import_file(app, file)
+    assert (told["new"], told["refused"]) == (2, 2)
+    assert told["lines"][0]["reason"] == "It is no JSON object."
+
+
+def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    lines = [
+        '{"name": "A\\ud83d", "text": "Cut off"}',
+        f'{{"name": "B", "text": "Fine", "tags": {deep}, "cut \\ud83d": 1}}',
+        f'{{"name": "C", "text": {deep}}}',
+    ]
+    file.write_text(f"[{', '.join(lines)}]")
+    for options in (("--dry-run",), ()):
+        told = import_file(app, file, *options)
+        assert (told["new"], told["refused"]) == (1, 2)
+        refused = [each["reason"] for each in told["lines"] if each["state"] == "refused"]
+        assert refused == ["Name: It holds half a character.", "Words: There is nothing."]
+    assert [row.author_name for row in read_testimonials(app, project)] == ["B"]
+
+
+def test_days_and_months_are_never_guessed(app: Flask, project: str, file: Path) -> None:
+    lines = ("Name,Review,Date", "A,One,03/04/2024", "B,Two,05/06/2024")
+    file.write_text("\n".join(lines))
+    assert "Add --dates dmy for days first" in refusal(app, file)
+    assert read_testimonials(app, project) == []
+    # Another line of the file can tell.
+    import_lines(app, file, *lines, "C,Three,25/12/2023")
+    found = {row.author_name: row.submitted_at.date() for row in read_testimonials(app, project)}
+    assert found["A"].isoformat() == "2024-04-03"
+    assert found["C"].isoformat() == "2023-12-25"
+
+
+@pytest.mark.parametrize(("order", "day"), [("dmy", "2024-04-03"), ("mdy", "2024-03-04")])
+def test_the_order_can_be_named(app: Flask, project: str, file: Path, order: str, day: str) -> None:
+    lines = ("Name,Review,Date", "A,One,03/04/2024", "B,Two,5-6-2024")
+    assert import_lines(app, file, *lines, options=("--dates", order))["new"] == 2
+    rows = {row.author_name: row for row in read_testimonials(app, project)}
+    assert rows["A"].submitted_at.date().isoformat() == day
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-03-12", "2024-03-12T12:00:00.000Z"),
+        ("2024-03-12T08:30:15.123456Z", "2024-03-12T08:30:15.123Z"),
+        ("2024-03-12 08:30:15 +0200", "2024-03-12T06:30:15.000Z"),
+        ("2024-03-12T08:30:15-05:00", "2024-03-12T13:30:15.000Z"),
+        ("2024/03/12", "2024-03-12T12:00:00.000Z"),
+        ("12.03.2024", "2024-03-12T12:00:00.000Z"),
+        ("3.4.2024, 08:05", "2024-04-03T08:05:00.000Z"),
+        ("12 Mar 2024", "2024-03-12T12:00:00.000Z"),
+        ("12th March 2024", "2024-03-12T12:00:00.000Z"),
+        ("March 12, 2024 at 3:04 PM", "2024-03-12T15:04:00.000Z"),
+        ("Mar 12, 2024, 12:04 a.m.", "2024-03-12T00:04:00.000Z"),
+        ("Tue, 12 Mar 2024 08:30:15 GMT", "2024-03-12T08:30:15.000Z"),
+        ("Tue Mar 12 2024 08:30:15 GMT+0100 (CET)", "2024-03-12T07:30:15.000Z"),
+        ("1710232215", "2024-03-12T08:30:15.000Z"),
+        ("1710232215123", "2024-03-12T08:30:15.123Z"),
+        ("13/01/2024", "2024-01-13T12:00:00.000Z"),
+        ("01/13/2024", "2024-01-13T12:00:00.000Z"),
+        ("05/05/2024", "2024-05-05T12:00:00.000Z"),
+    ],
+)
+def test_dates_in_common_forms(text: str, expected: str) -> None:
+    assert clock.iso(read_date(text, None)) == expected
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[0-9a-zA-Z:/ .,+-]{1,30}", fullmatch=True))
+def test_any_text_is_a_date_or_refused(text: str) -> None:
+    try:
+        time_ = read_date(text, "dmy")
+    except DateWrong:
+        return
+    assert datetime(1990, 1, 1, tzinfo=UTC) <= time_ <= clock.now() + timedelta(days=1)
+
+
+def test_files_of_senja_are_known(app: Flask, project: str, file: Path) -> None:
+    head = "id,type,title,text,rating,date,approved,customer_name,customer_email,customer_avatar,"
+    head += "customer_company,customer_tagline,tags"
+    told = import_lines(
+        app,
+        file,
+        head,
+        '1,text,Wow!,Great,5,2024-01-02T03:04:05Z,true,Ann,,https://x.example/a,Kiln,CEO,"a,b"',
+        "2,text,,Hm,,2024-01-02T03:04:05Z,false,Bob,,,,,",
+        "3,video,,,,2024-01-02T03:04:05Z,true,Cy,,,,,",
+    )
+    assert told["service"] == "Senja"
+    assert (told["new"], told["refused"]) == (2, 1)
+    assert told["lines"][0]["reason"] == "It is a video; only words can be imported."
+    rows = {row.author_name: row for row in read_testimonials(app, project)}
+    assert (rows["Ann"].author_role, rows["Ann"].author_company) == ("CEO", "Kiln")
+    assert (rows["Ann"].status, rows["Bob"].status) == ("approved", "pending")
+    with app.app_context():
+        tags = db.session.scalars(select(models.TestimonialTag.name)).all()
+        assert sorted(tags) == ["a", "b"]
+
+
+def test_files_of_testimonial_to_are_known() -> None:
+    mapping = guess_mapping(["name", "email", "title", "testimonial", "rating", "avatarURL"])
+    assert mapping.service == "Testimonial.to"
+    assert mapping.columns["text"] == ("testimonial",)
+    assert mapping.columns["authorRole"] == ("title",)
+    assert mapping.columns["authorAvatar"] == ("avatarURL",)
+
+
+def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_path: Path) -> None:
+    texts = {"=cmd|' /C calc'!A0": "approved", "'-5": "pending", "+1": "rejected", "@x": "spam"}
+    for number, (text, status) in enumerate(texts.items()):
+        add_testimonial(app, project, author_name=f"-P{number}", text=text, status=status)
+    add_testimonial(app, project, text="Sample", status="demo", source="demo")
+    add_testimonial(app, project, text="Deleted", deleted_at=clock.now())
+    path = tmp_path / "fern.csv"
+    run_well(app, "projects", "export", "fern", str(path), "--csv")
+    with path.open(encoding="utf-8-sig", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert len(rows) == 5
+    assert all(not cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row.values())
+    other = owner.create_project(slug="other")["_id"]
+    result = run(app, "testimonials", "import", "other", str(path), "--json")
+    told = json.loads(result.stdout)
+    assert (told["service"], told["new"], told["refused"]) == ("Testimonials", 3, 2)
+    reasons = {line["reason"] for line in told["lines"]}
+    assert reasons == {"It was spam.", "It lay in the trash."}
+    found = {row.text: row.status for row in read_testimonials(app, other)}
+    assert found == {text: status for text, status in texts.items() if status != "spam"}
+    run_well(app, "projects", "export", "fern", str(path), "--csv", "--samples", "--force")
+    assert "Sample" in path.read_text(encoding="utf-8-sig")
+
+
+@given(st.text(max_size=30))
+def test_shielding_a_cell_loses_nothing(text: str) -> None:
+    shielded = shield(text)
+    assert not shielded.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert unshield(shielded) == text
+
+
+def test_many_lines_are_written_in_short_transactions(app: Flask, project: str, file: Path) -> None:
+    count = 2 * BATCH_ROWS + 7
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["Name", "Review", "Date"])
+    for number in range(count):
+        day = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=number % 700)
+        writer.writerow([f"Person {number}", f"Words {number}", day.isoformat()])
+    file.write_text(out.getvalue())
+    assert import_file(app, file)["new"] == count
+    rows = read_testimonials(app, project)
+    assert len(rows) == count
+    times = [row.created_at for row in rows]
+    assert times == sorted(set(times))
+    assert times[-1] <= clock.now()
+    assert [row.submitted_at for row in rows] == sorted(row.submitted_at for row in rows)
+    with app.app_context():
+        batches = set(db.session.scalars(select(models.TestimonialChange.batch_id)))
+        actions = set(db.session.scalars(select(models.TestimonialChange.action)))
+    assert (len(batches), actions) == (1, {"import"})
+
+
+def test_status_decides_whether_it_shows_at_once(app: Flask, project: str, file: Path) -> None:
+    import_lines(app, file, HEAD, MAYA, options=("--status", "pending"))
+    (row,) = read_testimonials(app, project)
+    assert (row.status, row.reviewed_at) == ("pending", None)
+
+
+def test_an_unknown_project_is_one_sentence(app: Flask, file: Path) -> None:
+    file.write_text(f"{HEAD}\n{MAYA}")
+    result = run(app, "testimonials", "import", "nobody", str(file))
+    assert result.exit_code == 1
+    assert result.stderr == "Error: There is no project with the id or slug nobody.\n"

@@ -1,0 +1,59 @@
+"""/widget/v1-<digest>.js: one version of the script, for those who pin it."""
+
+import gzip
+import hashlib
+import re
+from base64 import b64encode
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.extensions import begin_write, db
+from testimonials.widget.models import WidgetScript
+from testimonials.widget.script.assembly import build_script
+from testimonials.widget.script.versions import keep_script
+from testimonials.widget.snippet import build_checked_script
+from tests.rows import count_rows
+
+
+def test_the_element_names_the_bytes_that_are_served(app: Flask, client: FlaskClient) -> None:
+    with app.app_context():
+        element = build_checked_script()
+    address, digest = re.findall(r'src="https://[^/]+([^"]+)" integrity="sha384-([^"]+)"', element)[
+        0
+    ]
+    plain = client.get("/widget/v1.js")
+    answer = client.get(address)
+    assert answer.status_code == 200
+    assert answer.data == plain.data == build_script()
+    assert b64encode(hashlib.sha384(answer.data).digest()).decode() == digest
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    # Without it a browser can't check the digest of another origin's script.
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert 'crossorigin="anonymous"' in element
+
+
+def test_an_earlier_version_is_served_after_an_upgrade(app: Flask, client: FlaskClient) -> None:
+    old = b"console.log('an earlier version')"
+    digest = hashlib.sha256(old).hexdigest()[:16]
+    with app.app_context():
+        begin_write()
+        db.session.add(WidgetScript(digest=digest, content=gzip.compress(old)))
+        db.session.commit()
+    answer = client.get(f"/widget/v1-{digest}.js")
+    assert (answer.status_code, answer.data) == (200, old)
+    assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
+
+
+def test_each_version_is_kept_once(app: Flask, client: FlaskClient) -> None:
+    with app.app_context():
+        keep_script()
+        keep_script()
+        row = db.session.query(WidgetScript).one()
+        assert gzip.decompress(row.content) == build_script()
+    assert count_rows(app, WidgetScript) == 1
+
+
+def test_an_unknown_version_is_404(client: FlaskClient) -> None:
+    for name in ("v1-0000000000000000.js", "v1-.js", "v1-%00.js", "v1-..%2f.js", "v2.js"):
+        assert client.get(f"/widget/{name}").status_code == 404, name
