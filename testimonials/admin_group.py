@@ -11,7 +11,7 @@ class AdminGroup(AppGroup):
     """
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Give a command by its name."""
+        """Return a command by its name."""
         return super().get_command(ctx, cmd_name) or self._load().get(cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

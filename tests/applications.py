@@ -76,7 +76,8 @@ class Applications:
 
     @contextlib.contextmanager
     def lend(self, overrides: dict[str, Any]) -> Iterator[Callable[..., Flask]]:
-        """Give a function that gives applications with more settings; take them back in the end."""
+        """Return a function that gives applications with more settings;
+        take them back in the end."""
         is_shared = overrides["instance_path"] == str(self.folder)
         if is_shared:
             descriptor = os.open(self.folder / "secret_key", os.O_CREAT | os.O_WRONLY, 0o600)
@@ -86,7 +87,7 @@ class Applications:
         plain = repr(sorted(overrides.items()))
 
         def take(*, is_own: bool = False, **settings: object) -> Flask:
-            """Give an application; one of its own to a test that adds to it."""
+            """Return an application; one of its own to a test that adds to it."""
             key = ""
             if is_shared and not is_own and not settings.keys() & OWN_SETTINGS:
                 key = repr(sorted((overrides | settings).items()))

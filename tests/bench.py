@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def make_project(service: Service, headers: dict[str, str]) -> str:
-    """Make a project with approved testimonials; give its id."""
+    """Make a project with approved testimonials; return its id."""
     body = {"skipDemoTestimonials": True}
     project = str(service.call("POST", "/v1/projects", body, headers).data["_id"])
     path = f"/v1/projects/{project}"
@@ -102,7 +102,7 @@ def make_project(service: Service, headers: dict[str, str]) -> str:
 
 
 def prepare(service: Service, headers: dict[str, str], project: str) -> list[Case]:
-    """Give the cases to load."""
+    """Return the cases to load."""
     second = service.call("POST", "/v1/projects", {}, headers).data["_id"]
     feed = f"/widget/{project}/feed"
     etag = service.call("GET", feed).headers["ETag"]
@@ -121,7 +121,8 @@ def prepare(service: Service, headers: dict[str, str], project: str) -> list[Cas
 
 
 def measure(case: Case, seconds: int, folder: Path) -> float:
-    """Load one case for `seconds`; give the requests a second that were answered without error."""
+    """Load one case for `seconds`; return the requests a second that were answered without
+    error."""
     script = folder / "case.lua"
     lines = [f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in case.headers.items()]
     if case.body is not None:
@@ -148,7 +149,7 @@ def report(rates: dict[str, list[float]]) -> None:
 
 
 def resident_megabytes(pid: int) -> float:
-    """Give the memory that a process holds."""
+    """Return the memory that a process holds."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 
@@ -220,7 +221,7 @@ def fill(database: Path, project: str) -> None:
 
 
 def median_seconds(service: Service, paths: list[str], headers: dict[str, str]) -> float:
-    """Give the median time of one GET each."""
+    """Return the median time of one GET each."""
     times = []
     for path in paths:
         begun = time.perf_counter()

@@ -69,7 +69,7 @@ def measure_widget(service: Service, project: str, headers: dict[str, str]) -> N
 def longest_task(
     browser: Browser, url: str, script: str, arguments: list[Any], result: str
 ) -> float:
-    """Run `script` in the page until `result` is there; give its longest task, in ms of CPU."""
+    """Run `script` in the page until `result` is there; return its longest task, in ms of CPU."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(url)
     # Whoever is the first to use Intl in a process waits for the browser to load its tables.
@@ -92,7 +92,7 @@ def longest_task(
 
 @contextmanager
 def serve_empty_page() -> Iterator[str]:
-    """Serve an empty page from an origin of its own; give its address."""
+    """Serve an empty page from an origin of its own; return its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _EmptyPage) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"

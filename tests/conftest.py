@@ -261,13 +261,13 @@ class Caller:
         return self.client.delete(path, headers=self.headers)
 
     def create_project(self, **body: Any) -> dict[str, Any]:
-        """Create a project, without samples unless asked for; give it."""
+        """Create a project, without samples unless asked for; return it."""
         answer = self.post("/v1/projects", {"skipDemoTestimonials": True} | body)
         assert answer.status_code == 200, answer.text
         return dict(answer.json["data"])  # type: ignore[index]
 
     def create_testimonial(self, project_id: str, **body: Any) -> dict[str, Any]:
-        """Create a testimonial; give it."""
+        """Create a testimonial; return it."""
         values = {"authorName": "Maya Kowalski", "text": "It simply works."} | body
         answer = self.post(f"/v1/projects/{project_id}/testimonials", values)
         assert answer.status_code == 200, answer.text
@@ -276,7 +276,8 @@ class Caller:
 
 @cache
 def hash_of_password() -> str:
-    """Give the hash of `PASSWORD`; making it anew for each account takes most of a test's time."""
+    """Return the hash of `PASSWORD`; making it anew for each account takes most of a test's
+    time."""
     return hash_password(PASSWORD)
 
 

@@ -136,13 +136,13 @@ class Studio:
         self.projects[name] = project
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Call the API; give the payload."""
+        """Call the API; return the payload."""
         answer = self.service.call(method, path, body, self.headers)
         assert answer.status == 200, answer.body
         return answer.data
 
     def dress(self, name: str, **config: Any) -> str:
-        """Set up the widget of a project; give the snippet."""
+        """Set up the widget of a project; return the snippet."""
         path = f"/v1/projects/{self.projects[name]}"
         self.call("PATCH", f"{path}/widget-config", config)
         snippet = self.call("GET", f"{path}/embed-snippet")
@@ -151,7 +151,7 @@ class Studio:
     def shoot(
         self, body: str, width: int, theme: str, *, height: int = 0, path: str = "", **page: str
     ) -> Image.Image:
-        """Open a page with `body`, or one of the service's own at `path`; give the picture."""
+        """Open a page with `body`, or one of the service's own at `path`; return the picture."""
         values = {"lang": "en", "dir": "ltr", "scheme": theme, "ground": GROUNDS[theme]} | page
         (self.site / "index.html").write_text(PAGE.format(body=body, **values), encoding="utf-8")
         tab = self.browser.new_page(

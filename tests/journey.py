@@ -86,7 +86,7 @@ TESTIMONIALS: list[dict[str, Any]] = [
 
 
 def run_journey(picture: Path) -> int:
-    """Go the whole way and leave a screenshot; give how many cards the widget shows.
+    """Go the whole way and leave a screenshot; return how many cards the widget shows.
 
     Raises `AssertionError` at the first step that doesn't do what the documents say.
     """
@@ -104,7 +104,7 @@ def run_journey(picture: Path) -> int:
 
 
 def act_as_agent(service: Service) -> dict[str, str]:
-    """Sign up, create a project, set up its widget, write testimonials; give the snippet."""
+    """Sign up, create a project, set up its widget, write testimonials; return the snippet."""
     credentials = service.sign_up("rosa@example.com")
     assert service.call("GET", "/v1/me", None, credentials).data["email"] == "rosa@example.com"
     body = {"businessName": "Fern & Fable Salon", "website": "example.com"}
@@ -147,7 +147,7 @@ def look_at(site: Path, picture: Path) -> int:
 
 
 def watch(page: Page) -> list[str]:
-    """Give a list that fills with the page's errors."""
+    """Return a list that fills with the page's errors."""
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on(

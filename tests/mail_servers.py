@@ -92,7 +92,7 @@ class OddServer:
 
 
 def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, Path]:
-    """Make a certificate that vouches for itself; give it and its key."""
+    """Make a certificate that vouches for itself; return it and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -166,7 +166,7 @@ def secure_server(
     has_login: bool = False,
     may_login_in_the_clear: bool = False,
 ) -> Iterator[tuple[MailSink, int]]:
-    """Give what a server with these properties receives, and its port."""
+    """Return what a server with these properties receives, and its port."""
     context = None
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

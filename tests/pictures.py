@@ -16,21 +16,21 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
 def photo(width: int = 64, height: int = 48, mode: str = "RGB") -> Image.Image:
-    """Give a picture whose upper half is red and whose lower half is blue."""
+    """Return a picture whose upper half is red and whose lower half is blue."""
     picture = Image.new("RGB", (width, height), (220, 20, 20))
     picture.paste((20, 20, 220), (0, height // 2, width, height))
     return picture.convert(mode)
 
 
 def to_bytes(picture: Image.Image, kind: str, **options: Any) -> bytes:
-    """Give the picture as a file."""
+    """Return the picture as a file."""
     out = io.BytesIO()
     picture.save(out, kind, **options)
     return out.getvalue()
 
 
 def read(content: bytes) -> Image.Image:
-    """Give the picture of a file, decoded."""
+    """Return the picture of a file, decoded."""
     picture = Image.open(io.BytesIO(content))
     picture.load()
     return picture
@@ -42,13 +42,13 @@ def read_image(data: bytes, use: images.Use) -> images.Image:
 
 
 def chunk(name: bytes, body: bytes) -> bytes:
-    """Give one chunk of a PNG."""
+    """Return one chunk of a PNG."""
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 
 
 @cache
 def png_of_size(width: int, height: int) -> bytes:
-    """Give a small file that is a sound PNG of any number of pixels."""
+    """Return a small file that is a sound PNG of any number of pixels."""
     packer = zlib.compressobj(9)
     row = bytes(1 + width)
     body = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()
@@ -57,7 +57,7 @@ def png_of_size(width: int, height: int) -> bytes:
 
 
 def webp_of_size(kind: bytes, width: int, height: int) -> bytes:
-    """Give a file with the header of a WebP of any size, followed by rubbish."""
+    """Return a file with the header of a WebP of any size, followed by rubbish."""
     if kind == b"VP8X":
         body = bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
     elif kind == b"VP8L":

@@ -73,7 +73,7 @@ class Service:
                 return Answer(error.code, error.headers, error.read())
 
     def sign_up(self, email: str = "owner@example.com") -> dict[str, str]:
-        """Start an account over the API; give the credential headers."""
+        """Start an account over the API; return the credential headers."""
         answer = self.call("POST", "/v1/auth/agent-init", {"email": email})
         assert answer.status == 200, answer.body
         return {
@@ -100,12 +100,12 @@ class Service:
         return any(fields[1].endswith(port) and fields[3] == "0A" for fields in lines)
 
     def stop(self) -> int:
-        """Send SIGTERM and wait; give the exit code. All that it logged is in `output` then."""
+        """Send SIGTERM and wait; return the exit code. All that it logged is in `output` then."""
         self.process.send_signal(signal.SIGTERM)
         return self.wait()
 
     def wait(self) -> int:
-        """Wait for its end by itself; give the exit code. All that it logged is in `output`."""
+        """Wait for its end by itself; return the exit code. All that it logged is in `output`."""
         code = self.process.wait(PATIENCE)
         assert self.reader is not None
         self.reader.join(PATIENCE)
@@ -124,7 +124,7 @@ class Service:
 
 
 def clean_environment(instance: Path, settings: dict[str, str]) -> dict[str, str]:
-    """Give an environment with these settings and no others."""
+    """Return an environment with these settings and no others."""
     # Compiling its modules anew is a quarter of the time that a command takes.
     left_out = ("TESTIMON", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}

@@ -23,7 +23,7 @@ from tests.conftest import Caller
 
 
 def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
-    """Add a testimonial with columns of the test's choice, approved unless told; give its id."""
+    """Add a testimonial with columns of the test's choice, approved unless told; return its id."""
     with app.app_context():
         begin_write()
         project = lock_project(project_id)
@@ -93,7 +93,7 @@ def expire_account(app: Flask, account_id: str) -> None:
 
 
 def read_testimonials(app: Flask, project_id: str) -> list[Testimonial]:
-    """Give every testimonial of a project in the order of their times, in any state."""
+    """Return every testimonial of a project in the order of their times, in any state."""
     query = select(Testimonial).where(Testimonial.project_id == project_id)
     with app.app_context():
         rows = list(db.session.scalars(query.order_by(Testimonial.created_at, Testimonial.id)))
@@ -103,7 +103,7 @@ def read_testimonials(app: Flask, project_id: str) -> list[Testimonial]:
 
 
 def count_rows(app: Flask, model: type[Any]) -> int:
-    """Give how many rows a table has."""
+    """Return how many rows a table has."""
     with app.app_context():
         count = int(db.session.scalar(select(func.count()).select_from(model)) or 0)
         db.session.expunge_all()
@@ -112,7 +112,7 @@ def count_rows(app: Flask, model: type[Any]) -> int:
 
 
 def read_project(app: Flask, project_id: str) -> Project:
-    """Give a project's row."""
+    """Return a project's row."""
     with app.app_context():
         project = db.session.get_one(Project, project_id)
         db.session.expunge_all()
@@ -121,7 +121,7 @@ def read_project(app: Flask, project_id: str) -> Project:
 
 
 def read_account(app: Flask, account_id: str) -> Account:
-    """Give an account's row."""
+    """Return an account's row."""
     with app.app_context():
         return db.session.get_one(Account, account_id)
 

@@ -33,7 +33,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 @contextmanager
 def empty_database(backend: str, folder: Path) -> Iterator[dict[str, str]]:
-    """Give the settings of a database that nobody has set up."""
+    """Return the settings of a database that nobody has set up."""
     settings = {"instance_path": str(folder / "instance")}
     if backend == "sqlite":
         yield settings
@@ -43,7 +43,7 @@ def empty_database(backend: str, folder: Path) -> Iterator[dict[str, str]]:
 
 
 def released() -> list[str]:
-    """Give the revisions that a database in use may have."""
+    """Return the revisions that a database in use may have."""
     return revisions()[:-1]
 
 
@@ -57,7 +57,7 @@ def migrate_to(engine: Engine, revision: str) -> None:
 
 
 def render_schema() -> str:
-    """Give the statements that make an empty SQLite file what all migrations make of it."""
+    """Return the statements that make an empty SQLite file what all migrations make of it."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
     migrate_to(engine, head())
     made = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
@@ -76,7 +76,7 @@ def fill(engine: Engine) -> None:
 
 
 def read(engine: Engine) -> Rows:
-    """Give all rows of all tables."""
+    """Return all rows of all tables."""
     with engine.connect() as connection:
         found = {
             table.name: [dict(row) for row in connection.execute(table.select()).mappings()]

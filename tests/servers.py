@@ -31,7 +31,7 @@ PORTS = range(10_000, 32_000)
 
 
 def free_port() -> int:
-    """Give a port of the loopback address that nothing listens on.
+    """Return a port of the loopback address that nothing listens on.
 
     The system gives it to nobody by itself, or one of the many servers of a run might get it
     between this and the moment at which it is used.
@@ -137,7 +137,8 @@ class PostgresServer:
 
 @contextlib.contextmanager
 def new_database(server: str) -> Iterator[str]:
-    """Give the address of a new, empty database on the PostgreSQL at `server`; remove it after."""
+    """Return the address of a new, empty database on the PostgreSQL at `server`;
+    remove it after."""
     name = f"tests_{uuid.uuid4().hex}"
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')

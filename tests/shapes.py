@@ -6,7 +6,7 @@ from werkzeug.test import TestResponse
 
 
 def data_of(answer: TestResponse) -> Any:
-    """Check the envelope of a success; give its payload."""
+    """Check the envelope of a success; return its payload."""
     assert answer.status_code == 200, answer.text
     assert answer.mimetype == "application/json"
     body = answer.get_json()
@@ -19,7 +19,7 @@ def data_of(answer: TestResponse) -> Any:
 
 
 def error_of(answer: TestResponse, status: int, code: str, *fields: str) -> dict[str, Any]:
-    """Check the one shape of an error, with `fields` blamed and no others; give the body."""
+    """Check the one shape of an error, with `fields` blamed and no others; return the body."""
     assert answer.status_code == status, answer.text
     assert answer.mimetype == "application/json"
     assert answer.headers["Cache-Control"] == "no-store"

@@ -78,14 +78,14 @@ def run_streams(
 
 
 def make_project(service: Service) -> tuple[str, dict[str, str]]:
-    """Give the address to post to, and credentials."""
+    """Return the address to post to, and credentials."""
     headers = service.sign_up()
     created = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers)
     return f"/v1/projects/{created.data['_id']}/testimonials", headers
 
 
 def soak_sqlite(folder: Path, times: int) -> tuple[int, int]:
-    """Kill the service `times` times; give how many were acknowledged, and how many are lost."""
+    """Kill the service `times` times; return how many were acknowledged, and how many are lost."""
     service = start_service(folder, (), {"workers": "2"})
     path, headers = make_project(service)
     acknowledged: set[str] = set()
@@ -125,7 +125,8 @@ def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
 
 
 def soak_mail(folder: Path, times: int) -> tuple[int, int, int, int]:
-    """Kill the service while it sends; give how many mails there were, lost, twice, unconfirmed."""
+    """Kill the service while it sends; return how many mails there were, lost, twice,
+    unconfirmed."""
     sink = MailSink()
     sink.start()
     settings = {"workers": "2", "smtp_url": sink.url}

@@ -23,11 +23,11 @@ class Visitors:
     statuses: list[int] = field(default_factory=list)
 
     def open_forms(self) -> float:
-        """Let each open the page; give how many did so in a second."""
+        """Let each open the page; return how many did so in a second."""
         return self._share(self._open, list(range(self.count)))
 
     def send_forms(self, times: int = 1) -> float:
-        """Let each send their form, so many times at the same moment; give the rate."""
+        """Let each send their form, so many times at the same moment; return the rate."""
         numbers = [number for number in range(self.count) for _ in range(times)]
         return self._share(self._send, numbers)
 
@@ -52,7 +52,7 @@ class Visitors:
         self.statuses.append(answer.status)
 
     def _share(self, work: Work, numbers: list[int]) -> float:
-        """Share the numbers among the threads, in order; give how many were done in a second."""
+        """Share the numbers among the threads, in order; return how many were done in a second."""
         waiting, lock, problems = iter(numbers), threading.Lock(), []
 
         def run() -> None:
@@ -82,7 +82,7 @@ class Visitors:
 
 
 def words_of(number: int) -> str:
-    """Give what a visitor writes."""
+    """Return what a visitor writes."""
     return f"Visitor number {number} was content with every single thing."
 
 

@@ -37,7 +37,7 @@ class SignupClosed(ServiceError):
 
 
 def normalize_email(text: str) -> str:
-    """Give the address in the form under which accounts are compared: lower case.
+    """Return the address in the form under which accounts are compared: lower case.
 
     Raises `EmailMalformed`, or `EmailDisposable` for domains that are on the maintained list or
     the operator's, and for their subdomains (spec, "POST /v1/auth/agent-init").
@@ -53,7 +53,7 @@ def normalize_email(text: str) -> str:
 
 
 def parse_email(text: str) -> str:
-    """Give an address in the form of `normalize_email`, also one that nobody may start with now.
+    """Return an address in the form of `normalize_email`, also one that nobody may start with now.
 
     Whoever has an account keeps it when their domain is listed later. Raises `EmailMalformed`.
     """
@@ -61,7 +61,7 @@ def parse_email(text: str) -> str:
 
 
 def read_email(text: str) -> str:
-    """Give a typed address in the form under which it would be stored, for looking it up.
+    """Return a typed address in the form under which it would be stored, for looking it up.
 
     What is no address stays as it is: nobody has it, and that is found by looking.
     """
@@ -129,7 +129,7 @@ def _is_disposable(domain: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _to_ascii(domain: str) -> str:
-    """Give the form that both spellings of a domain share, bücher.example and its xn-- one."""
+    """Return the form that both spellings of a domain share, bücher.example and its xn-- one."""
     try:
         return _validate(f"postmaster@{domain}").ascii_domain.lower()
     except EmailMalformed:
@@ -137,7 +137,7 @@ def _to_ascii(domain: str) -> str:
 
 
 def _parents(domain: str) -> Iterator[str]:
-    """Give the domain and every suffix of it that has a dot."""
+    """Return the domain and every suffix of it that has a dot."""
     labels = domain.split(".")
     for start in range(len(labels) - 1):
         yield ".".join(labels[start:])

@@ -49,7 +49,7 @@ def make_claim_link(account: Account, nonce: str) -> str:
 
 
 def find_account_of_link(token: str) -> Account:
-    """Give the account that a claim link may still claim, locked.
+    """Return the account that a claim link may still claim, locked.
 
     How long a link works is the account's own deadline, which each new link moves, so the
     signature carries no other limit. Raises `LinkInvalid` or one of its kinds.

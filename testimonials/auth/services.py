@@ -50,7 +50,7 @@ def _now() -> datetime:
 
 
 def is_live() -> ColumnElement[bool]:
-    """Give the condition under which an account counts: claimed, or within its days."""
+    """Return the condition under which an account counts: claimed, or within its days."""
     return or_(
         Account.claimed_at.is_not(None),
         Account.claim_expires_at > bindparam("now", callable_=_now, type_=Timestamp),
@@ -64,7 +64,7 @@ _FIND_CREDENTIALS = select(Account.id, Account.email, Account.key_hash).where(
 
 
 def check_credentials(account_id: str, api_key: str) -> Identity:
-    """Give whose pair this is (spec, "Authentication").
+    """Return whose pair this is (spec, "Authentication").
 
     Raises `CredentialsInvalid` when it doesn't match. An unknown account costs what a known one
     does: the same hash, and a comparison in constant time.
@@ -113,12 +113,12 @@ def start_account(email: str) -> NewAccess | None:
 
 
 def claim_deadline() -> datetime:
-    """Give the time until which an account started now must be claimed."""
+    """Return the time until which an account started now must be claimed."""
     return clock.now() + timedelta(days=current_app.config["CLAIM_DAYS"])
 
 
 def replace_key(account: Account) -> str:
-    """Give the account a new key, which is returned only here; the old one stops now."""
+    """Return the account a new key, which is returned only here; the old one stops now."""
     api_key = new_api_key()
     account.key_hash = hash_secret(api_key)
     account.key_last_four = api_key[-4:]
@@ -163,7 +163,7 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
 
 
 def find_claimable_account(email: str) -> Account | None:
-    """Give the live, unclaimed account with this address, locked."""
+    """Return the live, unclaimed account with this address, locked."""
     return db.session.scalars(
         select(Account)
         .where(Account.email == email, Account.claimed_at.is_(None), is_live())
@@ -185,7 +185,7 @@ def delete_account(account: Account) -> None:
 
 
 def delete_expired_accounts() -> int:
-    """Remove the accounts left unclaimed past their days; give how many."""
+    """Remove the accounts left unclaimed past their days; return how many."""
     expired = db.session.scalars(
         delete(Account)
         .where(Account.claimed_at.is_(None), Account.claim_expires_at <= clock.now())
@@ -195,7 +195,7 @@ def delete_expired_accounts() -> int:
 
 
 def get_account(reference: str) -> Account:
-    """Give the live account with this id or e-mail address, locked; raise `NotFound`."""
+    """Return the live account with this id or e-mail address, locked; raise `NotFound`."""
     account = db.session.scalars(
         select(Account)
         .where(or_(Account.id == reference, Account.email == reference.lower()), is_live())
@@ -207,7 +207,7 @@ def get_account(reference: str) -> Account:
 
 
 def list_accounts() -> Sequence[Account]:
-    """Give every live account, newest first."""
+    """Return every live account, newest first."""
     return db.session.scalars(
         select(Account).where(is_live()).order_by(Account.created_at.desc(), Account.id.desc())
     ).all()
@@ -224,7 +224,7 @@ def find_former_address(email: str) -> FormerAddress | None:
 
 
 def delete_old_former_addresses() -> int:
-    """Remove the addresses to which no account can be taken back any more; give how many."""
+    """Remove the addresses to which no account can be taken back any more; return how many."""
     old = delete(FormerAddress).where(FormerAddress.left_at <= clock.now() - TAKE_BACK)
     return len(db.session.scalars(old.returning(FormerAddress.id)).all())
 
@@ -248,7 +248,7 @@ def _open_account(email: str) -> Account | None:
 
 
 def _insert_or_lock(email: str) -> Account:
-    """Give the account of `email`, made now if there is none; two at once make one."""
+    """Return the account of `email`, made now if there is none; two at once make one."""
     values = {
         "id": new_identifier(),
         "email": email,

@@ -22,7 +22,7 @@ def describe_form(
     token: str,
     photo: Photo | None = None,
 ) -> dict[str, Any]:
-    """Give what `collection/page.html` shows: the form with what was typed and what is wrong.
+    """Return what `collection/page.html` shows: the form with what was typed and what is wrong.
 
     `photo` is one that was accepted and is stored already.
     """
@@ -43,7 +43,7 @@ def describe_form(
 
 
 def describe_thanks(project: Project) -> dict[str, Any]:
-    """Give what `collection/thanks.html` shows."""
+    """Return what `collection/thanks.html` shows."""
     config = project.page_config
     return describe_page(project) | {
         "message": _speak(config["thankYouMessage"], PAGE_CONFIG["thankYouMessage"]),
@@ -53,7 +53,7 @@ def describe_thanks(project: Project) -> dict[str, Any]:
 
 
 def describe_page(project: Project) -> dict[str, Any]:
-    """Give what each page of the project's own shows."""
+    """Return what each page of the project's own shows."""
     config = project.page_config
     website: str = config["website"]
     page = {
@@ -80,7 +80,7 @@ def describe_page(project: Project) -> dict[str, Any]:
 
 
 def _speak(text: str, standard: str) -> str:
-    """Give the owner's text as written; the standard one in the visitor's language."""
+    """Return the owner's text as written; the standard one in the visitor's language."""
     return translate(standard) if text == standard else text
 
 

@@ -115,7 +115,7 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
 
 @collection.get("/<slug>/thanks")
 def show_thanks(slug: str) -> ResponseReturnValue:
-    """Thank the visitor, and give the link to what they wrote; safe to reload."""
+    """Thank the visitor, and return the link to what they wrote; safe to reload."""
     project = find_public_project(slug=slug)
     own_url = find_own_url(project, request.args.get("yours", ""))
     page = render_template("collection/thanks.html", own_url=own_url, **describe_thanks(project))
@@ -177,7 +177,7 @@ def _may_mail(email: str) -> bool:
 
 
 def _read_signs(count: int) -> list[str]:
-    """Give what speaks for spam in a request that is the so manieth from its address."""
+    """Return what speaks for spam in a request that is the so manieth from its address."""
     signs = [BAIT] if request.form.get(HONEYPOT) else []
     return [*signs, ADDRESS] if count > HELD_ABOVE else signs
 
@@ -201,7 +201,8 @@ def _form(
 
 
 def _read_link() -> str:
-    """Give the link of a request by mail: from the address at first, after a refusal from the form.
+    """Return the link of a request by mail: from the address at first,
+    after a refusal from the form.
 
     A form that is too large to be read has lost it.
     """
@@ -224,7 +225,7 @@ def _allow_photo(project: Project) -> bool:
 
 
 def _read_photo(project: Project, errors: Errors) -> photos.Photo | None:
-    """Give the photo that came along, within what one address may have decoded in an hour."""
+    """Return the photo that came along, within what one address may have decoded in an hour."""
     if not photos.collects_photo(project):
         return None
     file = request.files.get("photo")

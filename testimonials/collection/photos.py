@@ -84,7 +84,7 @@ def store_photo(photo: Photo | None) -> None:
 
 
 def make_kept_token(project: Project, photo: Photo | None) -> str:
-    """Give what the form carries in a photo's place until it is sent again, empty for none."""
+    """Return what the form carries in a photo's place until it is sent again, empty for none."""
     return kept_purpose.sign([project.id, photo.image_id]) if photo else ""
 
 

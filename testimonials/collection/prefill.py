@@ -6,7 +6,7 @@ from testimonials.collection.schemas import LINES, read_form
 
 
 def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[str, str]:
-    """Give what an address fills in: name, email, role, company and rating, where they are asked.
+    """Return what an address fills in: name, email, role, company and rating, where they are asked.
 
     What a visitor could not send is left out without a word, since it is not theirs. The text and
     the consent are never filled in.

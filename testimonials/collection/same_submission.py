@@ -27,7 +27,7 @@ SAID: dict[str, Any] = {
 
 
 def make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
-    """Give the key of these words from this form.
+    """Return the key of these words from this form.
 
     Whoever goes back and changes the words sends something new, which must not be lost.
     """
@@ -36,7 +36,7 @@ def make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
 
 
 def find_arrived(project: Project, values: Mapping[str, Any]) -> Testimonial | None:
-    """Give what the same author sent to the locked project in the same words within a day.
+    """Return what the same author sent to the locked project in the same words within a day.
 
     A second tab, or going back and sending again, brings a form of its own, with the same words.
     What the owner deleted or the author took back may be sent again.

@@ -19,7 +19,7 @@ LINES = ("name", "role", "company")
 def read_form(
     form: Mapping[str, str], collect: Mapping[str, bool]
 ) -> tuple[dict[str, str], Errors]:
-    """Give what was typed, trimmed, and what must be changed before it can be sent.
+    """Return what was typed, trimmed, and what must be changed before it can be sent.
 
     Only fields that the project collects are read; name and text always are.
     """

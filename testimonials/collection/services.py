@@ -46,7 +46,7 @@ class FormToken:
 
 
 def make_form_token(project: Project, *, is_empty: bool) -> str:
-    """Give the token of one act of sending: it is what makes a repetition one row.
+    """Return the token of one act of sending: it is what makes a repetition one row.
 
     It carries the time, which tells a form that was sent sooner than a person can fill it in. Of a
     form that came filled in already (`is_empty` is false) the time tells nothing.
@@ -69,7 +69,7 @@ def read_form_token(project: Project, token: str) -> FormToken:
 
 
 def consent_sentence(project: Project) -> str:
-    """Give the sentence a visitor agrees to, in their language; the testimonial keeps it."""
+    """Return the sentence a visitor agrees to, in their language; the testimonial keeps it."""
     if collects_photo(project):
         return gettext(
             "%(name)s may show my words, name and photo on its website and in print.",

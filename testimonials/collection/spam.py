@@ -89,7 +89,7 @@ _COUNT_USUAL = select(func.count()).select_from(
 def find_reasons(
     project: Project, values: Mapping[str, Any], signs: Sequence[str], now: datetime
 ) -> list[str]:
-    """Give why a submission to the locked project is held; none for the queue.
+    """Return why a submission to the locked project is held; none for the queue.
 
     `values` are its columns, `signs` the reasons that the door saw in the act of sending.
     """
@@ -119,12 +119,13 @@ def is_link_stuffed(text: str, name: str) -> bool:
 
 
 def find_links(text: str) -> list[str]:
-    """Give the links in a text."""
+    """Return the links in a text."""
     return _LINK.findall(text)
 
 
 def fingerprint(text: str) -> str:
-    """Give a short text that is the same for the same words, however they are spaced and dotted."""
+    """Return a short text that is the same for the same words,
+    however they are spaced and dotted."""
     return hashlib.sha256(_bare(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -7,18 +7,18 @@ MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> datetime:
-    """Give the present time in UTC, whole milliseconds."""
+    """Return the present time in UTC, whole milliseconds."""
     time = datetime.now(UTC)
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
 def to_milliseconds(time: datetime) -> int:
-    """Give the whole milliseconds from the epoch to `time`."""
+    """Return the whole milliseconds from the epoch to `time`."""
     return (time - EPOCH) // MILLISECOND
 
 
 def from_milliseconds(count: int) -> datetime:
-    """Give the time in UTC that lies `count` milliseconds after the epoch."""
+    """Return the time in UTC that lies `count` milliseconds after the epoch."""
     return EPOCH + count * MILLISECOND
 
 

@@ -17,7 +17,7 @@ class Ticker:
         self._lock = threading.Lock()
 
     def read(self) -> int:
-        """Give how often it was raised."""
+        """Return how often it was raised."""
         with self._lock:
             count = next(self.ticks) - self._reads
             self._reads += 1

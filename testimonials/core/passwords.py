@@ -70,7 +70,7 @@ def _list_words(names: Iterable[str]) -> list[str]:
 
 
 def hash_password(password: str) -> str:
-    """Give the salted scrypt hash under which a password is stored."""
+    """Return the salted scrypt hash under which a password is stored."""
     with _slots:
         return generate_password_hash(_normalize(password), method=METHOD)
 

@@ -60,7 +60,8 @@ MODES = {
 
 
 def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
-    """Give what the inbox shows of a testimonial; `base_url` is the project's in the dashboard."""
+    """Return what the inbox shows of a testimonial; `base_url` is the project's in the
+    dashboard."""
     twitter = row.twitter or {}
     return {
         "id": row.id,
@@ -104,7 +105,7 @@ def describe_held(row: Testimonial) -> str | None:
 
 
 def describe_change(change: TestimonialChange) -> dict[str, Any]:
-    """Give what the history shows of one change: who, when, what, and what was there before."""
+    """Return what the history shows of one change: who, when, what, and what was there before."""
     before = "\n".join(
         f"{FIELD_LABELS[name]}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
@@ -119,7 +120,7 @@ def describe_change(change: TestimonialChange) -> dict[str, Any]:
 
 
 def describe_consent(row: Testimonial) -> dict[str, Any] | None:
-    """Give what the author agreed to on the collection page and when; None for other sources."""
+    """Return what the author agreed to on the collection page and when; None for other sources."""
     if row.consent_text is None or row.consented_at is None:
         return None
     withdrawn = row.consent_withdrawn_at
@@ -132,7 +133,7 @@ def describe_consent(row: Testimonial) -> dict[str, Any] | None:
 
 
 def describe_notifications(project: Project, mode: str, email: str) -> dict[str, Any]:
-    """Give what the form shows in which a person chooses how to hear of new testimonials."""
+    """Return what the form shows in which a person chooses how to hear of new testimonials."""
     return {
         "mode": mode,
         "label": MODES[mode][0],
@@ -145,7 +146,7 @@ def describe_notifications(project: Project, mode: str, email: str) -> dict[str,
 
 
 def describe_plan(account: Account) -> dict[str, Any]:
-    """Give what an owner is shown of their plan: its name, what is in use, where to get more."""
+    """Return what an owner is shown of their plan: its name, what is in use, where to get more."""
     return {
         "plan": account.plan,
         "used": count_projects(account.id),
@@ -172,7 +173,7 @@ def _name_edit(change: TestimonialChange) -> str | None:
 
 
 def describe_time(time: datetime) -> dict[str, str]:
-    """Give a time as a person reads it, relative for a week, and in full."""
+    """Return a time as a person reads it, relative for a week, and in full."""
     return {
         "time_label": describe_age(time),
         "time_iso": clock.iso(time),
@@ -197,14 +198,14 @@ def describe_age(time: datetime) -> str:
 
 
 def make_initials(name: str) -> str:
-    """Give the first letters of the first and last word, or a star where there are none."""
+    """Return the first letters of the first and last word, or a star where there are none."""
     words = [word for word in name.split() if unicodedata.category(word[0])[0] in "LN"]
     chosen = words[:1] + words[1:][-1:]
     return "".join(word[0] for word in chosen).upper() or "★"
 
 
 def choose_colour(name: str) -> int:
-    """Give the number of the colour pair of a name, the same one as in the widget."""
+    """Return the number of the colour pair of a name, the same one as in the widget."""
     value = 0
     for letter in name:
         value = (value * 3 + ord(letter)) % COLOURS

@@ -11,7 +11,7 @@ Errors = dict[str, list[str]]
 
 
 def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
-    """Give what a service refused by field, or at `field` where it named none."""
+    """Return what a service refused by field, or at `field` where it named none."""
     return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
         field: [error.message]
     }
@@ -23,7 +23,7 @@ def wants_json() -> bool:
 
 
 def read_before(text: str) -> dict[str, Any]:
-    """Give what a form says that it showed, so that only what was changed in it is written."""
+    """Return what a form says that it showed, so that only what was changed in it is written."""
     try:
         before = json.loads(text or "{}")
     except (ValueError, RecursionError):

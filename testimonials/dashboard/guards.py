@@ -141,7 +141,7 @@ def _ask_to_sign_in() -> ResponseReturnValue:
 
 
 def build_shell(owner: SignedIn, active: str, project: Project | None = None) -> dict[str, Any]:
-    """Give what the frame of a page shows: account, projects, where one is, the theme."""
+    """Return what the frame of a page shows: account, projects, where one is, the theme."""
     theme = request.cookies.get(theme_cookie(), "system")
     role = role_in(owner.account_id, project) if project else None
     return {
@@ -165,7 +165,7 @@ def build_shell(owner: SignedIn, active: str, project: Project | None = None) ->
 
 
 def describe_project(project: Project) -> dict[str, Any]:
-    """Give what a menu shows of a project."""
+    """Return what a menu shows of a project."""
     base = f"/dashboard/projects/{project.id}"
     return {
         "name": project.name,

@@ -16,13 +16,13 @@ notice_purpose = TokenPurpose("notice")
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
-    """Give the address `target` with a notice for the page that is there."""
+    """Return the address `target` with a notice for the page that is there."""
     values = {"notice": notice_purpose.sign([text, undo_token])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
 
 
 def read_notice(base: str) -> dict[str, str | None] | None:
-    """Give the notice that this request's address carries; `base` is the project's."""
+    """Return the notice that this request's address carries; `base` is the project's."""
     try:
         (text, token), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
     except (TokenInvalid, TokenExpired):

@@ -12,7 +12,7 @@ MOST_FINDINGS = 20
 
 
 def check_database(engine: Engine) -> list[str]:
-    """Give what is wrong, one sentence each; [] for a sound database of the newest schema.
+    """Return what is wrong, one sentence each; [] for a sound database of the newest schema.
 
     Reads every page and every row on SQLite, beside a running service. Raises `SchemaError` where
     there is no database.
@@ -49,7 +49,7 @@ def _find_damage(connection: Connection) -> list[str]:
 
 
 def _compare(connection: Connection) -> list[str]:
-    """Give how the tables differ from those of the models."""
+    """Return how the tables differ from those of the models."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 

@@ -38,7 +38,7 @@ class SchemaError(click.ClickException):
 
 
 def upgrade(engine: Engine, prepare: Prepare | None = None) -> tuple[str | None, str]:
-    """Bring the database to the newest schema; give the revisions before and after.
+    """Bring the database to the newest schema; return the revisions before and after.
 
     `prepare` is called before a database that holds something is changed, when nobody can write to
     it any more; what it raises ends the upgrade. Raises `SchemaError` when the database was made
@@ -59,7 +59,7 @@ def upgrade(engine: Engine, prepare: Prepare | None = None) -> tuple[str | None,
 
 
 def try_upgrade(engine: Engine) -> list[str]:
-    """Run the migrations that are pending, take them back, and give their revisions.
+    """Run the migrations that are pending, take them back, and return their revisions.
 
     Nobody can write meanwhile. Raises what a migration raises, and `SchemaError` as `upgrade` does.
     """
@@ -72,13 +72,13 @@ def try_upgrade(engine: Engine) -> list[str]:
 
 
 def current(engine: Engine) -> str | None:
-    """Give the database's revision, None for an empty one."""
+    """Return the database's revision, None for an empty one."""
     with open_connection(engine) as connection:
         return read_revision(connection)
 
 
 def head() -> str:
-    """Give the newest revision that this program knows."""
+    """Return the newest revision that this program knows."""
     return revisions()[-1]
 
 
@@ -206,7 +206,7 @@ def _set(connection: Connection, name: str, value: object) -> None:
 
 
 def read_revision(connection: Connection) -> str | None:
-    """Give the revision of the database on the other side, None for an empty one."""
+    """Return the revision of the database on the other side, None for an empty one."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -214,7 +214,7 @@ def read_revision(connection: Connection) -> str | None:
 
 
 def revisions() -> list[str]:
-    """Give the ids of all revisions, oldest first."""
+    """Return the ids of all revisions, oldest first."""
     return sorted(path.name.split("_")[1] for path in (FOLDER / "versions").glob(FILES))
 
 

@@ -28,7 +28,7 @@ def show_command(as_json: bool) -> None:
 
 
 def describe_settings(settings: Settings) -> dict[str, Any]:
-    """Give each setting's variable and value, without any secret."""
+    """Return each setting's variable and value, without any secret."""
     described = {}
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)

@@ -134,7 +134,7 @@ def look_at_redis() -> Found:
 
 
 def data_folders() -> list[str]:
-    """Give the folders that are written to: the instance's and the database file's."""
+    """Return the folders that are written to: the instance's and the database file's."""
     settings = current_app.config["SETTINGS"]
     folders = [str(settings.instance_path)]
     if settings.database_file is not None:

@@ -55,7 +55,7 @@ def is_allowed() -> bool:
 
 
 def write_metrics() -> bytes | None:
-    """Give the page, or None where metrics are switched off."""
+    """Return the page, or None where metrics are switched off."""
     metrics: Metrics | None = current_app.extensions.get(EXTENSION)
     return metrics.write() if metrics is not None else None
 
@@ -113,7 +113,7 @@ class Metrics:
             self._refused.inc()
 
     def write(self) -> bytes:
-        """Give everything in Prometheus' text format."""
+        """Return everything in Prometheus' text format."""
         from prometheus_client import generate_latest
 
         return bytes(generate_latest(self._registry))
@@ -123,7 +123,7 @@ class Metrics:
         return []
 
     def collect(self) -> Iterator["Metric"]:
-        """Give what is read at the moment of asking."""
+        """Return what is read at the moment of asking."""
         yield from merge([*self._collect_process(), *self._pages.read_others()])
         yield from self._collect_build()
         yield from self._collect_host()
@@ -207,7 +207,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 def labels_of(values: dict[str, str]) -> Labels:
-    """Give labels in a form that can be a key."""
+    """Return labels in a form that can be a key."""
     return tuple(values.items())
 
 

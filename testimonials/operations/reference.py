@@ -7,7 +7,7 @@ Document = dict[str, Any]
 
 
 def describe_operations(document: Document, base_url: str) -> list[dict[str, Any]]:
-    """Give each operation as the page shows it: fields, answers, and a call to copy."""
+    """Return each operation as the page shows it: fields, answers, and a call to copy."""
     return [
         _describe_operation(document, base_url, path, method, operation)
         for path, methods in document["paths"].items()
@@ -16,7 +16,7 @@ def describe_operations(document: Document, base_url: str) -> list[dict[str, Any
 
 
 def describe_schemas(document: Document) -> list[dict[str, Any]]:
-    """Give each schema that an answer holds, with its fields."""
+    """Return each schema that an answer holds, with its fields."""
     return [
         {"name": name, "fields": describe_fields(document, schema)}
         for name, schema in sorted(document["components"]["schemas"].items())
@@ -25,7 +25,7 @@ def describe_schemas(document: Document) -> list[dict[str, Any]]:
 
 
 def describe_fields(document: Document, schema: Document) -> list[dict[str, Any]]:
-    """Give the fields of an object schema: name, type, whether required, rules, description."""
+    """Return the fields of an object schema: name, type, whether required, rules, description."""
     schema = _resolve(document, schema)
     required = schema.get("required", [])
     return [

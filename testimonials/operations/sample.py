@@ -59,12 +59,13 @@ class Sample:
     agent_docs: str
 
     def as_dict(self) -> dict[str, str | None]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         return asdict(self)
 
 
 def prepare_sample() -> Sample:
-    """Create the sample if it isn't there, and give its addresses with a fresh claim link; commits.
+    """Create the sample if it isn't there, and return its addresses with a fresh claim link;
+    commits.
 
     Run again, it changes nothing but the link of a still unclaimed account.
     """

@@ -63,7 +63,7 @@ class SharedPages:
             draft.replace(target)
 
     def read_others(self) -> Iterator["Metric"]:
-        """Give what the other processes that live have counted."""
+        """Return what the other processes that live have counted."""
         from prometheus_client.parser import text_string_to_metric_families
 
         for path in sorted(self._folder.glob(f"*{ENDING}")):
@@ -82,7 +82,7 @@ class SharedPages:
 
 
 def mark(family: "Metric", process: str) -> "Metric":
-    """Give the family with the label `process` at each of its samples."""
+    """Return the family with the label `process` at each of its samples."""
     family.samples = [
         sample._replace(labels=dict(sample.labels) | {"process": process})
         for sample in family.samples

@@ -37,7 +37,7 @@ class RoleTooLow(ServiceError):
 def find_shared_project(
     account_id: str, project_id: str, needed: Role, *, for_update: bool = False
 ) -> Project:
-    """Give the project in which the account has at least the role `needed`, locked if to change.
+    """Return the project in which the account has at least the role `needed`, locked if to change.
 
     Raises `NotFound` for a project that isn't shared with the account, and `RoleTooLow`.
     """
@@ -51,7 +51,7 @@ def find_shared_project(
 
 
 def role_in(account_id: str, project: Project) -> Role:
-    """Give the role of the account in a project that it was given; raise `NotFound` for none."""
+    """Return the role of the account in a project that it was given; raise `NotFound` for none."""
     found = _find(account_id, project.id, for_update=False)
     if found is None:
         raise NotFound
@@ -59,7 +59,7 @@ def role_in(account_id: str, project: Project) -> Role:
 
 
 def list_shared_projects(account_id: str) -> Sequence[Project]:
-    """Give the projects that the account owns or was invited to, most recent first."""
+    """Return the projects that the account owns or was invited to, most recent first."""
     shared = select(ProjectMember.project_id).where(ProjectMember.account_id == account_id)
     return db.session.scalars(
         select(Project)

@@ -26,7 +26,7 @@ GRACE = timedelta(days=7)
 
 
 def rename_slug(project: Project, text: str) -> None:
-    """Give the locked project a new address; the old one redirects and is kept for it.
+    """Return the locked project a new address; the old one redirects and is kept for it.
 
     Raises `ValidationFailed`, `SlugReserved` and `SlugTaken`.
     """
@@ -85,7 +85,7 @@ def take_back(account_id: str, project_id: str) -> Project:
 
 
 def list_deleted(account_id: str) -> Sequence[Project]:
-    """Give the projects that can still be taken back."""
+    """Return the projects that can still be taken back."""
     return db.session.scalars(
         select(Project)
         .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
@@ -101,7 +101,7 @@ def delete_projects(account_id: str) -> Sequence[Project]:
 
 
 def delete_trashed_projects() -> int:
-    """Remove for good the projects whose days of grace have passed; give how many."""
+    """Remove for good the projects whose days of grace have passed; return how many."""
     removed = db.session.scalars(
         delete(Project).where(Project.deleted_at <= clock.now() - GRACE).returning(Project.id)
     ).all()
@@ -109,7 +109,7 @@ def delete_trashed_projects() -> int:
 
 
 def find_renamed(slug: str) -> str | None:
-    """Give the present slug of the project that had this one before."""
+    """Return the present slug of the project that had this one before."""
     query = (
         select(Project.slug)
         .join(OldSlug, OldSlug.project_id == Project.id)

@@ -84,12 +84,12 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
 
 
 def is_shown() -> ColumnElement[bool]:
-    """Give the condition under which the world sees a project, joined with its account."""
+    """Return the condition under which the world sees a project, joined with its account."""
     return and_(Project.deleted_at.is_(None), is_live())
 
 
 def find_project(account_id: str, project_id: str, *, for_update: bool = False) -> Project:
-    """Give the account's project with this id, locked if it is to change; raise `NotFound`."""
+    """Return the account's project with this id, locked if it is to change; raise `NotFound`."""
     query = select(Project).where(
         Project.id == project_id, Project.account_id == account_id, Project.deleted_at.is_(None)
     )
@@ -109,7 +109,7 @@ _FIND_VERSION = select(Project.feed_version).where(
 
 
 def find_version(account_id: str, project_id: str) -> int:
-    """Give the version of what is shown of the account's project; raise `NotFound`.
+    """Return the version of what is shown of the account's project; raise `NotFound`.
 
     It reads no more than that: it is asked with each request that is answered from memory.
     """
@@ -123,7 +123,7 @@ def find_version(account_id: str, project_id: str) -> int:
 
 
 def find_public_project(*, slug: str) -> Project:
-    """Give the project that the world sees under `slug`; raise `NotFound`."""
+    """Return the project that the world sees under `slug`; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
@@ -132,7 +132,7 @@ def find_public_project(*, slug: str) -> Project:
 
 
 def lock_project(project_id: str) -> Project:
-    """Give the project locked for a change, whoever asks; raise `NotFound`."""
+    """Return the project locked for a change, whoever asks; raise `NotFound`."""
     project = db.session.scalars(
         select(Project)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
@@ -144,7 +144,7 @@ def lock_project(project_id: str) -> Project:
 
 
 def get_project(reference: str) -> Project:
-    """Give the project with this id or slug, for the operator; raise `NotFound`.
+    """Return the project with this id or slug, for the operator; raise `NotFound`.
 
     The id comes first: anyone may have chosen it as the slug of a project of their own.
     """
@@ -158,7 +158,7 @@ def get_project(reference: str) -> Project:
 
 
 def list_projects(account_id: str) -> Sequence[Project]:
-    """Give the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
+    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
     return db.session.scalars(
         select(Project)
         .where(Project.account_id == account_id, Project.deleted_at.is_(None))
@@ -168,14 +168,14 @@ def list_projects(account_id: str) -> Sequence[Project]:
 
 
 def list_all_projects() -> Sequence[Project]:
-    """Give every project, newest first, for the operator."""
+    """Return every project, newest first, for the operator."""
     return db.session.scalars(
         select(Project).order_by(Project.created_at.desc(), Project.id.desc())
     ).all()
 
 
 def count_projects(account_id: str) -> int:
-    """Give how many projects the account has, inactive ones too."""
+    """Return how many projects the account has, inactive ones too."""
     query = select(func.count(Project.id)).where(
         Project.account_id == account_id, Project.deleted_at.is_(None)
     )
@@ -189,7 +189,7 @@ def delete_project(project: Project) -> None:
 
 
 def lock_account(account_id: str) -> Account:
-    """Give the account, locked while it gets a project; raise `NotFound`."""
+    """Return the account, locked while it gets a project; raise `NotFound`."""
     # Two creations at once must not both be the first, or both take the last place.
     account = db.session.scalars(
         select(Account).where(Account.id == account_id).with_for_update()
@@ -212,7 +212,7 @@ def require_room(account: Account) -> None:
 
 
 def project_limit_of(account: Account) -> int:
-    """Give how many projects the account may have.
+    """Return how many projects the account may have.
 
     An operator's word for the account alone comes first, then its plan, then the setting.
     """
@@ -224,7 +224,7 @@ def project_limit_of(account: Account) -> int:
 
 
 def more_projects_url(account_id: str) -> str | None:
-    """Give the operator's address at which the account gets more projects, if there is one."""
+    """Return the operator's address at which the account gets more projects, if there is one."""
     url: str = current_app.config["MORE_PROJECTS_URL"]
     return url.replace("{account}", account_id) or None
 
@@ -238,7 +238,7 @@ def mark_changed(project: Project) -> None:
 
 
 def complete_website(text: str) -> str:
-    """Give the site's URL, with ``https://`` before it where no scheme is given.
+    """Return the site's URL, with ``https://`` before it where no scheme is given.
 
     Raises `ValidationFailed` for anything that is no http(s) URL then. An empty text stays empty:
     no site.
@@ -262,7 +262,7 @@ def is_held(slug: str, project_id: str | None) -> bool:
 
 
 def choose_slug(wanted: str | None, business_name: str) -> str | None:
-    """Give the slug to try, or None for a random one.
+    """Return the slug to try, or None for a random one.
 
     Raises `ValidationFailed` and `SlugReserved`.
     """

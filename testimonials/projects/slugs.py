@@ -22,7 +22,7 @@ PLANNED = frozenset(
 
 
 def make_slug(text: str) -> str:
-    """Give the slug of `text`: ASCII, lower case, runs of anything else one dash, at most 60.
+    """Return the slug of `text`: ASCII, lower case, runs of anything else one dash, at most 60.
 
     May be empty, where nothing in the text can be written in letters or digits (decisions,
     "Projects").
@@ -34,12 +34,12 @@ def make_slug(text: str) -> str:
 
 
 def random_slug() -> str:
-    """Give ``project-`` and six characters."""
+    """Return ``project-`` and six characters."""
     return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
 
 
 def reserved_slugs(app: Flask) -> frozenset[str]:
-    """Give the first path segments that the service uses itself, in the form of slugs."""
+    """Return the first path segments that the service uses itself, in the form of slugs."""
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     return PLANNED | {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
 

@@ -53,7 +53,7 @@ class Worker:
             os.kill(self.pid, number)
 
     def find_end(self) -> int | None:
-        """Give its exit code, negative for a signal, or None while it runs; call once after."""
+        """Return its exit code, negative for a signal, or None while it runs; call once after."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid == 0:
             return None
@@ -169,7 +169,7 @@ def _run_child(life_line: LifeLine, seat: Seat, work: Callable[[Seat], None]) ->
 
 
 def note_signals() -> socket.socket:
-    """Let the signals raise nothing any more; give a socket from which their numbers can be read.
+    """Let the signals raise nothing any more; return a socket from which their numbers can be read.
 
     That holds until the process ends, or a signal in its last moments would spoil its exit code.
     """

@@ -105,7 +105,7 @@ class Supervisor:
         self._had_terminal = has_terminal()
 
     def run(self, settings: HasWorkers) -> int:
-        """Run until all workers have ended; give the exit code."""
+        """Run until all workers have ended; return the exit code."""
         self._current = _Generation(settings, is_reload=False)
         self._life_line = LifeLine()
         # What the parent has loaded stays in pages that all share: the collector of a worker, which
@@ -238,7 +238,7 @@ class Supervisor:
                 self._note_loss(worker, code)
 
     def _note_loss(self, worker: Worker, code: int) -> None:
-        """Give the seat of a worker that has died to a new one.
+        """Return the seat of a worker that has died to a new one.
 
         That is done at once after a worker that has answered, and later each time after one that
         died in its start: only then does something keep it from starting.

@@ -101,7 +101,7 @@ class _Task(WSGITask):  # type: ignore[misc]
 
 @lru_cache(maxsize=512)
 def _write_head(status: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes | None:
-    """Give the head of an answer up to the time, None where its end is known only by closing."""
+    """Return the head of an answer up to the time, None where its end is known only by closing."""
     names = {name.lower() for name, _ in headers}
     if names & OWN_HEADERS or (has_body and "content-length" not in names):
         return None
@@ -160,7 +160,8 @@ class _Channel(BoundedChannel):
 
 
 def allow_connections(threads: int) -> int:
-    """Give how many connections a worker may have; raises the limit of open files as far as needed.
+    """Return how many connections a worker may have; raises the limit of open files as far as
+    needed.
 
     Without a descriptor to take a connection with, waitress would try again at once, for as long as
     the others stay, and log a traceback each time.

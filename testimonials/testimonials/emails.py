@@ -55,7 +55,7 @@ def send_submissions_mail(
 
 
 def cut(text: str, length: int) -> str:
-    """Give the text, or its beginning with an ellipsis where it is longer than `length`."""
+    """Return the text, or its beginning with an ellipsis where it is longer than `length`."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 

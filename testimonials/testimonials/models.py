@@ -98,7 +98,7 @@ class Testimonial(Base):
 
     @tags.setter
     def tags(self, names: list[str]) -> None:
-        """Give it exactly these tags."""
+        """Return it exactly these tags."""
         kept = {tag.name: tag for tag in self.tag_rows}
         self.tag_rows = [
             kept.get(name) or TestimonialTag(name=name, project_id=self.project_id)

@@ -68,7 +68,7 @@ def seed_demos(project: Project) -> None:
 
 
 def delete_demos(project: Project) -> int:
-    """Remove every sample of the locked project; give how many there were."""
+    """Remove every sample of the locked project; return how many there were."""
     removed = db.session.scalars(
         delete(Testimonial)
         .where(Testimonial.project_id == project.id, Testimonial.status == "demo")
@@ -80,7 +80,7 @@ def delete_demos(project: Project) -> int:
 
 
 def list_visible(project_id: str, limit: int, offset: int) -> Sequence[Testimonial]:
-    """Give approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
+    """Return approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
     return db.session.scalars(
         select(Testimonial)
         .where(Testimonial.project_id == project_id, Testimonial.is_visible)
@@ -91,7 +91,7 @@ def list_visible(project_id: str, limit: int, offset: int) -> Sequence[Testimoni
 
 
 def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequence[Testimonial]:
-    """Give the project's newest testimonials in any state, or in one, for the operator."""
+    """Return the project's newest testimonials in any state, or in one, for the operator."""
     query = select(Testimonial).where(Testimonial.project_id == project_id)
     if status is not None:
         query = query.where(Testimonial.status == status)
@@ -101,7 +101,7 @@ def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequ
 
 
 def count_by_status(project_id: str) -> dict[str, int]:
-    """Give how many testimonials the project has in each state."""
+    """Return how many testimonials the project has in each state."""
     rows = db.session.execute(
         select(Testimonial.status, func.count(Testimonial.id))
         .where(Testimonial.project_id == project_id)
@@ -111,7 +111,7 @@ def count_by_status(project_id: str) -> dict[str, int]:
 
 
 def next_time(project: Project) -> datetime:
-    """Give the time of the project's next testimonial: now, and later than every one before.
+    """Return the time of the project's next testimonial: now, and later than every one before.
 
     `project` is locked, so that no two get the same time (decisions, "Testimonials").
     """

@@ -41,7 +41,7 @@ def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
 
 
 def find_waiting() -> list[tuple[str, str]]:
-    """Give project and account of whoever is due to be told of something; changes nothing."""
+    """Return project and account of whoever is due to be told of something; changes nothing."""
     now = clock.now()
     digest = latest_digest_time(now)
     choice = NotificationChoice
@@ -92,7 +92,7 @@ def tell_waiting(project: Project, account_id: str) -> bool:
 
 
 def latest_digest_time(now: datetime) -> datetime:
-    """Give the last time at which the daily mails were due."""
+    """Return the last time at which the daily mails were due."""
     today = now.replace(hour=DIGEST_HOUR, minute=0, second=0, microsecond=0)
     return today if today <= now else today - timedelta(days=1)
 
@@ -118,7 +118,8 @@ def _is_due(reader: Reader, oldest: Testimonial, now: datetime) -> bool:
 
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
-    """Give the first of what still waits and the person wasn't told of; and how many there are."""
+    """Return the first of what still waits and the person wasn't told of;
+    and how many there are."""
     condition = and_(Testimonial.project_id == project.id, _is_waiting())
     for time in (reader.told_until, reader.since):
         if time is not None:
@@ -131,7 +132,7 @@ def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial
 
 
 def _has_untold(until: datetime | None) -> ColumnElement[bool]:
-    """Give the condition under which a choice's person wasn't told of something yet."""
+    """Return the condition under which a choice's person wasn't told of something yet."""
     found = exists().where(
         Testimonial.project_id == NotificationChoice.project_id,
         _is_waiting(),
@@ -141,7 +142,7 @@ def _has_untold(until: datetime | None) -> ColumnElement[bool]:
 
 
 def _queued_at() -> ColumnElement[datetime]:
-    """Give when a testimonial came into the queue; its author may have put it there again."""
+    """Return when a testimonial came into the queue; its author may have put it there again."""
     return func.coalesce(Testimonial.returned_at, Testimonial.created_at)
 
 

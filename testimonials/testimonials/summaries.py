@@ -8,7 +8,7 @@ from testimonials.testimonials.services import count_by_status
 
 
 def summarize_projects(account_id: str) -> list[ProjectSummary]:
-    """Give a summary of each of the account's projects, most recent first."""
+    """Return a summary of each of the account's projects, most recent first."""
     settings = current_app.config
     summaries = []
     for project in list_projects(account_id):

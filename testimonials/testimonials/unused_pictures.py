@@ -15,7 +15,7 @@ KEPT = timedelta(days=2)
 
 
 def delete_unused_images() -> int:
-    """Remove the stored pictures that no testimonial and no project names; give how many.
+    """Remove the stored pictures that no testimonial and no project names; return how many.
 
     A picture that was replaced stays while that can be undone, and a new one has time to be named.
     """

@@ -37,7 +37,7 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 
 
 def init_feed(app: Flask) -> None:
-    """Give `app` its cache of widget data, its sightings and, on SQLite, the fast path to it.
+    """Return `app` its cache of widget data, its sightings and, on SQLite, the fast path to it.
 
     PostgreSQL has its answers from the view: there the network, not Flask, is what takes the time.
     """
@@ -119,7 +119,7 @@ class FastFeed:
 
 
 def _read_key(path: str, query: str) -> tuple[str, str | None] | None:
-    """Give the cache's key for the plain forms of a feed address, None for any other."""
+    """Return the cache's key for the plain forms of a feed address, None for any other."""
     project_id = path[len(PREFIX) : -len(SUFFIX)]
     if not query:
         return project_id, None

@@ -60,7 +60,7 @@ def get_feed(project_id: str) -> Response:
 def choose_answer(
     body: Body, content_type: str, caching: str, if_none_match: str, accept_encoding: str
 ) -> Answer:
-    """Give status, headers and bytes: compressed where the client can, 304 where it has them.
+    """Return status, headers and bytes: compressed where the client can, 304 where it has them.
 
     `if_none_match` and `accept_encoding` are the request's headers, empty when not sent.
     """

@@ -36,7 +36,7 @@ class Words:
 
 
 def reserve_height(words: Sequence[Words], config: dict[str, Any], has_more: bool) -> str:
-    """Give a CSS length for what a widget with these settings will be high; empty for nothing."""
+    """Return a CSS length for what a widget with these settings will be high; empty for nothing."""
     if not words:
         return ""
     heights = [_measure(words, config, has_more, width) for width in (NARROW, MIDDLE, WIDE)]
@@ -74,7 +74,8 @@ def _measure(words: Sequence[Words], config: dict[str, Any], has_more: bool, wid
 
 
 def _card(words: Words, config: dict[str, Any], width: float) -> float:
-    """Give the height of one card: padding, stars, at most eight lines of words, and the author."""
+    """Return the height of one card: padding, stars, at most eight lines of words,
+    and the author."""
     lines = math.ceil(words.length * LETTER / max(width - 42, 80)) + words.breaks
     extra = 28 if lines > 8 else 0
     stars = 30 if words.has_stars and config["showStars"] else 0

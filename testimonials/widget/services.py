@@ -35,7 +35,7 @@ def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
 
 
 def find_shown_project(project_id: str) -> Project:
-    """Give the project whose widget the world asks for; raise `NotFound`."""
+    """Return the project whose widget the world asks for; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.id == project_id, is_shown())
     project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
     if project is None:
@@ -44,7 +44,7 @@ def find_shown_project(project_id: str) -> Project:
 
 
 def find_feed_version(project_id: str) -> int:
-    """Give the version of what the widget of a live project shows; raise `NotFound`."""
+    """Return the version of what the widget of a live project shows; raise `NotFound`."""
     query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_shown())
     version = db.session.scalar(query) if is_identifier(project_id) else None
     if version is None:
@@ -55,7 +55,7 @@ def find_feed_version(project_id: str) -> int:
 def list_shown(
     project: Project, after: str | None, limit: int, selection: Selection = WHOLE
 ) -> tuple[Sequence[Testimonial], str | None]:
-    """Give a page of what the widget shows, pinned first, and the cursor of the next page.
+    """Return a page of what the widget shows, pinned first, and the cursor of the next page.
 
     Pages follow each other by key, so nothing repeats or is skipped when something is approved
     meanwhile. Raises `ValidationFailed` for a cursor that this function didn't give.
@@ -79,13 +79,13 @@ def list_shown(
 
 
 def count_shown(project: Project, selection: Selection = WHOLE) -> int:
-    """Give how many testimonials the widget shows in all."""
+    """Return how many testimonials the widget shows in all."""
     query = select(func.count(Testimonial.id)).where(*_select(project, selection))
     return int(db.session.scalar(query) or 0) if project.is_active else 0
 
 
 def rate(project: Project) -> tuple[float, int]:
-    """Give the average of the ratings that people gave, on one decimal, and their number.
+    """Return the average of the ratings that people gave, on one decimal, and their number.
 
     Every approved rating counts, whatever a container selects; a sample never does.
     """
@@ -103,7 +103,7 @@ def describe_feed(
     limit: int | None = None,
     selection: Selection = WHOLE,
 ) -> dict[str, Any]:
-    """Give all that the widget needs for a page: settings, items, and where the next page begins.
+    """Return all that the widget needs for a page: settings, items, and where the next page begins.
 
     A page has `limit` items, and without one as many as the settings say. No e-mail address and
     nothing that is not approved or a sample.
@@ -134,12 +134,12 @@ def describe_feed(
 
 
 def wall_url(project: Project) -> str:
-    """Give the address of the project's public wall."""
+    """Return the address of the project's public wall."""
     return f"{page_url(project, current_app.config['APP_URL'])}/wall"
 
 
 def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
-    """Give what the public sees of one testimonial; a sample says that it is one."""
+    """Return what the public sees of one testimonial; a sample says that it is one."""
     # Two decimals are enough to draw and to read out.
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
@@ -160,12 +160,13 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
 
 
 def _strip(animation: str) -> dict[str, str]:
-    """Give the settings that a strip has whatever the owner chose: one row, and no column moves."""
+    """Return the settings that a strip has whatever the owner chose: one row,
+    and no column moves."""
     return {"layout": "carousel", "animation": "none" if animation == "none" else "horizontal"}
 
 
 def _select(project: Project, selection: Selection) -> list[ColumnExpressionArgument[bool]]:
-    """Give the conditions for what a selection shows of a project."""
+    """Return the conditions for what a selection shows of a project."""
     found: list[ColumnExpressionArgument[bool]] = [
         Testimonial.project_id == project.id,
         Testimonial.is_visible,

@@ -12,12 +12,12 @@ CTA_LABEL = "Share your experience"
 
 
 def page_url(project: Project, app_url: str) -> str:
-    """Give the address of the project's collection page."""
+    """Return the address of the project's collection page."""
     return f"{app_url}/{project.slug}"
 
 
 def read_cta(project: Project, app_url: str) -> dict[str, str]:
-    """Give the label and the target of the button below the widget."""
+    """Return the label and the target of the button below the widget."""
     own = project.dashboard_config.get(CTA) or {}
     return {
         "label": own.get("label") or CTA_LABEL,
@@ -26,7 +26,7 @@ def read_cta(project: Project, app_url: str) -> dict[str, str]:
 
 
 def read_rated(project: Project) -> dict[str, str] | None:
-    """Give kind and name of what the ratings are about; None where the owner named nothing."""
+    """Return kind and name of what the ratings are about; None where the owner named nothing."""
     return project.dashboard_config.get(RATED) or None
 
 

@@ -58,19 +58,19 @@ class Sightings:
                 self._count += 1
 
     def look(self, project_id: str) -> dict[str, datetime]:
-        """Give what is noted of one project: Origin headers as they came, with their times."""
+        """Return what is noted of one project: Origin headers as they came, with their times."""
         with self._lock:
             return dict(self._noted.get(project_id, {}))
 
     def take(self) -> Noted:
-        """Give all that is noted and begin anew."""
+        """Return all that is noted and begin anew."""
         with self._lock:
             taken, self._noted, self._count = self._noted, {}, 0
         return taken
 
 
 def init_sightings(app: Flask) -> Sightings:
-    """Give `app` its collection of sightings."""
+    """Return `app` its collection of sightings."""
     sightings = Sightings()
     app.extensions[EXTENSION] = sightings
     return sightings
@@ -83,7 +83,7 @@ def note_sighting(project_id: str, origin: str | None) -> None:
 
 
 def take_sightings() -> Noted:
-    """Give what was noted since the last call, the websites' origins cleaned."""
+    """Return what was noted since the last call, the websites' origins cleaned."""
     taken = {project_id: _clean(origins) for project_id, origins in _sightings().take().items()}
     return {project_id: origins for project_id, origins in taken.items() if origins}
 
@@ -109,7 +109,7 @@ def write_sightings(seen: Noted) -> None:
 
 
 def delete_old_sightings() -> int:
-    """Forget the websites on which the widget was not seen for 90 days; give how many."""
+    """Forget the websites on which the widget was not seen for 90 days; return how many."""
     removed = db.session.scalars(
         delete(WidgetSighting)
         .where(WidgetSighting.seen_at <= clock.now() - KEPT)
@@ -119,7 +119,7 @@ def delete_old_sightings() -> int:
 
 
 def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:
-    """Give the origin on which the project's widget was seen last, and when; None for nowhere.
+    """Return the origin on which the project's widget was seen last, and when; None for nowhere.
 
     What this process noted since the last round counts, so that who has just put the widget on
     a page finds it here at once.
@@ -140,7 +140,7 @@ def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:
 
 
 def read_origin(header: str) -> str | None:
-    """Give an Origin header back if it names a website: scheme, host and perhaps a port."""
+    """Return an Origin header back if it names a website: scheme, host and perhaps a port."""
     # Browsers write it in small letters, foreign hosts in ASCII. Nothing else is let through.
     return header if _ORIGIN.fullmatch(header) else None
 

@@ -16,7 +16,7 @@ STRIP_HEIGHT = "140px"
 
 
 def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, str]:
-    """Give the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
+    """Return the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
 
     The link inside the container is what a visitor sees until the testimonials are there; a frame
     with the page of the widget takes its place where no script runs at all.
@@ -32,7 +32,7 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
 
 
 def build_checked_script() -> str:
-    """Give a script element whose address and digest pin these very bytes, for good."""
+    """Return a script element whose address and digest pin these very bytes, for good."""
     base_url = current_app.config["BASE_URL"]
     return (
         f'<script src="{escape(base_url)}{pinned_path()}" integrity="{script_integrity()}" '
@@ -41,12 +41,12 @@ def build_checked_script() -> str:
 
 
 def pinned_path() -> str:
-    """Give the path of the script by its content."""
+    """Return the path of the script by its content."""
     return f"/widget/v1-{script_digest()}.js"
 
 
 def container_attributes(project: Project, selection: Selection) -> Markup:
-    """Give the attributes of a container, as they are written in HTML."""
+    """Return the attributes of a container, as they are written in HTML."""
     attributes = {"data-testimonials-project": project.id}
     for name, value in selection.query.items():
         attributes[f"data-testimonials-{name}"] = value
@@ -75,7 +75,7 @@ def _build_container(project: Project, selection: Selection, base_url: str) -> s
 
 
 def reserve_space(project: Project, selection: Selection) -> str:
-    """Give the height to reserve for a container, as a CSS length; empty for none."""
+    """Return the height to reserve for a container, as a CSS length; empty for none."""
     if selection.shape in SHAPES:
         return BADGE_HEIGHT if selection.shape == "badge" else STRIP_HEIGHT
     config = project.widget_config

@@ -39,7 +39,7 @@ class Form:
     fields: tuple[Field, ...]
 
     def fill(self, write: Callable[[Field], str] = lambda each: "") -> dict[str, Any]:
-        """Give what a browser sends when somebody fills it in and presses its first button.
+        """Return what a browser sends when somebody fills it in and presses its first button.
 
         `write` gives the words for a field where it has any.
         """

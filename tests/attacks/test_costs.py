@@ -45,7 +45,7 @@ def grows_too_fast(work: Callable[[int], object], size: int, floor: float) -> bo
 
 
 def find_patterns() -> Iterator[tuple[re.Pattern[Any], str]]:
-    """Give every pattern that a module of ours keeps, by its name."""
+    """Return every pattern that a module of ours keeps, by its name."""
     for module in pkgutil.walk_packages(testimonials.__path__, "testimonials."):
         if ".migrations." in module.name or module.name.endswith(("__main__", *OWN_FILES)):
             continue
@@ -57,7 +57,7 @@ def find_patterns() -> Iterator[tuple[re.Pattern[Any], str]]:
 
 
 def find_inline_patterns() -> Iterator[tuple[re.Pattern[Any], str]]:
-    """Give every pattern that is written where it is used."""
+    """Return every pattern that is written where it is used."""
     for path in Path(testimonials.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

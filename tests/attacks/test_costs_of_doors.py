@@ -117,7 +117,7 @@ class Target:
         self.headers = {name for name in AskedEnviron.names if name.startswith("HTTP_")}
 
     def send(self, environ: Environ) -> tuple[int, bytes]:
-        """Send a request; give the status and the body of the answer."""
+        """Send a request; return the status and the body of the answer."""
         sent = environ.get("body", "").encode()
         body = {"wsgi.input": io.BytesIO(sent), "CONTENT_LENGTH": str(len(sent))}
         environ = AskedEnviron(self.environ | environ | body)
@@ -125,25 +125,25 @@ class Target:
         return int(status[:3]), b"".join(answer)
 
     def fill(self, more: str, name: str = "") -> Environ:
-        """Give the form as somebody fills it in, but for a name, with something behind it."""
+        """Return the form as somebody fills it in, but for a name, with something behind it."""
         if self.door.is_safe:
             return {"QUERY_STRING": more.encode().decode("latin-1")}
         body = {key: value for key, value in self.body.items() if key != name}
         return {"CONTENT_TYPE": FORM, "body": f"{urlencode(body, doseq=True)}&{more}"}
 
     def fill_json(self, values: dict[str, str]) -> Environ:
-        """Give the example of an endpoint with other values."""
+        """Return the example of an endpoint with other values."""
         assert self.operation is not None
         body = json.dumps((self.operation.example or {}) | values)
         return {"CONTENT_TYPE": JSON, "body": body}
 
     def put(self, name: str, text: str) -> Environ:
-        """Give the path with a text in the place of a placeholder."""
+        """Return the path with a text in the place of a placeholder."""
         path = self.world.path(self.door, {name: MARK})
         return {"PATH_INFO": path.replace(MARK, text).encode().decode("latin-1")}
 
     def attacks(self) -> Iterator[tuple[str, Callable[[int], Environ], int]]:
-        """Give what is attacked, the request of a size, and the largest size."""
+        """Return what is attacked, the request of a size, and the largest size."""
         for name in self.door.names:
             yield name, lambda size, name=name: self.put(name, write_worst(size)), HEAD_BYTES
         for name in self.headers:

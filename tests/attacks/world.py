@@ -107,14 +107,14 @@ class World:
     forms: list[Form] = field(default_factory=list)
 
     def open(self, app: Flask, visitor: str) -> FlaskClient:
-        """Give the browser of somebody; of one without a session where there is none."""
+        """Return the browser of somebody; of one without a session where there is none."""
         browser = app.test_client()
         if visitor in self.cookies:
             browser.set_cookie(COOKIE, self.cookies[visitor], path="/")
         return browser
 
     def path(self, door: Door, ids: Mapping[str, str] | None = None, token: str = "") -> str:
-        """Give the address of a door; of the owner's things unless told."""
+        """Return the address of a door; of the owner's things unless told."""
         values = {"token": token or self.links.get(door.first, "")} | self.ids | dict(ids or {})
         missing = {name for name in door.names if not values.get(name)}
         assert not missing, (
@@ -128,7 +128,7 @@ class World:
         )
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
-        """Give what the forms of the owner's pages send to a path, and at least one body."""
+        """Return what the forms of the owner's pages send to a path, and at least one body."""
         found = [form.fill(_type) for form in self.forms if form.path == path]
         return found or [{"email": "next@example.com", "password": PASSWORD}]
 

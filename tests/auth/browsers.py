@@ -34,7 +34,7 @@ def sign_in(
 
 
 def open_browser(app: Flask, caller: Caller) -> FlaskClient:
-    """Give a browser that is signed in, without the time that checking a password takes."""
+    """Return a browser that is signed in, without the time that checking a password takes."""
     with app.app_context():
         begin_write()
         account = db.session.get(Account, caller.account_id)
@@ -47,7 +47,7 @@ def open_browser(app: Flask, caller: Caller) -> FlaskClient:
 
 
 def open_known_browser(app: Flask, caller: Caller) -> FlaskClient:
-    """Give a browser that has signed in with the form."""
+    """Return a browser that has signed in with the form."""
     browser = app.test_client()
     assert sign_in(browser, caller.email).status_code == 303
     return browser
@@ -59,7 +59,7 @@ def is_signed_in(browser: FlaskClient) -> bool:
 
 
 def session_ids(app: Flask, account_id: str | None = None) -> list[str]:
-    """Give the ids of the sessions of one account or of all, oldest first."""
+    """Return the ids of the sessions of one account or of all, oldest first."""
     query = select(Session.id).order_by(Session.created_at, Session.id)
     if account_id:
         query = query.where(Session.account_id == account_id)
@@ -68,7 +68,7 @@ def session_ids(app: Flask, account_id: str | None = None) -> list[str]:
 
 
 def mailed_path(app: Flask, purpose: str) -> str:
-    """Give the path of the link in the newest mail of a purpose."""
+    """Return the path of the link in the newest mail of a purpose."""
     mail = [mail for mail in mails(app) if mail.purpose == purpose][-1]
     found = re.search(rf"{ORIGIN}(/\S+)", mail.text)
     assert found
@@ -76,5 +76,5 @@ def mailed_path(app: Flask, purpose: str) -> str:
 
 
 def purposes(app: Flask) -> list[tuple[str, str]]:
-    """Give purpose and recipient of every mail, oldest first."""
+    """Return purpose and recipient of every mail, oldest first."""
     return [(mail.purpose, mail.recipient) for mail in mails(app)]

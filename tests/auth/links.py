@@ -15,13 +15,13 @@ ORIGIN = "https://testimonials.example.com"
 
 
 def mails(app: Flask) -> list[OutboxMail]:
-    """Give every mail, oldest first."""
+    """Return every mail, oldest first."""
     with app.app_context():
         return list(db.session.scalars(select(OutboxMail).order_by(OutboxMail.id)))
 
 
 def mailed_links(app: Flask) -> list[str]:
-    """Give the path of the claim page in every mail, oldest first."""
+    """Return the path of the claim page in every mail, oldest first."""
     found = (re.search(rf"{ORIGIN}(/claim/\S+)", mail.text) for mail in mails(app))
     return [match[1] for match in found if match]
 
@@ -45,6 +45,6 @@ def init(
 
 
 def credentials(answer: TestResponse) -> dict[str, str]:
-    """Give the credential headers that an answer of agent-init holds."""
+    """Return the credential headers that an answer of agent-init holds."""
     data = answer.get_json()["data"]
     return {"x-service-account-id": data["accountId"], "x-api-key": data["apiKey"]}

@@ -11,7 +11,7 @@ JUDGE = "() => axe.run({resultTypes: ['violations']}).then(results => results.vi
 
 
 def find_violations(page: Page) -> list[dict[str, Any]]:
-    """Give what axe finds on the page as it is now: `id` of a rule, `nodes` that break it."""
+    """Return what axe finds on the page as it is now: `id` of a rule, `nodes` that break it."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE_SCRIPT)
     found: list[dict[str, Any]] = page.evaluate(JUDGE)
@@ -19,5 +19,5 @@ def find_violations(page: Page) -> list[dict[str, Any]]:
 
 
 def find_rules(page: Page) -> list[str]:
-    """Give the ids of the rules that are broken on the page as it is now."""
+    """Return the ids of the rules that are broken on the page as it is now."""
     return [violation["id"] for violation in find_violations(page)]

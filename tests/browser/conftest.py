@@ -42,7 +42,7 @@ _numbers = itertools.count(1)
 
 
 def other_address() -> dict[str, str]:
-    """Give the header of a client that nobody has counted yet, past the limit of each."""
+    """Return the header of a client that nobody has counted yet, past the limit of each."""
     number = next(_numbers)
     return {"X-Forwarded-For": f"10.1.{number >> 8}.{number & 255}"}
 
@@ -63,7 +63,7 @@ class Project:
         return f"{self.site.url}/{self.slug}"
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Call the API about this project; give the payload."""
+        """Call the API about this project; return the payload."""
         answer = self.site.service.call(
             method, f"/v1/projects/{self.id}{path}", body, headers=self.headers
         )
@@ -71,11 +71,11 @@ class Project:
         return answer.data
 
     def claim_link(self) -> str:
-        """Give the magic link of the newest mail to its owner."""
+        """Return the magic link of the newest mail to its owner."""
         return self.site.claim_link(self.email)
 
     def stored(self) -> list[dict[str, Any]]:
-        """Give every testimonial there is, pending ones too."""
+        """Return every testimonial there is, pending ones too."""
         return self.site.run_json("testimonials", "list", self.id)
 
     def sign_in(self, page: Page) -> None:
@@ -110,7 +110,7 @@ class Site:
         return self.service.url
 
     def agent_init(self, email: str) -> Any:
-        """Call agent-init from an address of its own; give the payload."""
+        """Call agent-init from an address of its own; return the payload."""
         body = {"email": email}
         answer = self.service.call("POST", "/v1/auth/agent-init", body, headers=other_address())
         assert answer.status == 200, answer.body
@@ -132,7 +132,7 @@ class Site:
         return Project(self, headers, email, answer.data["_id"], slug)
 
     def claim_link(self, email: str, *, other_than: str | None = None) -> str:
-        """Give the magic link of the newest mail to `email`, once it is not `other_than`."""
+        """Return the magic link of the newest mail to `email`, once it is not `other_than`."""
 
         def find() -> str | None:
             texts = [mail.text for mail in self.sink.received if mail.recipients == [email]]
@@ -148,7 +148,7 @@ class Site:
             connection.execute("UPDATE project SET status = 'inactive' WHERE id = ?", [project_id])
 
     def run_json(self, *arguments: str) -> Any:
-        """Run an admin command, in this process; give what it printed as JSON."""
+        """Run an admin command, in this process; return what it printed as JSON."""
         finished = self.app.test_cli_runner().invoke(args=[*arguments, "--json"])
         assert finished.exit_code == 0, finished.output
         return json.loads(finished.stdout)

@@ -114,7 +114,7 @@ class Engine:
         self._command("Navigate", "/url", url=url)
 
     def run(self, script: str, *values: object) -> Any:
-        """Run the body of a function in the page; give what it returns."""
+        """Run the body of a function in the page; return what it returns."""
         return self._command("ExecuteScript", "/execute/sync", script=script, args=list(values))
 
     def wait(self, expression: str) -> None:
@@ -134,7 +134,7 @@ class Engine:
             self._perform("key", [{"type": f"key{way}", "value": code} for way in ("Down", "Up")])
 
     def screenshot(self) -> bytes:
-        """Give a PNG of the viewport."""
+        """Return a PNG of the viewport."""
         return base64.b64decode(self.driver.command("TakeScreenshot", "GET", "/screenshot", PLAIN))
 
     def _command(self, name: str, path: str, **body: Any) -> Any:

@@ -63,12 +63,12 @@ def wait_for_widget(page: Page) -> None:
 
 
 def claim_path(project: Project) -> str:
-    """Give the path of the project's magic link."""
+    """Return the path of the project's magic link."""
     return project.claim_link().removeprefix(project.site.url)
 
 
 def pause(project: Project) -> str:
-    """Pause the project; give its path."""
+    """Pause the project; return its path."""
     project.site.pause(project.id)
     return f"/{project.slug}"
 
@@ -104,14 +104,14 @@ PAGES: dict[str, Look] = {
 
 
 def replaced_path(project: Project) -> str:
-    """Give the path of a magic link that a newer one has replaced."""
+    """Return the path of a magic link that a newer one has replaced."""
     path = claim_path(project)
     project.site.agent_init(project.email)
     return path
 
 
 def emptied_wall(project: Project) -> str:
-    """Take the samples away; give the path of the wall."""
+    """Take the samples away; return the path of the wall."""
     project.call("DELETE", "/testimonials/demo")
     return f"/widget/{project.id}"
 

@@ -76,7 +76,7 @@ def slug(project: dict[str, Any]) -> str:
 
 
 def _speaks(answer: TestResponse, code: str) -> str:
-    """Check that the page says its language everywhere; give it as a person reads it."""
+    """Check that the page says its language everywhere; return it as a person reads it."""
     direction = "rtl" if code == "ar" else "ltr"
     assert f'<html lang="{code}" dir="{direction}"' in answer.text
     assert answer.headers["Content-Language"] == code

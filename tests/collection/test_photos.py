@@ -27,7 +27,8 @@ PNG = to_bytes(photo(300, 200), "PNG")
 
 
 def phone_photo() -> bytes:
-    """Give a photo as a phone held upright writes it: lying, with a note of that and of a place."""
+    """Return a photo as a phone held upright writes it: lying,
+    with a note of that and of a place."""
     exif = Pictures.Exif()
     exif[0x0112] = 6
     exif.get_ifd(0x8825)[1] = "N"

@@ -39,7 +39,7 @@ class Page:
         return html.unescape(found[1])
 
     def send(self, text: str, *, seconds: float = 3, address: str = "", **values: str) -> str:
-        """Send words some seconds after the form was opened; give what became of them."""
+        """Send words some seconds after the form was opened; return what became of them."""
         form = FILLED | {"text": text, "token": self.token()}
         self.clock.move(seconds=seconds)
         answer = self.post(form | values, address)

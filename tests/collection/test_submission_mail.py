@@ -65,16 +65,16 @@ class Site:
         assert answer.status_code == status
 
     def told(self) -> list[tuple[str, str]]:
-        """Give recipient and subject of each mail, oldest first."""
+        """Return recipient and subject of each mail, oldest first."""
         return [(mail.recipient, mail.subject) for mail in self.mails()]
 
     def mails(self) -> list[OutboxMail]:
-        """Give the mails about submissions, oldest first."""
+        """Return the mails about submissions, oldest first."""
         return [mail for mail in mails(self.app) if mail.purpose == "submissions"]
 
 
 def link_in(mail: OutboxMail, words: str) -> str:
-    """Give the path of the link after these words in a mail's text."""
+    """Return the path of the link after these words in a mail's text."""
     found = re.search(rf"{words}\s+{ORIGIN}(/\S+)", mail.text)
     assert found, mail.text
     return found[1]

@@ -60,7 +60,7 @@ def _send(client: FlaskClient, slug: str, **values: str) -> TestResponse:
 
 
 def _refused(client: FlaskClient, slug: str, app: Flask, **values: str) -> str:
-    """Send what must be refused; give the page, read as a person reads it."""
+    """Send what must be refused; return the page, read as a person reads it."""
     before = count_rows(app, models.Testimonial)
     answer = _send(client, slug, **values)
     assert answer.status_code == 422

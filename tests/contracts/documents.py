@@ -30,7 +30,7 @@ PROGRAM = "testimonials"
 
 
 def render_settings() -> str:
-    """Give the table of every setting: variable, default, meaning."""
+    """Return the table of every setting: variable, default, meaning."""
     rows = []
     for field in dataclasses.fields(Settings):
         default = field.default
@@ -42,7 +42,7 @@ def render_settings() -> str:
 
 
 def render_commands() -> str:
-    """Give every command: how it is called, what it does, its options."""
+    """Return every command: how it is called, what it does, its options."""
     parts = [_render_command(found, PROGRAM) for found in (serve, *COMMANDS)]
     for group in GROUPS:
         parts.append(f"## {PROGRAM} {group.name}\n\n{_first_sentence(group)}")
@@ -51,7 +51,7 @@ def render_commands() -> str:
 
 
 def render_api() -> str:
-    """Give the reference of the API, made from its OpenAPI document."""
+    """Return the reference of the API, made from its OpenAPI document."""
     document = build_openapi(_app(), "")
     parts = [document["info"]["description"], f"All paths start at `{EXAMPLE_URL}`."]
     for operation in describe_operations(document, EXAMPLE_URL):
@@ -65,7 +65,7 @@ def render_api() -> str:
 
 
 def render_agent_quickstart() -> str:
-    """Give `/llms.txt` as a service at an example address serves it."""
+    """Return `/llms.txt` as a service at an example address serves it."""
     with _app().test_request_context():
         return render_agent_guide()
 
@@ -94,7 +94,7 @@ QUICKSTART = "quickstart-agents.md"
 
 
 def read_between(text: str, marker: str) -> str:
-    """Give what stands between the two comments of `marker`; raises ValueError without them."""
+    """Return what stands between the two comments of `marker`; raises ValueError without them."""
     start, end = _comments(marker)
     return text[text.index(start) + len(start) : text.index(end)].strip()
 

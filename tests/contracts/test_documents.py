@@ -100,13 +100,13 @@ def test_every_call_is_mentioned(described_app: Flask, render: Callable[[], str]
 
 
 def commands_in(text: str) -> list[str]:
-    """Give the shell commands of an indented text, continued lines put together."""
+    """Return the shell commands of an indented text, continued lines put together."""
     lines = re.findall(r"(?m)^    ((?:curl|export) (?:.*\\\n)*.*)$", text)
     return [line.strip() for line in lines]
 
 
 def run(command: str, variables: dict[str, str]) -> str:
-    """Run a shell command as written; give what it printed."""
+    """Run a shell command as written; return what it printed."""
     shell = shutil.which("bash")
     assert shell is not None
     answer = subprocess.run(
@@ -122,7 +122,7 @@ def run(command: str, variables: dict[str, str]) -> str:
 
 
 def follow(service: Service, text: str) -> list[str]:
-    """Run every call of the guide in order, with the ids of the answers before; give paths."""
+    """Run every call of the guide in order, with the ids of the answers before; return paths."""
     variables: dict[str, str] = {}
     called = []
     for command in commands_in(text):

@@ -35,7 +35,7 @@ def sheet() -> str:
 
 
 def section(document: str, title: str) -> str:
-    """Give what stands below a heading, up to the next one of its level or above."""
+    """Return what stands below a heading, up to the next one of its level or above."""
     found = re.search(rf"^(#+) {re.escape(title)}\n", document, re.MULTILINE)
     assert found, title
     rest = document[found.end() :]
@@ -43,7 +43,7 @@ def section(document: str, title: str) -> str:
 
 
 def first_column(text: str) -> list[str]:
-    """Give the names in back ticks in the first column of the tables of a text."""
+    """Return the names in back ticks in the first column of the tables of a text."""
     rows = re.findall(r"^\| (?!---)([^|]+) \|", text, re.MULTILINE)
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 

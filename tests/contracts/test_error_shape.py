@@ -65,7 +65,7 @@ BODIES: dict[str, tuple[bytes, str | None]] = {
 
 
 def check_shape(answer: TestResponse, *statuses: int) -> Any:
-    """Check that an answer is an error of the one shape; give its body."""
+    """Check that an answer is an error of the one shape; return its body."""
     assert answer.status_code in statuses or (not statuses and answer.status_code >= 400)
     assert answer.mimetype == "application/json"
     assert answer.headers["Cache-Control"] == "no-store"

@@ -51,7 +51,7 @@ def find_kinds() -> Iterator[Kind]:
 
 
 def texts_of(node: ast.AST, module: str) -> Iterator[str]:
-    """Give every text that an expression may have; of a parameter its callers give it."""
+    """Return every text that an expression may have; of a parameter its callers give it."""
     if isinstance(node, ast.IfExp):
         yield from texts_of(node.body, module)
         yield from texts_of(node.orelse, module)

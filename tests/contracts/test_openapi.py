@@ -36,7 +36,7 @@ def validate(document: Document, answer: TestResponse, path: str, method: str) -
 
 
 def _closed(schema: Any) -> Any:
-    """Give a copy in which no object may have other fields than the documented ones."""
+    """Return a copy in which no object may have other fields than the documented ones."""
     if isinstance(schema, list):
         return [_closed(item) for item in schema]
     if not isinstance(schema, dict):

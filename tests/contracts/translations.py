@@ -40,12 +40,12 @@ CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 
 
 def po_path(code: str) -> Path:
-    """Give where a language is written."""
+    """Return where a language is written."""
     return TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
 def mo_path(code: str) -> Path:
-    """Give where what the program reads of a language is."""
+    """Return where what the program reads of a language is."""
     return po_path(code).with_suffix(".mo")
 
 
@@ -76,7 +76,7 @@ def read(code: str) -> Catalog:
 
 
 def update(code: str, template: Catalog) -> Catalog:
-    """Give the language with the messages of `template` and what is translated of them."""
+    """Return the language with the messages of `template` and what is translated of them."""
     catalog = read(code)
     # A guess at a changed message would be shown to people; an empty one is asked for.
     catalog.update(template, no_fuzzy_matching=True)
@@ -88,7 +88,7 @@ def update(code: str, template: Catalog) -> Catalog:
 
 
 def render_po(catalog: Catalog) -> str:
-    """Give a language's file."""
+    """Return a language's file."""
     out = io.BytesIO()
     write_po(out, catalog, width=96, sort_output=True, include_lineno=False, ignore_obsolete=True)
     lines = out.getvalue().decode().splitlines(keepends=True)
@@ -96,7 +96,7 @@ def render_po(catalog: Catalog) -> str:
 
 
 def render_mo(catalog: Catalog) -> bytes:
-    """Give what the program reads of a language."""
+    """Return what the program reads of a language."""
     out = io.BytesIO()
     catalog.creation_date = catalog.revision_date = DAY
     write_mo(out, catalog)
@@ -104,7 +104,7 @@ def render_mo(catalog: Catalog) -> bytes:
 
 
 def untranslated(catalog: Catalog) -> Iterator[Message]:
-    """Give the messages of which a form is still empty."""
+    """Return the messages of which a form is still empty."""
     for message in catalog:
         texts = message.string if isinstance(message.string, tuple | list) else [message.string]
         if message.id and (not all(texts) or message.fuzzy):
@@ -112,7 +112,7 @@ def untranslated(catalog: Catalog) -> Iterator[Message]:
 
 
 def main() -> int:
-    """Update and compile every language; give 1 if something is untranslated."""
+    """Update and compile every language; return 1 if something is untranslated."""
     template = collect()
     missing: dict[str, list[str]] = {}
     for code in CODES:

@@ -40,14 +40,14 @@ def command(
 
 
 def answer(instance: Path, *arguments: str | Path, **settings: str) -> Any:
-    """Run a command that succeeds; give the JSON that it prints."""
+    """Run a command that succeeds; return the JSON that it prints."""
     done = command(instance, *arguments, "--json", **settings)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def refusal(instance: Path, *arguments: str | Path, **settings: str) -> str:
-    """Run a command that fails; give its one sentence."""
+    """Run a command that fails; return its one sentence."""
     done = command(instance, *arguments, **settings)
     assert (done.returncode, done.stdout) == (1, ""), done
     assert done.stderr.startswith("Error: ")
@@ -64,7 +64,7 @@ def restore_here(instance: Path, *arguments: str | Path) -> Result:
 
 
 def restore_refused(instance: Path, *arguments: str | Path) -> str:
-    """Run a restore that is refused; give its one sentence."""
+    """Run a restore that is refused; return its one sentence."""
     result = restore_here(instance, *arguments)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: ")
@@ -84,5 +84,5 @@ def query(
 
 
 def emails(instance: Path, name: str = "testimonials.db") -> set[str]:
-    """Give the addresses of the accounts."""
+    """Return the addresses of the accounts."""
     return {row[0] for row in query(instance, "SELECT email FROM account", name=name)}

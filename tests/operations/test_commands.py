@@ -32,7 +32,7 @@ def _read(app: Flask, *arguments: str) -> Any:
 
 
 def _refuse(app: Flask, *arguments: str) -> str:
-    """Run what must fail; give its sentence."""
+    """Run what must fail; return its sentence."""
     result = _run(app, *arguments)
     assert result.exit_code not in (0, None)
     assert isinstance(result.exception, SystemExit), result.exception

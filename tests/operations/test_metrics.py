@@ -30,7 +30,7 @@ def app(make_app: MakeApp) -> Flask:
 
 
 def read(client: FlaskClient, name: str) -> dict[tuple[tuple[str, str], ...], float]:
-    """Give the samples of one name by their labels, without the process."""
+    """Return the samples of one name by their labels, without the process."""
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200, answer.text
     assert answer.mimetype == "text/plain"

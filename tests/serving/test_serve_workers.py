@@ -227,7 +227,7 @@ class Answers:
         wait_for(is_each_asked, what="a connection to each worker")
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> list[Answer]:
-        """Give the answer that came on each connection."""
+        """Return the answer that came on each connection."""
         found = []
         for connection in self._connections:
             connection.request("GET", path, headers=headers or {})
@@ -417,7 +417,7 @@ def test_the_workers_end_with_a_parent_that_is_killed(service: Service) -> None:
 
 @contextlib.contextmanager
 def in_terminal(instance: Path, settings: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """Start `serve` on a terminal of its own; give its process id and our end of the terminal."""
+    """Start `serve` on a terminal of its own; return its process id and our end of the terminal."""
     environment = clean_environment(instance, settings)
     pid, terminal = pty.fork()
     if pid == 0:

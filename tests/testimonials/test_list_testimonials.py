@@ -29,7 +29,7 @@ def _list(caller: Caller, project_id: str, query: str = "") -> dict[str, Any]:
 
 
 def _fill(caller: Caller, project_id: str, count: int) -> list[str]:
-    """Add testimonials; give their ids, newest first."""
+    """Add testimonials; return their ids, newest first."""
     ids = [caller.create_testimonial(project_id, text=f"No. {n}")["_id"] for n in range(count)]
     return ids[::-1]
 

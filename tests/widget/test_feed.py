@@ -54,7 +54,7 @@ def _ids(feed: dict[str, Any]) -> list[str]:
 
 
 def _walk(client: FlaskClient, project_id: str) -> list[str]:
-    """Give the ids of every page in turn."""
+    """Return the ids of every page in turn."""
     feed = _feed(client, project_id)
     ids = _ids(feed)
     while feed["next"] is not None:

@@ -24,7 +24,7 @@ def see(client: FlaskClient, project: str, origin: str) -> None:
 
 
 def stored(app: Flask) -> dict[str, set[str]]:
-    """Give the origins in the database, by project."""
+    """Return the origins in the database, by project."""
     found: dict[str, set[str]] = {}
     with app.app_context():
         for row in db.session.scalars(select(models.WidgetSighting)):

@@ -58,7 +58,7 @@ def show_change(token: str) -> ResponseReturnValue:
 @address.post("/email/<token>")
 @limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
 def confirm_change(token: str) -> ResponseReturnValue:
-    """Give the account its new address, and let the old one take it back."""
+    """Return the account its new address, and let the old one take it back."""
     owner = find_session(read_session_cookie())
     begin_write()
     change = find_change(token)

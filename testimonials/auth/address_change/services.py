@@ -70,7 +70,7 @@ def find_change(token: str) -> AddressChange:
 
 
 def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
-    """Give the account of who is signed in its new address; return the one that it left.
+    """Return the account of who is signed in its new address; return the one that it left.
 
     Raises `AddressTaken`, and `SessionEnded`.
     """

@@ -49,7 +49,7 @@ class PlanUnknown(ServiceError):
 
 
 def find_plan(name: str | None) -> Plan | None:
-    """Give the plan of this name, upper or lower case, if the settings still have it."""
+    """Return the plan of this name, upper or lower case, if the settings still have it."""
     plans: Sequence[Plan] = current_app.config["PLANS"]
     wanted = (name or "").lower()
     return next((plan for plan in plans if plan.name.lower() == wanted), None)
@@ -84,7 +84,7 @@ def apply_event(event: dict[str, Any]) -> None:
 
 
 def delete_unlinked_subscriptions() -> int:
-    """Forget the subscriptions that no checkout has given to an account; give how many.
+    """Forget the subscriptions that no checkout has given to an account; return how many.
 
     One that runs on is told of again by its next payment.
     """
@@ -193,7 +193,7 @@ def _work_out_plan(account: Account, time: datetime) -> None:
 
 
 def _find_owner(subject: dict[str, Any], known: BillingSubscription | None) -> Account | None:
-    """Give whose a subscription is: by what it says itself, or by its customer."""
+    """Return whose a subscription is: by what it says itself, or by its customer."""
     named = _find_account((subject.get("metadata") or {}).get("account"))
     if named is not None:
         return named
@@ -227,6 +227,7 @@ def _find_plan_of(subject: dict[str, Any]) -> Plan | None:
 
 
 def _safe(reference: object) -> str:
-    """Give a reference for the log: only one of our own form, since others may hold an address."""
+    """Return a reference for the log: only one of our own form,
+    since others may hold an address."""
     is_ours = isinstance(reference, str) and is_identifier(reference)
     return str(reference) if is_ours else "of another form" if reference else "missing"

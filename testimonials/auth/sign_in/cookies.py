@@ -18,7 +18,7 @@ from testimonials.core.web.rate_limits import client_key
 
 
 def read_session_cookie() -> str:
-    """Give the token that the browser sent, or an empty string."""
+    """Return the token that the browser sent, or an empty string."""
     return request.cookies.get(_name(), "")
 
 
@@ -53,7 +53,7 @@ def describe_visitor(email: str) -> Visitor:
 
 
 def replace_session_cookie(token: str) -> None:
-    """Give the browser another token for its session, whatever the answer to this request is."""
+    """Return the browser another token for its session, whatever the answer to this request is."""
     g.session_token = token
     after_this_request(renew_session_cookie)
 

@@ -13,7 +13,7 @@ NOTICES = {
 def render_login(
     errors: dict[str, list[str]], email: str, target: str, *, notice: str = "", draft: str = ""
 ) -> str:
-    """Give the page; `notice` is a key of NOTICES, `draft` what was typed before (drafts)."""
+    """Return the page; `notice` is a key of NOTICES, `draft` what was typed before (drafts)."""
     is_open = current_app.config["SIGNUP"] != "closed"
     return render_template(
         "auth/sign_in/login.html",

@@ -36,7 +36,7 @@ class ResetLinkInvalid(ServiceError):
 
 
 def check_password(email: str, password: str) -> Account:
-    """Give the claimed account with this address and password; raise `SignInRefused`."""
+    """Return the claimed account with this address and password; raise `SignInRefused`."""
     account = find_claimed_account(email)
     if account is None or account.password_hash is None:
         if not _nobody:
@@ -61,20 +61,20 @@ def lock_checked(account: Account) -> Account:
 
 
 def find_claimed_account(email: str) -> Account | None:
-    """Give the claimed account with this address."""
+    """Return the claimed account with this address."""
     return db.session.scalars(
         select(Account).where(Account.email == email, Account.claimed_at.is_not(None))
     ).one_or_none()
 
 
 def make_reset_link(account: Account) -> str:
-    """Give the link with which the owner chooses a new password."""
+    """Return the link with which the owner chooses a new password."""
     token = reset_purpose.sign([account.id, fingerprint(account)])
     return f"{current_app.config['APP_URL']}/reset/{token}"
 
 
 def find_account_to_reset(token: str) -> Account:
-    """Give the account, locked, whose password the link may change; raise `ResetLinkInvalid`.
+    """Return the account, locked, whose password the link may change; raise `ResetLinkInvalid`.
 
     The link holds a fingerprint of the present address and password, so using it once uses it up.
     """

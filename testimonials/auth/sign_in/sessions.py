@@ -48,7 +48,7 @@ class SessionEnded(ServiceError):
 
 
 def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
-    """Sign a browser in; give the token for its cookie, of which only a hash is kept.
+    """Sign a browser in; return the token for its cookie, of which only a hash is kept.
 
     The session whose token the browser had until now (`replaces`) ends: nobody could reach it.
     """
@@ -68,7 +68,7 @@ def start_session(account: Account, user_agent: str, *, replaces: str = "") -> s
 
 
 def find_session(token: str) -> SignedIn | None:
-    """Give who is signed in with this token, if anybody is; commits when it was seen long ago."""
+    """Return who is signed in with this token, if anybody is; commits when it was seen long ago."""
     now = clock.now()
     row = db.session.execute(
         select(
@@ -121,7 +121,7 @@ def note_proof(owner: SignedIn) -> tuple[Account, str]:
 
 
 def list_sessions(account_id: str) -> Sequence[Session]:
-    """Give the browsers that are signed in, the last seen first."""
+    """Return the browsers that are signed in, the last seen first."""
     return db.session.scalars(
         select(Session)
         .where(Session.account_id == account_id, Session.expires_at > clock.now())
@@ -154,7 +154,7 @@ def end_sessions(account_id: str, *, but: str | None = None) -> None:
 
 
 def delete_expired_sessions() -> int:
-    """Remove the sessions that are too old; give how many."""
+    """Remove the sessions that are too old; return how many."""
     removed = db.session.scalars(
         delete(Session).where(Session.expires_at <= clock.now()).returning(Session.id)
     ).all()

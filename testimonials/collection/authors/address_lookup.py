@@ -69,7 +69,7 @@ def find_about(email: str) -> AboutAddress:
 
 
 def forget_address(email: str) -> AboutAddress:
-    """Remove all that is kept about an address, for good; give what that was.
+    """Remove all that is kept about an address, for good; return what that was.
 
     Of accounts that it asked not to write to it, the hash stays, so that they still don't. An
     account of the address itself is another matter and stays too.
@@ -108,7 +108,7 @@ def _is_written_by(email: str) -> ColumnElement[bool]:
 
 
 def _is_mailed_to(email: str) -> ColumnElement[bool]:
-    """Give the mails of authors to an address, but for one that is being sent just now."""
+    """Return the mails of authors to an address, but for one that is being sent just now."""
     return and_(
         OutboxMail.recipient == email,
         OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES)),

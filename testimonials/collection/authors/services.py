@@ -92,17 +92,17 @@ class OwnTestimonial:
 
 
 def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
-    """Give the token of the author's link; the one that is mailed names the address."""
+    """Return the token of the author's link; the one that is mailed names the address."""
     return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
 
 
 def make_author_url(token: str, language: str, page: str = "") -> str:
-    """Give the address of the author's page, or of one below it, in the language they read."""
+    """Return the address of the author's page, or of one below it, in the language they read."""
     return f"{current_app.config['APP_URL']}/yours/{token}{page}?{PARAMETER}={language}"
 
 
 def find_own_url(project: Project, token: str) -> str | None:
-    """Give the link to show on the project's thank-you page, if the token is of its own."""
+    """Return the link to show on the project's thank-you page, if the token is of its own."""
     try:
         own = find_own(token)
     except AuthorLinkInvalid:
@@ -112,7 +112,7 @@ def find_own_url(project: Project, token: str) -> str | None:
 
 
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
-    """Give the testimonial of a link, its project locked if it is to change.
+    """Return the testimonial of a link, its project locked if it is to change.
 
     Projects that are paused or deleted are found too: as long as words are stored, their author can
     take them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
@@ -135,7 +135,7 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
 
 
 def read_author_token(token: str) -> tuple[str, str]:
-    """Give the testimonial's id and the address' fingerprint; raise `AuthorLinkInvalid`."""
+    """Return the testimonial's id and the address' fingerprint; raise `AuthorLinkInvalid`."""
     try:
         (testimonial_id, fingerprint), _ = author_purpose.read(token, LINK_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):

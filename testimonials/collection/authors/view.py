@@ -17,7 +17,7 @@ DONE = ("corrected", "withdrawn", "consented", "verified")
 
 
 def describe_own(own: OwnTestimonial, token: str, done: str, errors: Errors) -> dict[str, Any]:
-    """Give what `collection/author.html` shows."""
+    """Return what `collection/author.html` shows."""
     row = own.row
     return _describe_frame(own) | {
         "item": _describe_card(row),
@@ -42,7 +42,7 @@ def describe_own(own: OwnTestimonial, token: str, done: str, errors: Errors) -> 
 def describe_edit(
     own: OwnTestimonial, token: str, typed: dict[str, str] | None, errors: Errors
 ) -> dict[str, Any]:
-    """Give what `collection/author_edit.html` shows: what was typed, or what is stored.
+    """Return what `collection/author_edit.html` shows: what was typed, or what is stored.
 
     The fields are those that the project asks for and those that have a value. The address is none
     of them, since it would have to be proven anew.
@@ -78,7 +78,7 @@ def describe_edit(
 
 
 def describe_confirmation(own: OwnTestimonial, token: str, action: str) -> dict[str, Any]:
-    """Give what `collection/author_confirm.html` shows before something is taken away."""
+    """Return what `collection/author_confirm.html` shows before something is taken away."""
     return _describe_frame(own) | {
         "action": action,
         "is_shown": own.row.is_visible,

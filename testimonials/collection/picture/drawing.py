@@ -64,7 +64,7 @@ class Shown:
 
 
 def draw_share_picture(shown: Shown) -> bytes:
-    """Give the PNG file, 1200 x 630: logo or initial, name, headline and five stars.
+    """Return the PNG file, 1200 x 630: logo or initial, name, headline and five stars.
 
     A text that no font on this machine can show is left out.
     """
@@ -118,7 +118,7 @@ class _Text:
 
 
 def _lay_out(text: str, sizes: range, most: int, width: int) -> _Text | None:
-    """Give the text in the largest size in which its lines fit, cut in the smallest."""
+    """Return the text in the largest size in which its lines fit, cut in the smallest."""
     font_of = find_font(text)
     if not text or font_of is None:
         return None
@@ -227,11 +227,11 @@ def _draw_star(
 
 
 def _mix(colour: str, other: str, share: float) -> str:
-    """Give `other` with so much of `colour` in it."""
+    """Return `other` with so much of `colour` in it."""
     pairs = zip(*(bytes.fromhex(each[1:]) for each in (colour, other)), strict=True)
     return "#" + bytes(round(a * share + b * (1 - share)) for a, b in pairs).hex()
 
 
 def _visible(button: str, colours: dict[str, str]) -> str:
-    """Give the button's colour, or that of lines where the card would swallow it."""
+    """Return the button's colour, or that of lines where the card would swallow it."""
     return button if contrast(button, colours["card"]) > 1.3 else colours["secondary"]

@@ -44,7 +44,7 @@ FontOf = Callable[[int], tuple[Any, int]]
 
 
 def without_symbols(text: str) -> str:
-    """Give the text without emoji and the like, on one line."""
+    """Return the text without emoji and the like, on one line."""
     kept = []
     for before, letter in zip(" " + text, text, strict=False):
         is_symbol = unicodedata.category(letter) in SYMBOLS or letter in SELECTORS
@@ -65,7 +65,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def find_font(text: str) -> FontOf | None:
-    """Give what makes the font for this text in a size, and how much bolder it is to be drawn.
+    """Return what makes the font for this text in a size, and how much bolder it is to be drawn.
 
     None where no font here has all the letters, or nothing here can join them as they must be.
     """

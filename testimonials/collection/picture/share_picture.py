@@ -13,7 +13,7 @@ from testimonials.projects.models import Project
 
 
 def picture_fingerprint(project: Project) -> str:
-    """Give a hash of all that is drawn in the project's picture."""
+    """Return a hash of all that is drawn in the project's picture."""
     config = project.page_config
     drawn = [STYLE, project.name, config["headline"], config["theme"], config["buttonColor"]]
     drawn += [config["buttonTextColor"], project.logo_id]
@@ -21,13 +21,13 @@ def picture_fingerprint(project: Project) -> str:
 
 
 def share_picture_url(project: Project) -> str:
-    """Give the picture's public address; it changes with the picture, which is kept elsewhere."""
+    """Return the picture's public address; it changes with the picture, which is kept elsewhere."""
     version = picture_fingerprint(project)[:8]
     return f"{current_app.config['APP_URL']}/{project.slug}/share.png?v={version}"
 
 
 def find_share_picture(project: Project) -> bytes | None:
-    """Give the project's picture as it is kept, unless it shows something else by now."""
+    """Return the project's picture as it is kept, unless it shows something else by now."""
     row = db.session.get(SharePicture, project.id)
     if row is None or row.fingerprint != picture_fingerprint(project):
         return None

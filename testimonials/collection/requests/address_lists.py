@@ -185,7 +185,7 @@ def _read_table(lines: Sequence[str]) -> AddressList:
 
 
 def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Give each row that isn't empty with the line it begins in."""
+    """Return each row that isn't empty with the line it begins in."""
     # Pasted lines lack their ends, without which a quoted line break would be lost.
     reader = csv.reader((f"{line.rstrip(chr(10))}\n" for line in lines), delimiter=delimiter)
     begin = 1
@@ -215,7 +215,7 @@ def _find_delimiter(line: str) -> str:
 
 
 def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
-    """Give where the columns stand by their headings; None where none is for the address."""
+    """Return where the columns stand by their headings; None where none is for the address."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(head):
         for name, headings in HEADINGS.items():
@@ -225,7 +225,7 @@ def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
 
 
 def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
-    """Give the columns of a table without headings: the address, then name and company."""
+    """Return the columns of a table without headings: the address, then name and company."""
     places = [place for place, cell in enumerate(row) if "@" in cell]
     if not places:
         return None
@@ -239,6 +239,6 @@ def _quote(text: str) -> str:
 
 
 def _show(text: str) -> str:
-    """Give the beginning of a line, as it can be put before a person."""
+    """Return the beginning of a line, as it can be put before a person."""
     text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
     return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"

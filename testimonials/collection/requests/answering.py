@@ -40,20 +40,20 @@ class Asked:
 
 
 def make_form_url(project: Project, invitation: Invitation, language: str) -> str:
-    """Give the address of the form as it was mailed; it knows for 60 days who was asked."""
+    """Return the address of the form as it was mailed; it knows for 60 days who was asked."""
     token = link_purpose.sign(invitation.id)
     base = f"{current_app.config['APP_URL']}/{project.slug}"
     return f"{base}?{PARAMETER}={language}&invitation={token}"
 
 
 def make_answer_url(account_id: str, invitation: Invitation, answer: str) -> str:
-    """Give the address of a page in the mail, `decline` or `unsubscribe`; it never expires."""
+    """Return the address of a page in the mail, `decline` or `unsubscribe`; it never expires."""
     token = answer_purpose.sign([invitation.id, account_id, invitation.email_hash])
     return f"{current_app.config['APP_URL']}/requests/{token}/{answer}"
 
 
 def find_invitation(token: str, project_id: str, *, for_update: bool = False) -> Invitation | None:
-    """Give who came by the link to the project's form, locked if the row is to change.
+    """Return who came by the link to the project's form, locked if the row is to change.
 
     None for a link that says nothing (any more): who comes by it is a visitor as any other.
     """
@@ -76,7 +76,7 @@ def is_invited(invitation: Invitation | None) -> bool:
 
 
 def prefill(invitation: Invitation | None) -> dict[str, str]:
-    """Give the values with which the form opens for who was asked."""
+    """Return the values with which the form opens for who was asked."""
     if invitation is None:
         return {}
     values = {
@@ -109,7 +109,7 @@ def note_answered(invitation: Invitation, testimonial: Testimonial, *, asks_emai
 
 
 def read_answer_token(token: str) -> tuple[Asked, Project | None]:
-    """Give what a link to decline says, and its project while there is one; raise `NotFound`."""
+    """Return what a link to decline says, and its project while there is one; raise `NotFound`."""
     try:
         (invitation_id, account_id, email_hash), _ = answer_purpose.read(token)
     except (TokenInvalid, TypeError, ValueError):

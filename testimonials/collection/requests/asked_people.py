@@ -35,7 +35,7 @@ class AskedPerson:
 def list_asked(
     project: Project, state: str | None, page: int
 ) -> tuple[list[AskedPerson], int, dict[str, int]]:
-    """Give a page of who was asked, its number, and how many are in each state.
+    """Return a page of who was asked, its number, and how many are in each state.
 
     The newest come first, those of one time by their addresses. A page past the end is the last
     one. `state` None: everybody.
@@ -57,7 +57,7 @@ def list_asked(
 
 
 def count_states(project: Project) -> dict[str, int]:
-    """Give how many of those asked are in each state, and `all`."""
+    """Return how many of those asked are in each state, and `all`."""
     inner = _join(select(_state().label("state")), project).subquery()
     rows = db.session.execute(select(inner.c.state, func.count()).group_by(inner.c.state))
     counts = dict.fromkeys(STATES, 0)
@@ -67,7 +67,7 @@ def count_states(project: Project) -> dict[str, int]:
 
 
 def find_invited_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
-    """Give for each of the testimonials that was asked for the address that was asked."""
+    """Return for each of the testimonials that was asked for the address that was asked."""
     rows = db.session.execute(
         select(Invitation.testimonial_id, Invitation.email).where(
             Invitation.testimonial_id.in_(list(testimonial_ids))
@@ -77,7 +77,7 @@ def find_invited_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
 
 
 def cancel_waiting(project: Project) -> int:
-    """Take everybody off the locked project's list who had no mail yet; give how many."""
+    """Take everybody off the locked project's list who had no mail yet; return how many."""
     waiting = db.session.scalars(
         _join(select(Invitation), project)
         .where(_state() == "waiting")
@@ -124,12 +124,12 @@ def delete_old_invitations() -> int:
 
 
 def is_told_from() -> ColumnElement[bool]:
-    """Give the condition under which a mail in the outbox still says how far a request got."""
+    """Return the condition under which a mail in the outbox still says how far a request got."""
     return exists().where(Invitation.mail_id == OutboxMail.id)
 
 
 def _take_off(invitation: Invitation) -> bool:
-    """Delete a row unless its mail is leaving at this moment; give whether that was done."""
+    """Delete a row unless its mail is leaving at this moment; return whether that was done."""
     if invitation.mail_id is not None and not _drop_mail(invitation):
         return False
     db.session.delete(invitation)
@@ -163,7 +163,7 @@ def _join(query: Rows, project: Project) -> Rows:
 
 
 def _state() -> ColumnElement[str]:
-    """Give how far an invitation got; what the person did last counts more than the mail."""
+    """Return how far an invitation got; what the person did last counts more than the mail."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
         (Invitation.answered_at.is_not(None), "answered"),

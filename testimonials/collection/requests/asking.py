@@ -56,7 +56,7 @@ class Letter:
 
 
 def sort_out(project: Project, people: Iterable[Person]) -> tuple[list[Person], list[LeftOut]]:
-    """Give who can be asked, each once, and who is left out."""
+    """Return who can be asked, each once, and who is left out."""
     listed = list(people)
     asked = _find_asked(project, listed)
     unwanted = _find_unsubscribed(project, listed)
@@ -75,7 +75,7 @@ def sort_out(project: Project, people: Iterable[Person]) -> tuple[list[Person], 
 
 
 def count_room(account_id: str) -> int:
-    """Give how many more people the account may ask now.
+    """Return how many more people the account may ask now.
 
     Rows that were deleted since count too, or deleting them would be a way around the limit.
     """
@@ -104,12 +104,12 @@ def require_room(account_id: str, count: int) -> None:
 
 
 def make_batch_token(project: Project) -> str:
-    """Give the token of one preview; confirming it twice makes one batch."""
+    """Return the token of one preview; confirming it twice makes one batch."""
     return batch_purpose.sign([project.id, new_identifier()])
 
 
 def read_batch_token(project: Project, token: str) -> str:
-    """Give the id that the preview's batch gets; raise `AskingRefused`."""
+    """Return the id that the preview's batch gets; raise `AskingRefused`."""
     try:
         (project_id, batch_id), _ = batch_purpose.read(token, PREVIEW_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):

@@ -4,5 +4,5 @@ import hashlib
 
 
 def hash_email(account_id: str, email: str) -> str:
-    """Give the hash under which an account keeps an address; other accounts keep another."""
+    """Return the hash under which an account keeps an address; other accounts keep another."""
     return hashlib.sha256(f"{account_id}:{email}".encode("utf-8", "surrogatepass")).hexdigest()

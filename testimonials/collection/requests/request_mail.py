@@ -38,7 +38,7 @@ _NAME = re.compile(r"(?<![^\S\n])[^\S\n]*+\{name\}")
 
 
 def write_due_mails() -> int:
-    """Put what is due into the outbox, as much as the pace allows; give how many mails."""
+    """Put what is due into the outbox, as much as the pace allows; return how many mails."""
     _lock_pace()
     now = clock.now()
     room = current_app.config["INVITATIONS_PER_MINUTE"] - _count_lately()
@@ -78,7 +78,8 @@ def has_due_mails() -> bool:
 def describe_mail(
     project: Project, account: Account, batch: InvitationBatch, invitation: Invitation
 ) -> dict[str, Any]:
-    """Give what the templates of the mail show; `speaking` the batch's language is the caller's."""
+    """Return what the templates of the mail show; `speaking` the batch's language is the
+    caller's."""
     website: str = project.page_config["website"]
     return {
         "project": {
@@ -105,7 +106,7 @@ def fill_name(message: str, name: str) -> str:
 
 
 def suggest_texts(project: Project, language: str) -> tuple[str, str]:
-    """Give the subject and the message that are suggested in a language."""
+    """Return the subject and the message that are suggested in a language."""
     with speaking(language):
         subject = gettext(DEFAULT_SUBJECT, name=project.name)[:SUBJECT_LENGTH]
         return subject, gettext(DEFAULT_MESSAGE, name=project.name)

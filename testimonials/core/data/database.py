@@ -27,7 +27,7 @@ class Base(DeclarativeBase):
 
 
 def present() -> datetime:
-    """Give the time as a column's default: asked for late, so that a moved clock moves it too."""
+    """Return the time as a column's default: asked for late, so that a moved clock moves it too."""
     return clock.now()
 
 

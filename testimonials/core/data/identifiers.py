@@ -56,7 +56,7 @@ def is_api_key(text: str) -> bool:
 
 
 def hash_secret(secret: str) -> str:
-    """Give the SHA-256 under which a random secret is stored; it needs no slow hash."""
+    """Return the SHA-256 under which a random secret is stored; it needs no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -55,7 +55,8 @@ IsDue = Callable[[BackgroundJob], bool]
 
 
 def worker_name() -> str:
-    """Give the name under which this application takes jobs: host, process, and random letters."""
+    """Return the name under which this application takes jobs: host, process,
+    and random letters."""
     found: str = current_app.extensions.setdefault(
         EXTENSION, f"{socket.gethostname()}:{os.getpid()}:{new_identifier()[-6:]}"
     )
@@ -122,7 +123,7 @@ def renew_lease(name: str, lease: timedelta) -> None:
 
 
 def settle_job(name: str, error: str | None) -> None:
-    """Note how a job ended that this process took, and give it back; commits.
+    """Note how a job ended that this process took, and return it back; commits.
 
     Notes nothing where another process has taken it over meanwhile.
     """
@@ -176,7 +177,7 @@ def _is_free(row: BackgroundJob, lease: timedelta) -> bool:
 
 
 def _lock_job(name: str) -> BackgroundJob:
-    """Give the job's row, made where it is missing, which nobody else changes until the commit."""
+    """Return the row of a job, locked until the commit, and made where it is missing."""
     query = select(BackgroundJob).where(BackgroundJob.name == name).with_for_update()
     row = db.session.scalars(query).one_or_none()
     if row is None:

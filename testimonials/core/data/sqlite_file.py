@@ -73,7 +73,7 @@ def fold_log(path: Path) -> bool:
 
 
 def find_damage(path: Path) -> list[str]:
-    """Give what is wrong with the file or its references, at most 20 sentences; [] when sound.
+    """Return what is wrong with the file or its references, at most 20 sentences; [] when sound.
 
     Raises `sqlite3.OperationalError` where it can't be read, on a full disk for example, which says
     nothing of the file.
@@ -106,7 +106,7 @@ def find_obstacle(path: Path) -> str | None:
 
 
 def count_rows(path: Path) -> dict[str, int]:
-    """Give how many rows each table has, by name; raises `sqlite3.Error`."""
+    """Return how many rows each table has, by name; raises `sqlite3.Error`."""
     with open_file(path) as opened:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%'"
         names = sorted(row[0] for row in opened.execute(f"{query} ESCAPE '!'"))
@@ -119,7 +119,7 @@ def count_rows(path: Path) -> dict[str, int]:
 
 
 def read_revision(path: Path) -> str | None:
-    """Give the revision of the schema, None where there is none; raises `sqlite3.Error`."""
+    """Return the revision of the schema, None where there is none; raises `sqlite3.Error`."""
     with open_file(path) as opened:
         try:
             row = opened.execute("SELECT version_num FROM alembic_version").fetchone()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def choose_temporary_folder(instance_path: Path) -> str:
-    """Give the folder for temporary files of this process: the system's, or the instance's.
+    """Return the folder for temporary files of this process: the system's, or the instance's.
 
     Containers may have nothing else to write to than the instance folder.
     """

@@ -44,7 +44,7 @@ class VersionedCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, version: int, make: Callable[[], bytes]) -> Body:
-        """Give the body of `key` at `version`; call `make` when it isn't here.
+        """Return the body of `key` at `version`; call `make` when it isn't here.
 
         `version` must have been read before what `make` reads, so that a body may be newer than
         its version says, and is then made once more, but never older.
@@ -65,7 +65,7 @@ class VersionedCache:
         return body
 
     def peek(self, key: Hashable) -> Body | None:
-        """Give the body kept under `key`, of whatever version."""
+        """Return the body kept under `key`, of whatever version."""
         with self._lock:
             body = self._bodies.get(key)
             if body is not None:

@@ -66,7 +66,8 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Give the message; only a mail that is printed because no server is set keeps its secrets."""
+    """Return the message; only a mail that is printed because no server is set keeps its
+    secrets."""
     text = record.getMessage()
     if getattr(record, "is_mail", False):
         return text
@@ -121,7 +122,7 @@ def _log_request(response: Response) -> Response:
 
 
 def _loggable_path() -> str:
-    """Give the path without tokens, and escaped, so that it can't break or forge a line."""
+    """Return the path without tokens, and escaped, so that it can't break or forge a line."""
     if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
         return request.url_rule.rule
     path = quote(request.path[: LONGEST + 1], safe="/:@!$&'()*+,;=~")

@@ -29,7 +29,7 @@ def deliver_due_mail(
     hand_over: HandOver | None = None,
     is_ending: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Send every mail that is due; give how many were tried. Commits after each step.
+    """Send every mail that is due; return how many were tried. Commits after each step.
 
     The network is used between the two transactions of a mail, never inside one; `hand_over` keeps
     for that time where it is. No other mail is begun once `is_ending` says so. Nor is one after
@@ -86,7 +86,7 @@ def _settle_remains(hand_over: HandOver) -> None:
 
 
 def _anonymous(mail: OutboxMail, failure: DeliveryFailed) -> str:
-    """Give the server's words without the address, which servers like to repeat."""
+    """Return the server's words without the address, which servers like to repeat."""
     return re.sub(re.escape(mail.recipient), "(recipient)", str(failure), flags=re.IGNORECASE)
 
 

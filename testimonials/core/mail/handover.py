@@ -95,7 +95,7 @@ class HandOver:
 
     @contextlib.contextmanager
     def remains(self) -> Iterator[list[Remains]]:
-        """Give what is in no living hand; it is forgotten when the block ends well.
+        """Return what is in no living hand; it is forgotten when the block ends well.
 
         That is what killed processes had in hand, and what this one could not put down because the
         database was away. No other process looks meanwhile, so that none goes on before all of it

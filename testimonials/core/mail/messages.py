@@ -38,7 +38,7 @@ class _Written:
         found["decoded"], found["parse_tree"] = value, None
 
     def fold(self, *, policy: EmailPolicy) -> str:
-        """Give the lines of the header; only between encoded words does it break."""
+        """Return the lines of the header; only between encoded words does it break."""
         lines = str(self).replace("?= =?", f"?={policy.linesep} =?")
         return f"{self.name}: {lines}{policy.linesep}"  # type: ignore[attr-defined]
 

@@ -95,7 +95,7 @@ FORGOTTEN: dict[str, Any] = {
 
 
 def list_mails(session: Session, limit: int, state: str | None) -> Sequence[OutboxMail]:
-    """Give the newest `limit` mails, of all or of one state."""
+    """Return the newest `limit` mails, of all or of one state."""
     query = select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
     if state is not None:
         query = query.where(OutboxMail.state == state)
@@ -103,7 +103,7 @@ def list_mails(session: Session, limit: int, state: str | None) -> Sequence[Outb
 
 
 def is_due(now: datetime) -> ColumnElement[bool]:
-    """Give the condition under which a mail waits at `now`: queued, or its worker has died.
+    """Return the condition under which a mail waits at `now`: queued, or its worker has died.
 
     An attempt that lies further ahead than any is put off was planned before the clock was put
     back, and would keep the mail for as long as the clock had been ahead.
@@ -114,7 +114,7 @@ def is_due(now: datetime) -> ColumnElement[bool]:
 
 
 def count_mails(session: Session) -> dict[str, int]:
-    """Give how many mails are in each state."""
+    """Return how many mails are in each state."""
     counts = dict.fromkeys(map(str, MailState), 0)
     rows = session.execute(select(OutboxMail.state, func.count()).group_by(OutboxMail.state))
     return counts | {str(row[0]): int(row[1]) for row in rows}
@@ -175,7 +175,7 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
 
 
 def settle_remains(session: Session, found: Remains) -> MailState | None:
-    """Note how far a mail got that a killed process had in hand; give its state now.
+    """Note how far a mail got that a killed process had in hand; return its state now.
 
     None where there is nothing to note: the mail is settled, gone, or in other hands by now.
     """
@@ -204,7 +204,7 @@ def settle_remains(session: Session, found: Remains) -> MailState | None:
 
 
 def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
-    """Remove mail that left, was printed or was given up `before` a time; give how many.
+    """Remove mail that left, was printed or was given up `before` a time; return how many.
 
     Mail that was given up stays as long as it is `needed` to tell of it.
     """

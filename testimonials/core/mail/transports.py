@@ -66,7 +66,7 @@ class Transport(Protocol):
     """Carries mail to where it is read."""
 
     def send(self, mail: OutboxMail, note: Callable[[Stage], object] = _note_nothing) -> MailState:
-        """Send one mail; give the state it reached, or raise `DeliveryFailed`.
+        """Send one mail; return the state it reached, or raise `DeliveryFailed`.
 
         `note` is told how far it is.
         """
@@ -123,7 +123,8 @@ class SmtpTransport:
     def _conversation(
         self, note: Callable[[Stage], object] = _note_nothing
     ) -> Iterator[Connection]:
-        """Give a connection that is ready for a mail; turn every failure into `DeliveryFailed`."""
+        """Return a connection that is ready for a mail; turn every failure into
+        `DeliveryFailed`."""
         self.dialogue = Dialogue()
         kind = TlsConnection if self.is_tls else Connection
         server = kind(self.dialogue, self.timeout, self.longest, note)
@@ -213,7 +214,7 @@ class LogTransport:
 
 
 def make_transport(smtp_url: str, sender: str) -> Transport:
-    """Give the transport that the settings name."""
+    """Return the transport that the settings name."""
     return SmtpTransport(smtp_url, sender) if smtp_url else LogTransport()
 
 

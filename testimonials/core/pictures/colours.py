@@ -8,13 +8,13 @@ Channels = tuple[int, int, int]
 
 
 def contrast(one: str, other: str) -> float:
-    """Give the contrast of two colours written as `#RRGGBB`: 1 for equal ones, at most 21."""
+    """Return the contrast of two colours written as `#RRGGBB`: 1 for equal ones, at most 21."""
     lights = sorted((_luminance(_read(one)), _luminance(_read(other))))
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 
 def find_readable(ground: str, text: str) -> str:
-    """Give the colour nearest to `ground` on which `text` can be read; itself if it can already.
+    """Return the colour nearest to `ground` on which `text` can be read; itself if it can already.
 
     It is mixed with black or with white, whichever needs less.
     """

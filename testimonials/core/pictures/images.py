@@ -83,5 +83,5 @@ def read_image(file: IO[bytes], use: Use) -> Image:
 
 
 def image_url(image_id: str | None) -> str | None:
-    """Give the public address of a stored picture."""
+    """Return the public address of a stored picture."""
     return f"{current_app.config['BASE_URL']}/media/{image_id}.webp" if image_id else None

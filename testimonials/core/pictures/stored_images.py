@@ -19,7 +19,7 @@ class ImageDamaged(Exception):
 
 
 def measure_stored_image(content: bytes) -> tuple[int, int]:
-    """Give width and height of a picture as they are stored; raise `ImageDamaged`.
+    """Return width and height of a picture as they are stored; raise `ImageDamaged`.
 
     The size is read and refused before anything is decoded.
     """
@@ -37,7 +37,7 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
 
 
 def _list_chunks(content: bytes) -> Iterator[bytes]:
-    """Give the names of the chunks of a WebP, which must fill the file exactly."""
+    """Return the names of the chunks of a WebP, which must fill the file exactly."""
     is_whole = int.from_bytes(content[4:8], "little") + 8 == len(content)
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or not is_whole:
         raise ImageDamaged("It is no WebP picture.")

@@ -89,7 +89,7 @@ class QuerySchema(StrictSchema):
 
 
 def read_json_object() -> dict[str, Any]:
-    """Give the request's body, a JSON object of at most 64 KiB.
+    """Return the request's body, a JSON object of at most 64 KiB.
 
     Raises `BodyInvalid` for another type, a broken or empty body, duplicate names, NaN and
     Infinity, text that is not Unicode; and 413 past the limit.

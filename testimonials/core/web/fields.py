@@ -41,7 +41,7 @@ class StrictSchema(Schema):
         unknown: UnknownOption = RAISE
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the loaded fields; raise `ValidationError` with a list of messages a field."""
+        """Return the loaded fields; raise `ValidationError` with a list of messages a field."""
         unknown = [name for name in payload if name not in self.fields]
         known = ", ".join(self.fields)
         errors = {name: [f"Unknown field. The fields are: {known}."] for name in unknown}

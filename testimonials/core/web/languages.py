@@ -18,7 +18,7 @@ from flask import Flask, Response, g, has_request_context, request
 from markupsafe import Markup, escape
 from werkzeug.exceptions import HTTPException
 
-TRANSLATIONS = Path(__file__).parent.parent / "translations"
+TRANSLATIONS = Path(__file__).parents[2] / "translations"
 DOMAIN = "messages"
 PARAMETER = "lang"
 # Longer than any address of ours. Each page repeats it for every language, so a longer one is not.
@@ -52,12 +52,12 @@ _spoken: ContextVar[Language | None] = ContextVar("spoken_language", default=Non
 
 
 def find_language(tag: str) -> Language | None:
-    """Give the language of a tag such as ``de`` or ``de-AT``, if there is one for it."""
+    """Return the language of a tag such as ``de`` or ``de-AT``, if there is one for it."""
     return _BY_CODE.get(tag.strip().lower().replace("_", "-").partition("-")[0])
 
 
 def current_language() -> Language:
-    """Give the language that is spoken now: the one set, the visitor's, or English."""
+    """Return the language that is spoken now: the one set, the visitor's, or English."""
     if (spoken := _spoken.get()) is not None:
         return spoken
     if not has_request_context() or not g.get("is_translated"):
@@ -85,7 +85,7 @@ def speaking(code: str | None) -> Iterator[Language]:
 
 
 def choose_language() -> Language:
-    """Give the language that the request asks for: by address, by form, or by the browser."""
+    """Return the language that the request asks for: by address, by form, or by the browser."""
     if (asked := asked_language()) is not None:
         return asked
     # The tags come best first. Each is matched with its region or without: whoever prefers
@@ -97,7 +97,7 @@ def choose_language() -> Language:
 
 
 def asked_language() -> Language | None:
-    """Give the language that was chosen by ``?lang=`` or by a form's field, if any was."""
+    """Return the language that was chosen by ``?lang=`` or by a form's field, if any was."""
     if (language := find_language(request.args.get(PARAMETER, ""))) is not None:
         return language
     try:
@@ -108,17 +108,17 @@ def asked_language() -> Language | None:
 
 
 def translate(message: str) -> str:
-    """Give `message` as it is in the language spoken now, with its placeholders as they are."""
+    """Return `message` as it is in the language spoken now, with its placeholders as they are."""
     return _load(current_language().code).gettext(message) if message else ""
 
 
 def gettext(message: str, **values: object) -> str:
-    """Give `message` in the language spoken now, with the values in its %(name)s places."""
+    """Return `message` in the language spoken now, with the values in its %(name)s places."""
     return translate(message) % values if values else translate(message)
 
 
 def ngettext(one: str, many: str, number: int, **values: object) -> str:
-    """Give the form for `number` in the language spoken now; %(num)s is the number itself."""
+    """Return the form for `number` in the language spoken now; %(num)s is the number itself."""
     text = _load(current_language().code).ngettext(one, many, number)
     return text % ({"num": format_number(number)} | values)
 
@@ -157,7 +157,7 @@ def list_switches() -> list[dict[str, object]]:
 
 
 def register_languages(app: Flask) -> None:
-    """Give the templates of `app` its words, and its translated answers their headers."""
+    """Return the templates of `app` its words, and its translated answers their headers."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
     # The extension puts the values in by itself, escaped where the template is.
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]

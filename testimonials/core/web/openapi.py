@@ -71,7 +71,7 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
 
 
 def operations(app: Flask) -> Iterator[tuple[Rule, Operation, Any]]:
-    """Give the routes that are endpoints of the API, in the order they were registered."""
+    """Return the routes that are endpoints of the API, in the order they were registered."""
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         if (operation := getattr(view, "operation", None)) is not None:
@@ -79,7 +79,7 @@ def operations(app: Flask) -> Iterator[tuple[Rule, Operation, Any]]:
 
 
 def method_of(rule: Rule) -> str:
-    """Give the one method of an API route."""
+    """Return the one method of an API route."""
     (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
     return method
 

@@ -79,7 +79,7 @@ class DatabaseStorage(Storage):
         return engine
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Count `amount` hits; give the window's sum."""
+        """Count `amount` hits; return the window's sum."""
         now = time.time()
         values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
         values["last"] = now + MOST_SECONDS
@@ -89,11 +89,11 @@ class DatabaseStorage(Storage):
         return hits
 
     def get(self, key: str) -> int:
-        """Give the present window's sum."""
+        """Return the present window's sum."""
         return self._read(key)[0]
 
     def get_expiry(self, key: str) -> float:
-        """Give the time at which the window ends, in seconds since the epoch."""
+        """Return the time at which the window ends, in seconds since the epoch."""
         return self._read(key)[1]
 
     def check(self) -> bool:
@@ -102,7 +102,7 @@ class DatabaseStorage(Storage):
             return bool(connection.execute(select(1)).scalar_one() == 1)
 
     def reset(self) -> int | None:
-        """Forget every counter; give how many there were."""
+        """Forget every counter; return how many there were."""
         return self._delete(delete(RateLimitCounter))
 
     def clear(self, key: str) -> None:
@@ -110,11 +110,11 @@ class DatabaseStorage(Storage):
         self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
 
     def remove_expired(self) -> int:
-        """Forget the windows that have passed; give how many there were."""
+        """Forget the windows that have passed; return how many there were."""
         return self._delete(delete(RateLimitCounter).where(_has_passed()))
 
     def count_expired(self) -> int:
-        """Give how many windows have passed."""
+        """Return how many windows have passed."""
         query = select(func.count()).select_from(RateLimitCounter).where(_has_passed())
         with self._engine.connect() as connection:
             return int(connection.execute(query).scalar_one())
@@ -175,7 +175,7 @@ class RateLimiter:
         return strategy
 
     def count(self, limit: Limit, key: str) -> int:
-        """Count one request and give how many there were within the limit's hours.
+        """Count one request and return how many there were within the limit's hours.
 
         Raises `RateLimited` (429 with Retry-After) past the limit, and `CountingFailed`.
 
@@ -235,7 +235,7 @@ class RateLimiter:
         return storage.remove_expired() if isinstance(storage, DatabaseStorage) else 0
 
     def count_expired(self) -> int:
-        """Give how many counters `remove_expired` would sweep."""
+        """Return how many counters `remove_expired` would sweep."""
         storage = self._strategy.storage
         return storage.count_expired() if isinstance(storage, DatabaseStorage) else 0
 

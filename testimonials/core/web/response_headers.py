@@ -60,11 +60,11 @@ class _NoSession(SessionInterface):
     """Sessions are rows, with a cookie of their own: Flask's signed one is neither read nor set."""
 
     def open_session(self, app: Flask, request: Request) -> None:
-        """Give none."""
+        """Return none."""
 
 
 def register_web(app: Flask) -> None:
-    """Give every request an id and every answer its headers."""
+    """Return every request an id and every answer its headers."""
     app.request_class = _Request
     app.session_interface = _NoSession()
     app.before_request(_assign_request_id)
@@ -81,7 +81,8 @@ def answer_privately(page: str, status: int = 200) -> Response:
 
 
 def answer_as(error: ServiceError) -> None:
-    """Give the answer to this request, whatever page it is, the status and headers of an error."""
+    """Return the answer to this request, whatever page it is,
+    the status and headers of an error."""
 
     @after_this_request
     def mark(response: Response) -> Response:
@@ -91,7 +92,7 @@ def answer_as(error: ServiceError) -> None:
 
 
 def safe_target(target: str) -> str:
-    """Give the path to go on to after signing in, empty unless it is one of our own."""
+    """Return the path to go on to after signing in, empty unless it is one of our own."""
     # Browsers read a backslash as a slash, and take tabs and line breaks out before they look.
     is_plain = "\\" not in target and target.isprintable()
     is_ours = target.startswith("/") and not target.startswith("//")
@@ -127,7 +128,7 @@ def _write_page_policy() -> str:
 
 
 def _choose_ancestors() -> str:
-    """Give who may frame the page: anybody, an editor with a preview of ours, or nobody."""
+    """Return who may frame the page: anybody, an editor with a preview of ours, or nobody."""
     if getattr(g, "is_frameable", False):
         return "*"
     return "'self'" if getattr(g, "is_preview", False) else "'none'"

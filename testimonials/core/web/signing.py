@@ -52,11 +52,11 @@ class TokenPurpose:
         )
 
     def sign(self, payload: Any) -> str:
-        """Give a URL-safe token that carries `payload` (JSON) and the time."""
+        """Return a URL-safe token that carries `payload` (JSON) and the time."""
         return str(self._serializer().dumps(payload))
 
     def read(self, token: str, max_age_seconds: int | None = None) -> tuple[Any, datetime]:
-        """Give the payload and the time of signing.
+        """Return the payload and the time of signing.
 
         Raises `TokenInvalid`, or `TokenExpired` past `max_age_seconds`.
         """

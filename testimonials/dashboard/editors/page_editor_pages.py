@@ -127,7 +127,7 @@ def show_page_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 def read_settings(form: MultiDict[str, str]) -> dict[str, Any]:
-    """Give the settings in a form by the names of its fields, without those left as they were."""
+    """Return the settings in a form by the names of its fields, without those left as they were."""
     sent: dict[str, Any] = {}
     for name in (*TEXTS, *CHOICES):
         if name in form:
@@ -150,7 +150,7 @@ def unflatten(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def flatten(project: Project) -> dict[str, Any]:
-    """Give the project's settings by the names of the form's fields."""
+    """Return the project's settings by the names of the form's fields."""
     config = project.page_config
     values = {name: config[name] for name in (*TEXTS[1:], *CHOICES, "showConfetti")}
     asked = {f"ask-{name}": config["collectFields"][name] for name in ASKED}
@@ -158,7 +158,7 @@ def flatten(project: Project) -> dict[str, Any]:
 
 
 def _level(errors: Mapping[str, Any]) -> FieldErrors:
-    """Give lists of messages by field; what the page asks for is one field of several."""
+    """Return lists of messages by field; what the page asks for is one field of several."""
     return {
         name: [text for texts in each.values() for text in texts]
         if isinstance(each, dict)

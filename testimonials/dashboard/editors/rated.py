@@ -17,7 +17,7 @@ _SCHEMA = RatedSchema()
 
 
 def check_rated(sent: dict[str, str]) -> dict[str, str] | None:
-    """Give what a form named, None for nothing; raise `ValidationFailed`."""
+    """Return what a form named, None for nothing; raise `ValidationFailed`."""
     if not sent["kind"]:
         return None
     try:
@@ -35,7 +35,7 @@ def check_rated(sent: dict[str, str]) -> dict[str, str] | None:
 def describe_rated(
     project: Project, sent: dict[str, str] | None, errors: Errors | None
 ) -> dict[str, Any]:
-    """Give what the card in Settings shows: what is stored, or `sent` with why it was refused."""
+    """Return what the card in Settings shows: what is stored, or `sent` with why it was refused."""
     stored = read_rated(project)
     return {
         "action": f"/dashboard/projects/{project.id}/rated",

@@ -27,19 +27,19 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
 def flatten_widget(project: Project) -> dict[str, Any]:
-    """Give the settings by the names of the fields; a button like everybody's has empty ones."""
+    """Return the settings by the names of the fields; a button like everybody's has empty ones."""
     own = project.dashboard_config.get(CTA) or {}
     cta = {field: own.get(name, "") for field, name in CTA_FIELDS.items()}
     return project.widget_config | cta
 
 
 def describe_default_cta(project: Project) -> dict[str, str]:
-    """Give the button that a project has whose owner chose nothing."""
+    """Return the button that a project has whose owner chose nothing."""
     return {"label": CTA_LABEL, "url": page_url(project, current_app.config["APP_URL"])}
 
 
 def read_widget_form(form: MultiDict[str, str]) -> dict[str, Any]:
-    """Give the settings in a form as the JSON values that the API's schema takes.
+    """Return the settings in a form as the JSON values that the API's schema takes.
 
     What is no JSON value of its kind stays text, for the schema to refuse.
     """
@@ -52,7 +52,7 @@ def read_widget_form(form: MultiDict[str, str]) -> dict[str, Any]:
 
 
 def check_widget(sent: dict[str, Any]) -> dict[str, Any]:
-    """Give what `read_widget_form` gave as it will be stored; raise `ValidationFailed`."""
+    """Return what `read_widget_form` gave as it will be stored; raise `ValidationFailed`."""
     config = {name: value for name, value in sent.items() if name not in CTA_FIELDS}
     cta = {name: value for name, value in sent.items() if name in CTA_FIELDS}
     errors: dict[str, list[str]] = {}

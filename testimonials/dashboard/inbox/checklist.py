@@ -61,7 +61,7 @@ def find_done(project: Project) -> dict[str, bool]:
 
 
 def describe_checklist(project: Project) -> dict[str, Any] | None:
-    """Give what the checklist shows; None once it is hidden or complete."""
+    """Return what the checklist shows; None once it is hidden or complete."""
     if is_hidden(project):
         return None
     done = find_done(project)

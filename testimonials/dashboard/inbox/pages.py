@@ -211,7 +211,7 @@ def _read_filter(project: Project, values: Any) -> InboxFilter:
 
 
 def _find_chosen(project: Project) -> Sequence[Facts]:
-    """Give the rows that a form of the bulk bar is about."""
+    """Return the rows that a form of the bulk bar is about."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)
     # What is no id names nothing, and a statement takes only so many values.
@@ -224,7 +224,7 @@ def _count(number: int) -> str:
 
 
 def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
-    """Give how many samples to ask about: only among all, and until the answer was to keep."""
+    """Return how many samples to ask about: only among all, and until the answer was to keep."""
     is_asked = wanted.tab == "all" and not wanted.is_narrowed
     if not is_asked or project.dashboard_config.get(KEEPS_SAMPLES):
         return 0
@@ -245,7 +245,7 @@ def _return_target() -> str:
 
 
 def describe_path(path: str) -> str:
-    """Give the inbox of the project that a path of the dashboard is about."""
+    """Return the inbox of the project that a path of the dashboard is about."""
     return "/".join(path.split("/")[:4]) + "/inbox"
 
 

@@ -141,7 +141,7 @@ def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRetur
 
 
 def read_form() -> tuple[dict[str, str], dict[str, Any], Errors]:
-    """Give what was typed, the columns it makes, and what must be changed first."""
+    """Return what was typed, the columns it makes, and what must be changed first."""
     values = {name: request.form.get(name, "").replace("\r\n", "\n") for name in FIELDS}
     columns: dict[str, Any] = {}
     errors: Errors = {}
@@ -216,7 +216,7 @@ def _read_handle(text: str, errors: Errors) -> dict[str, Any] | None:
 
 
 def _read_picture(errors: Errors) -> Image | None:
-    """Give the picture that was chosen, not stored yet; decoding it takes no lock."""
+    """Return the picture that was chosen, not stored yet; decoding it takes no lock."""
     file = request.files.get("avatar")
     if file is None or not file.filename:
         return None

@@ -40,7 +40,7 @@ def read_filter(values: Any) -> InboxFilter:
 
 
 def describe_address(base: str, wanted: InboxFilter, page: int = 1) -> str:
-    """Give the address of a page of what is asked for."""
+    """Return the address of a page of what is asked for."""
     values = {
         "status": wanted.tab,
         "q": wanted.q,
@@ -53,7 +53,7 @@ def describe_address(base: str, wanted: InboxFilter, page: int = 1) -> str:
 
 
 def describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[str, Any]]:
-    """Give the tabs with their counts."""
+    """Return the tabs with their counts."""
     return [
         {
             "key": tab,
@@ -69,7 +69,7 @@ def describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[
 
 
 def describe_filters(base: str, wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
-    """Give what the form of search and filters shows; `tags` are the project's."""
+    """Return what the form of search and filters shows; `tags` are the project's."""
     names = [tag.name for tag in tags]
     # A tag that nothing has any more still stands in an address somewhere.
     missing = [wanted.tag] if wanted.tag and wanted.tag not in names else []
@@ -86,14 +86,14 @@ def describe_filters(base: str, wanted: InboxFilter, tags: Sequence[TagCount]) -
 
 
 def describe_tags(base: str, wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
-    """Give the tags of a row, each with the address that shows what else has it."""
+    """Return the tags of a row, each with the address that shows what else has it."""
     return [
         {"name": name, "url": describe_address(base, replace(wanted, tag=name))} for name in names
     ]
 
 
 def describe_pager(base: str, wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
-    """Give the addresses of the pages beside this one, and which rows these are."""
+    """Return the addresses of the pages beside this one, and which rows these are."""
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
     return {
         "prev_url": describe_address(base, wanted, page - 1) if page > 1 else None,
@@ -122,5 +122,5 @@ def describe_empty(base: str, project: Project, wanted: InboxFilter) -> dict[str
 
 
 def read_page(text: str) -> int:
-    """Give the number of the page; what is none counts as the first."""
+    """Return the number of the page; what is none counts as the first."""
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1

@@ -41,7 +41,7 @@ def show_settings(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @settings.post("/dashboard/projects/<project_id>/slug")
 @require_session
 def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Give the collection page a new address."""
+    """Return the collection page a new address."""
     text = request.form.get("slug", "")
     begin_write()
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)

@@ -46,7 +46,7 @@ class RequestForm:
 
 
 def default_values(project: Project) -> dict[str, str]:
-    """Give the values with which the form opens."""
+    """Return the values with which the form opens."""
     subject, message = suggest_texts(project, ENGLISH.code)
     return {
         "people": "",

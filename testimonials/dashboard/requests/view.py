@@ -39,7 +39,7 @@ LISTED = 10
 
 
 def describe_form(project: Project) -> dict[str, Any]:
-    """Give what the form offers, whatever was typed."""
+    """Return what the form offers, whatever was typed."""
     choices = [(str(days), f"After {days} days") for days in REMINDERS]
     return {
         "languages": [{"code": each.code, "name": each.name} for each in LANGUAGES],
@@ -51,7 +51,7 @@ def describe_form(project: Project) -> dict[str, Any]:
 
 
 def describe_tabs(base: str, counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
-    """Give the filters by state, those that somebody is in, with `all` first."""
+    """Return the filters by state, those that somebody is in, with `all` first."""
     shown = [name for name in STATES if counts[name] or name == state]
     return [
         {
@@ -67,7 +67,7 @@ def describe_tabs(base: str, counts: dict[str, int], state: str | None) -> list[
 
 
 def describe_pager(base: str, state: str | None, page: int, total: int) -> dict[str, Any]:
-    """Give the addresses of the pages beside this one, and which rows these are."""
+    """Return the addresses of the pages beside this one, and which rows these are."""
 
     def address(number: int) -> str:
         query = {"state": state} if state else {}
@@ -82,7 +82,7 @@ def describe_pager(base: str, state: str | None, page: int, total: int) -> dict[
 
 
 def describe_asked(person: AskedPerson, project_url: str) -> dict[str, Any]:
-    """Give what the list shows of somebody who was asked."""
+    """Return what the list shows of somebody who was asked."""
     row = person.invitation
     times = [
         ("Added", row.created_at if person.state == "waiting" else None),
@@ -117,7 +117,7 @@ def describe_preview(
     people: Sequence[Person],
     left_out: Sequence[LeftOut],
 ) -> dict[str, Any]:
-    """Give what the preview shows: how many get what, who doesn't, and the mail of the first."""
+    """Return what the preview shows: how many get what, who doesn't, and the mail of the first."""
     pasted, uploaded = form.pasted.wrong, form.uploaded.wrong
     wrong = [
         *_describe_wrong("Line", pasted),
@@ -150,7 +150,7 @@ def _describe_wrong(label: str, lines: Iterable[WrongLine]) -> list[dict[str, st
 def _describe_first_mail(
     project: Project, account: Account, letter: Letter, person: Person
 ) -> dict[str, Any]:
-    """Give the mail to the first of them; its rows exist only for this."""
+    """Return the mail to the first of them; its rows exist only for this."""
     batch = InvitationBatch(
         subject=letter.subject,
         message=letter.message,

@@ -70,7 +70,7 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
 
 
 def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
-    """Give what the form shows: each shape and option, what is chosen, and whether it shows."""
+    """Return what the form shows: each shape and option, what is chosen, and whether it shows."""
     selection = choice.selection
     rows = list(list_shown(project, None, LISTED)[0])
     if selection.testimonial_id and selection.testimonial_id not in {row.id for row in rows}:

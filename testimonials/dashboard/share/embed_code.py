@@ -112,12 +112,12 @@ class Parts:
         return f"{current_app.config['BASE_URL']}/widget/{self.project.id}"
 
     def address(self, rest: str = "") -> str:
-        """Give the address of the widget's page, or of what is below it, with what is chosen."""
+        """Return the address of the widget's page, or of what is below it, with what is chosen."""
         query = urlencode(self.choice.selection.query)
         return f"{self.page}{rest}?{query}".rstrip("?")
 
     def element(self, style: str, indent: int) -> str:
-        """Give the container for a template, with `style` made of the reserved height."""
+        """Return the container for a template, with `style` made of the reserved height."""
         lines = [str(container_attributes(self.project, self.choice.selection))]
         if height := reserve_space(self.project, self.choice.selection):
             lines.append(style.replace("HEIGHT", height))
@@ -126,7 +126,7 @@ class Parts:
         return _indent(f"<div{inner}\n>\n  {link}\n</div>", indent)
 
     def load(self, indent: int) -> str:
-        """Give the lines that put the script into the page, once."""
+        """Return the lines that put the script into the page, once."""
         lines = LOAD
         if self.choice.is_pinned:
             checks = f"script.integrity = '{script_integrity()}';\nscript.crossOrigin = 'anonymous'"
@@ -135,12 +135,12 @@ class Parts:
 
 
 def fragment_url(project: Project, choice: Choice) -> str:
-    """Give the address of the HTML to put into a page when a site is built."""
+    """Return the address of the HTML to put into a page when a site is built."""
     return Parts(project, choice).address("/fragment")
 
 
 def describe_platforms(project: Project, platform: str, choice: Choice) -> list[dict[str, Any]]:
-    """Give what the tabs show of each platform; an unknown one counts as the first.
+    """Return what the tabs show of each platform; an unknown one counts as the first.
 
     The code is the snippet as the API gives it wherever a script element in a page runs.
     """
@@ -164,7 +164,7 @@ def describe_platforms(project: Project, platform: str, choice: Choice) -> list[
 
 
 def highlight(code: str) -> Markup:
-    """Give code with the names and values of its attributes marked; its text is the same."""
+    """Return code with the names and values of its attributes marked; its text is the same."""
     parts = []
     for token in _TOKEN.finditer(code):
         text = escape(token[0])
@@ -176,7 +176,7 @@ def highlight(code: str) -> Markup:
 
 
 def describe_policy(project: Project, choice: Choice) -> dict[str, str]:
-    """Give the lines that a website's Content-Security-Policy needs for the widget.
+    """Return the lines that a website's Content-Security-Policy needs for the widget.
 
     And the rule for its style sheet, where the policy lets no style stand in an attribute.
     """

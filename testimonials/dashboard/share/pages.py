@@ -73,7 +73,7 @@ def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @share.get("/dashboard/projects/<project_id>/share/qr.svg")
 @require_session
 def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Give the link's QR code as an SVG file."""
+    """Return the link's QR code as an SVG file."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     return _answer_file(draw_svg(link_of(project)), "image/svg+xml", f"{project.slug}-qr.svg")
 
@@ -81,7 +81,7 @@ def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @share.get("/dashboard/projects/<project_id>/share/qr.png")
 @require_session
 def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Give the link's QR code as a PNG file."""
+    """Return the link's QR code as a PNG file."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
     return _answer_file(draw_png(link_of(project)), "image/png", f"{project.slug}-qr.png")
 

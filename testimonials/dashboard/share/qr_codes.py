@@ -14,7 +14,7 @@ PNG_SCALE = 25
 
 
 def make_qr_code(link: str) -> "QRCode":
-    """Give the code of `link`, of error level M: readable with 15 % of it dirty or torn."""
+    """Return the code of `link`, of error level M: readable with 15 % of it dirty or torn."""
     # Only this page needs it, and few requests are for this page.
     from segno import make_qr
 
@@ -22,19 +22,19 @@ def make_qr_code(link: str) -> "QRCode":
 
 
 def draw_inline(link: str) -> str:
-    """Give the code as an `svg` element, without a size, for a page that gives it one."""
+    """Return the code as an `svg` element, without a size, for a page that gives it one."""
     return make_qr_code(link).svg_inline(
         border=QUIET_ZONE, dark=DARK, light=LIGHT, omitsize=True, svgclass="qr", lineclass=None
     )
 
 
 def draw_svg(link: str) -> bytes:
-    """Give the code as an SVG file."""
+    """Return the code as an SVG file."""
     return _save(link, "svg", scale=10)
 
 
 def draw_png(link: str) -> bytes:
-    """Give the code as a PNG file."""
+    """Return the code as a PNG file."""
     return _save(link, "png", scale=PNG_SCALE)
 
 

@@ -18,17 +18,17 @@ LINK = "{link}"
 
 
 def link_of(project: Project) -> str:
-    """Give the address of the project's collection page."""
+    """Return the address of the project's collection page."""
     return f"{current_app.config['APP_URL']}/{project.slug}"
 
 
 def wall_of(project: Project) -> str:
-    """Give the address of the page that shows the widget by itself."""
+    """Return the address of the page that shows the widget by itself."""
     return f"{current_app.config['BASE_URL']}/widget/{project.id}"
 
 
 def describe_sighting(project: Project) -> dict[str, Any] | None:
-    """Give the website on which the widget was seen last, and when; None for nowhere."""
+    """Return the website on which the widget was seen last, and when; None for nowhere."""
     found = find_newest_sighting(project.id)
     if found is None:
         return None
@@ -43,7 +43,7 @@ def describe_sighting(project: Project) -> dict[str, Any] | None:
 
 
 def default_message(project: Project) -> str:
-    """Give the message that is suggested, with a place for the link."""
+    """Return the message that is suggested, with a place for the link."""
     name = project.business_name or "us"
     return (
         f"Hi! Thank you for choosing {name}. If you have a minute, two honest sentences about how "
@@ -52,7 +52,7 @@ def default_message(project: Project) -> str:
 
 
 def message_of(project: Project) -> str:
-    """Give the project's message to customers with its link, the suggested one where none is."""
+    """Return the project's message to customers with its link, the suggested one where none is."""
     stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
     return str(stored).replace(LINK, link_of(project))
 
@@ -63,7 +63,8 @@ def has_own_message(project: Project) -> bool:
 
 
 def read_message(text: str) -> tuple[str, list[str]]:
-    """Give the message as typed, trimmed and with plain line breaks, and what is wrong with it."""
+    """Return the message as typed, trimmed and with plain line breaks,
+    and what is wrong with it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
         text = clean(text, one_line=False)
@@ -86,7 +87,7 @@ def set_message(project: Project, text: str) -> None:
 
 
 def describe_mail(project: Project, message: str) -> dict[str, str]:
-    """Give the subject of a mail with the message, and the link that opens it in a mail program."""
+    """Return the subject of a mail with the message, and its `mailto:` link."""
     subject = f"A few words about {project.business_name or 'your visit'}?"
     # Mail programs want line breaks as in mails (RFC 6068).
     body = quote(message.replace("\n", "\r\n"), safe="")

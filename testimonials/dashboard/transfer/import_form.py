@@ -96,7 +96,7 @@ def read_import_form(form: Mapping[str, str], file: FileStorage | None) -> Impor
 
 
 def list_columns(headings: Sequence[str], mapping: ColumnMapping | None) -> list[tuple[str, str]]:
-    """Give what can be chosen for a field: by their places, and as a person reads them."""
+    """Return what can be chosen for a field: by their places, and as a person reads them."""
     places = {heading: str(place) for place, heading in enumerate(headings)}
     choices = [(place, heading) for heading, place in places.items()]
     joined = [each for each in (mapping.columns.values() if mapping else ()) if len(each) > 1]
@@ -107,7 +107,7 @@ def list_columns(headings: Sequence[str], mapping: ColumnMapping | None) -> list
 
 
 def name_places(places: Mapping[str, str], headings: Sequence[str]) -> str:
-    """Give the value under which columns are chosen together."""
+    """Return the value under which columns are chosen together."""
     return "+".join(places[heading] for heading in headings)
 
 
@@ -152,7 +152,7 @@ def _choose(text: str | None, choices: Sequence[str]) -> str:
 
 
 def _unpack(packed: str) -> bytes:
-    """Give the carried file, never more of it than is allowed."""
+    """Return the carried file, never more of it than is allowed."""
     try:
         unpacker = zlib.decompressobj()
         return unpacker.decompress(base64.b64decode(packed, validate=True), MAX_FILE_BYTES + 1)

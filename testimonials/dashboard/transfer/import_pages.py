@@ -108,7 +108,7 @@ def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 def _write(owner: SignedIn, project_id: str, found: Sequence[NewTestimonial]) -> Iterator[int]:
-    """Write part after part, each in a transaction of its own; give how many each has added."""
+    """Write part after part, each in a transaction of its own; return how many each has added."""
     batch_id, written = new_identifier(), 0
     for part, remaining in in_batches(found):
         begin_write()

@@ -19,7 +19,7 @@ ENCODINGS = {
 
 
 def describe_columns(form: ImportForm) -> list[dict[str, Any]]:
-    """Give a select for each field: its choices, and which is chosen."""
+    """Return a select for each field: its choices, and which is chosen."""
     if form.table is None:
         return []
     headings, mapping = form.table.headings, form.mapping
@@ -38,7 +38,7 @@ def describe_columns(form: ImportForm) -> list[dict[str, Any]]:
 
 
 def describe_plan_of_import(plan: Plan) -> dict[str, Any]:
-    """Give what would happen: counts, how the first ones look, what is left out and why."""
+    """Return what would happen: counts, how the first ones look, what is left out and why."""
     counts = plan.count()
     newest = list(reversed(plan.new))[:SHOWN_NEW]
     refused, there = plan.list_in(REFUSED), plan.list_in(THERE)

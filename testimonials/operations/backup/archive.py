@@ -57,7 +57,7 @@ class Manifest:
     format_version: int = field(default=FORMAT_VERSION)
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as it stands in the archive."""
+        """Return it as it stands in the archive."""
         return {
             "format": self.format,
             "formatVersion": self.format_version,
@@ -70,7 +70,7 @@ class Manifest:
 
 
 def describe_member(path: Path) -> Member:
-    """Give a file's size and SHA-256."""
+    """Return a file's size and SHA-256."""
     with path.open("rb") as file:
         return Member(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
@@ -94,7 +94,7 @@ def write_archive(target: Path, manifest: Manifest, files: Mapping[str, Path]) -
 
 
 def read_archive(source: Path, folder: Path) -> Manifest:
-    """Unpack an archive into `folder`, checking each byte; give its manifest.
+    """Unpack an archive into `folder`, checking each byte; return its manifest.
 
     Only the names that a backup has are written, whatever else the file asks for. Raises
     `ArchiveRefused`, and `OSError` where the disk is full.
@@ -136,7 +136,7 @@ class _Metered:
         self._left = size
 
     def read(self, size: int) -> bytes:
-        """Give `size` bytes, or what is there; raises `ArchiveRefused` past what was allowed."""
+        """Return `size` bytes, or what is there; raises `ArchiveRefused` past what was allowed."""
         self._left -= size
         if self._left < 0:
             raise ArchiveRefused("it holds more than its manifest says")
@@ -206,7 +206,7 @@ def megabytes(size: int) -> str:
 
 
 def _expect(info: tarfile.TarInfo, manifest: Manifest) -> Member:
-    """Give what the manifest says of the file that comes next; raises `ArchiveRefused`."""
+    """Return what the manifest says of the file that comes next; raises `ArchiveRefused`."""
     expected = manifest.members.get(info.name)
     # A sparse file may be a terabyte of nothing.
     if expected is None or not info.isreg() or info.issparse():

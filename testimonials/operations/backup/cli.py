@@ -94,7 +94,7 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def _find_restored(unpacked: Path) -> Instance:
-    """Give the instance as it will be with what is unpacked; raises `BackupFailed`.
+    """Return the instance as it will be with what is unpacked; raises `BackupFailed`.
 
     Under the settings of the environment come those of the backup, or of the folder, where they
     stay if the backup has none.

@@ -45,7 +45,7 @@ class Instance:
 
 
 def find_instance(folder: Path, database_url: str) -> Instance:
-    """Give the instance in `folder`; raises `BackupFailed` where it isn't on SQLite.
+    """Return the instance in `folder`; raises `BackupFailed` where it isn't on SQLite.
 
     Its database is the file itself, where a link stands in its place: SQLite keeps the log there.
     """
@@ -60,7 +60,7 @@ def find_instance(folder: Path, database_url: str) -> Instance:
 
 
 def name_backup(kind: str) -> str:
-    """Give the file name of a backup made now, such as scheduled-20260131T235959Z.tar.gz."""
+    """Return the file name of a backup made now, such as scheduled-20260131T235959Z.tar.gz."""
     return f"{kind}-{clock.now():%Y%m%dT%H%M%SZ}{ENDING}"
 
 

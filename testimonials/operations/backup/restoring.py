@@ -172,7 +172,7 @@ def _switch(manifest: Manifest, work: Path, instance: Instance) -> list[Path]:
 
 
 def _new_label(folders: set[Path]) -> str:
-    """Give a name for what is put aside that nothing in these folders has yet."""
+    """Return a name for what is put aside that nothing in these folders has yet."""
     first = f"before-restore-{clock.now():%Y%m%dT%H%M%SZ}"
     names = (first, *(f"{first}-{number}" for number in range(2, 1000)))
     return next(name for name in names if not any((folder / name).exists() for folder in folders))

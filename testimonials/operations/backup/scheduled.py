@@ -83,7 +83,7 @@ def make_scheduled_backup() -> None:
 
 
 def back_up_before(revision: str) -> Path:
-    """Make the backup before an upgrade to `revision` and give it; raises `BackupFailed`."""
+    """Make the backup before an upgrade to `revision` and return it; raises `BackupFailed`."""
     folder = Path(current_app.config["BACKUP_PATH"])
     # A start that was killed after its own one may have been in this very second.
     for number in itertools.count(1):

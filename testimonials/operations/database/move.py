@@ -130,7 +130,7 @@ def _read(table: Table, connection: Connection) -> Iterator[Sequence[Row[Any]]]:
 
 
 def _plain(value: Any) -> Any:
-    """Give a value as it is written alike from both databases."""
+    """Return a value as it is written alike from both databases."""
     if isinstance(value, bytes):
         return value.hex()
     return to_milliseconds(value) if isinstance(value, datetime) else value

@@ -18,7 +18,7 @@ class UpgradeRefused(click.ClickException):
 
 
 def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
-    """Bring the database to this program's schema, whole or not at all; give before and after.
+    """Bring the database to this program's schema, whole or not at all; return before and after.
 
     A backup comes first, unless the caller wants none. Raises `UpgradeRefused` where one of the two
     fails, and `SchemaError`.

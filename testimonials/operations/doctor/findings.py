@@ -30,7 +30,7 @@ Check = Callable[[], Iterator[Finding]]
 
 
 def run_check(check: Check) -> list[Finding]:
-    """Give what a check finds; one that can't look finds that."""
+    """Return what a check finds; one that can't look finds that."""
     try:
         return list(check())
     except (SQLAlchemyError, click.ClickException) as error:

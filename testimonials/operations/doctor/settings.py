@@ -155,18 +155,18 @@ def _check_temporary_folder() -> Iterator[Finding]:
 
 
 def read_settings() -> Settings:
-    """Give the settings in force."""
+    """Return the settings in force."""
     settings: Settings = current_app.config["SETTINGS"]
     return settings
 
 
 def nearest_folder(path: Path) -> Path:
-    """Give the folder, or the nearest one above it that is there already."""
+    """Return the folder, or the nearest one above it that is there already."""
     return next((each for each in (path, *path.parents) if each.exists()), Path("/"))
 
 
 def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:
-    """Give the kind of file system that a folder is on; empty where the machine doesn't tell."""
+    """Return the kind of file system that a folder is on; empty where the machine doesn't tell."""
     if not mounts.exists():
         return ""
     best, kind = "", ""

@@ -44,7 +44,7 @@ def sweep() -> Counts:
 
 
 def preview() -> Counts:
-    """Give how much of each kind `sweep` would remove now, and keep all of it."""
+    """Return how much of each kind `sweep` would remove now, and keep all of it."""
     begin_write()
     removed = _remove(lambda: None)
     db.session.rollback()

@@ -71,7 +71,7 @@ _FIND_READERS = _make_readers_query()
 
 
 def list_readers(project: Project) -> list[Reader]:
-    """Give the owner and the colleagues who can read mail.
+    """Return the owner and the colleagues who can read mail.
 
     Nobody reads mail for an account that isn't claimed.
     """
@@ -83,13 +83,13 @@ def list_readers(project: Project) -> list[Reader]:
 
 
 def find_mode(account_id: str, project_id: str) -> str:
-    """Give how the account wants to hear of the project's new testimonials."""
+    """Return how the account wants to hear of the project's new testimonials."""
     choice = db.session.get(NotificationChoice, (project_id, account_id))
     return DEFAULT_MODE if choice is None else choice.mode
 
 
 def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
-    """Give the account's choice for each of the projects, by project id."""
+    """Return the account's choice for each of the projects, by project id."""
     chosen = db.session.execute(
         select(NotificationChoice.project_id, NotificationChoice.mode).where(
             NotificationChoice.account_id == account_id
@@ -127,7 +127,7 @@ def note_told(project: Project, account_id: str, time: datetime) -> None:
 
 
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
-    """Give the address that ends the mails about a project without signing in.
+    """Return the address that ends the mails about a project without signing in.
 
     It never expires: who looks for the way out in an old mail must find it.
     """
@@ -136,7 +136,7 @@ def make_unsubscribe_url(project_id: str, account_id: str) -> str:
 
 
 def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:
-    """Give the project, locked if asked for, and the account id; raise `NotFound`."""
+    """Return the project, locked if asked for, and the account id; raise `NotFound`."""
     try:
         (project_id, account_id), _ = unsubscribe_purpose.read(token)
     except (TokenInvalid, TypeError, ValueError):

@@ -75,13 +75,13 @@ class OpenInvitation:
 
 
 def make_invitation_link(new: NewInvitation) -> str:
-    """Give the address of the page on which an invitation is answered."""
+    """Return the address of the page on which an invitation is answered."""
     values = [new.invitation.project_id, new.invitation.email, new.nonce]
     return f"{current_app.config['APP_URL']}/invite/{quote(invitation_purpose.sign(values))}"
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
-    """Give the invitation of a link, its project locked if it is to be answered.
+    """Return the invitation of a link, its project locked if it is to be answered.
 
     Raises `InvitationInvalid` or one of its kinds.
     """

@@ -91,14 +91,15 @@ class NewInvitation:
 
 
 def read_role(text: str) -> str:
-    """Give the name of the role that a form asks for; raise `ValidationFailed` for none of them."""
+    """Return the name of the role that a form asks for; raise `ValidationFailed` for none of
+    them."""
     if text not in ROLES:
         raise ValidationFailed.of({"role": ["Choose moderator or admin."]})
     return text
 
 
 def list_members(project: Project) -> list[TeamMember]:
-    """Give the people of a project, its owner first, then in the order in which they joined."""
+    """Return the people of a project, its owner first, then in the order in which they joined."""
     owner = db.session.get_one(Account, project.account_id)
     rows = db.session.execute(
         select(ProjectMember, Account.email)
@@ -116,7 +117,7 @@ def list_members(project: Project) -> list[TeamMember]:
 
 
 def list_invitations(project: Project) -> Sequence[MemberInvitation]:
-    """Give the invitations without an answer, oldest first, those that ran out among them."""
+    """Return the invitations without an answer, oldest first, those that ran out among them."""
     return db.session.scalars(
         select(MemberInvitation)
         .where(MemberInvitation.project_id == project.id)
@@ -125,7 +126,7 @@ def list_invitations(project: Project) -> Sequence[MemberInvitation]:
 
 
 def list_memberships(account_id: str) -> dict[str, Membership]:
-    """Give what the account is in other people's projects, by the project's id."""
+    """Return what the account is in other people's projects, by the project's id."""
     rows = db.session.execute(
         select(ProjectMember.project_id, ProjectMember.role, Account.email)
         .join(Project, Project.id == ProjectMember.project_id)
@@ -136,7 +137,7 @@ def list_memberships(account_id: str) -> dict[str, Membership]:
 
 
 def count_team(project_id: str) -> int:
-    """Give how many of a project's places are taken, by members and by invitations."""
+    """Return how many of a project's places are taken, by members and by invitations."""
     members = select(func.count()).where(ProjectMember.project_id == project_id)
     invited = select(func.count()).where(MemberInvitation.project_id == project_id)
     return int(db.session.scalar(members) or 0) + int(db.session.scalar(invited) or 0)
@@ -181,7 +182,7 @@ def revoke_invitation(project: Project, actor: Role, email: str) -> None:
 
 
 def find_member(project: Project, account_id: str) -> TeamMember:
-    """Give one person of the project; raise `NotFound`."""
+    """Return one person of the project; raise `NotFound`."""
     for member in list_members(project):
         if member.account_id == account_id:
             return member
@@ -189,7 +190,7 @@ def find_member(project: Project, account_id: str) -> TeamMember:
 
 
 def change_role(project: Project, actor: Role, account_id: str, role: str) -> None:
-    """Give a member of the locked project another role; raise `NotFound` and `RoleTooLow`."""
+    """Return a member of the locked project another role; raise `NotFound` and `RoleTooLow`."""
     member = find_member(project, account_id)
     # Only the owner may, whatever the two roles are: it makes admins, or takes that from them.
     _require_over(actor, Role.ADMIN)
@@ -217,7 +218,7 @@ def leave_project(project: Project, account_id: str) -> None:
 
 
 def delete_expired_invitations() -> int:
-    """Remove the invitations that ran out long ago; give how many."""
+    """Remove the invitations that ran out long ago; return how many."""
     removed = db.session.scalars(
         delete(MemberInvitation)
         .where(MemberInvitation.expires_at <= clock.now() - EXPIRED_KEPT)

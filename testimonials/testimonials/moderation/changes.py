@@ -90,7 +90,7 @@ def write_changes(
 
 
 def load_tags(ids: Sequence[str]) -> dict[str, list[str]]:
-    """Give the tags of those of the testimonials that have any, in alphabetical order."""
+    """Return the tags of those of the testimonials that have any, in alphabetical order."""
     found: dict[str, list[str]] = defaultdict(list)
     for part in in_chunks(ids):
         rows = db.session.execute(
@@ -104,18 +104,18 @@ def load_tags(ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Give the values in parts of which each fits into one statement."""
+    """Return the values in parts of which each fits into one statement."""
     for start in range(0, len(values), CHUNK):
         yield values[start : start + CHUNK]
 
 
 def to_json(value: Any) -> Any:
-    """Give the form in which the history keeps a value."""
+    """Return the form in which the history keeps a value."""
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value
 
 
 def later_than(row: Dated, now: datetime) -> datetime:
-    """Give the time of a change: now, and later than every change of the row before."""
+    """Return the time of a change: now, and later than every change of the row before."""
     before: datetime = row.updated_at
     return max(now, before + clock.MILLISECOND)
 

@@ -38,7 +38,7 @@ class InboxFilter:
 def list_inbox(
     project_id: str, wanted: InboxFilter, page: int
 ) -> tuple[Sequence[Testimonial], int, int]:
-    """Give a page (from 1) of what is asked for, newest first; its number; how many there are.
+    """Return a page (from 1) of what is asked for, newest first; its number; how many there are.
 
     A page past the end gives the last one: decisions shorten the list under one's hands.
     """
@@ -59,7 +59,7 @@ def list_inbox(
 def find_rows(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[Facts]:
-    """Give what decisions need of the chosen rows of the project: those named, or all asked for.
+    """Return what decisions need of the chosen rows of the project: those named, or all asked for.
 
     Not the models: of twenty thousand they take long to make, while nobody else can write.
     """
@@ -70,7 +70,7 @@ def find_rows(
 
 
 def count_tabs(project_id: str) -> dict[str, int]:
-    """Give how many testimonials each tab holds."""
+    """Return how many testimonials each tab holds."""
     rows = db.session.execute(
         select(
             Testimonial.status,
@@ -93,7 +93,7 @@ def count_tabs(project_id: str) -> dict[str, int]:
 
 
 def count_samples(project_id: str) -> int:
-    """Give how many samples the project shows."""
+    """Return how many samples the project shows."""
     query = select(func.count(Testimonial.id)).where(
         Testimonial.project_id == project_id,
         Testimonial.status == "demo",

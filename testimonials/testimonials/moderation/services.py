@@ -175,7 +175,7 @@ def change_testimonial(
 
 
 def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
-    """Give the changes of a testimonial, newest first."""
+    """Return the changes of a testimonial, newest first."""
     return db.session.scalars(
         select(TestimonialChange)
         .where(TestimonialChange.testimonial_id == row.id)
@@ -184,7 +184,7 @@ def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
 
 
 def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
-    """Give the project's testimonial with this id; raise `NotFound`."""
+    """Return the project's testimonial with this id; raise `NotFound`."""
     row = None
     if is_identifier(testimonial_id):
         row = db.session.scalars(
@@ -198,7 +198,7 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 
 
 def empty_trash(limit: int) -> int:
-    """Remove for good what has lain in the trash for 30 days, or among the spam; give how many.
+    """Remove for good what has lain in the trash for 30 days, or among the spam; return how many.
 
     It removes no more than `limit`. The days of spam count from its last change: what somebody has
     just put back can be released.

@@ -33,7 +33,7 @@ class TagCount:
 
 
 def read_tags(text: str) -> list[str]:
-    """Give the tags of a line of text with commas between them, each once.
+    """Return the tags of a line of text with commas between them, each once.
 
     Raises `TagRefused` for one that is too long, for control characters, and for too many.
     """
@@ -49,12 +49,12 @@ def read_tags(text: str) -> list[str]:
 
 
 def fold(name: str) -> str:
-    """Give the form in which two spellings of one tag are equal."""
+    """Return the form in which two spellings of one tag are equal."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def find_spellings(project_id: str) -> dict[str, str]:
-    """Give the project's tags by their folded form, in the spelling used for each.
+    """Return the project's tags by their folded form, in the spelling used for each.
 
     For changes the project is locked, so that two spellings of one tag can't come about at once.
     """
@@ -65,12 +65,12 @@ def find_spellings(project_id: str) -> dict[str, str]:
 
 
 def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
-    """Give the names in the spelling that is `known`, where one is (`find_spellings`)."""
+    """Return the names in the spelling that is `known`, where one is (`find_spellings`)."""
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
 def list_project_tags(project_id: str) -> Sequence[TagCount]:
-    """Give the project's tags in alphabetical order, with how many testimonials have each."""
+    """Return the project's tags in alphabetical order, with how many testimonials have each."""
     rows = db.session.execute(
         select(TestimonialTag.name, func.count())
         .join(Testimonial, Testimonial.id == TestimonialTag.testimonial_id)

@@ -29,12 +29,12 @@ undo_purpose = TokenPurpose("undo")
 
 
 def make_undo_token(project: Project, batch: str) -> str:
-    """Give the token with which a batch can be undone for a day."""
+    """Return the token with which a batch can be undone for a day."""
     return undo_purpose.sign([project.id, batch])
 
 
 def undo_batch(project: Project, token: str, actor: str) -> int:
-    """Put back what a batch changed, where nothing was changed since; give how many.
+    """Put back what a batch changed, where nothing was changed since; return how many.
 
     Raises `ActionRefused` for a token that is too old, of another project, or used.
     """
@@ -52,7 +52,7 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
 
 
 def _list_undoing(project: Project, batch: str) -> list[Change]:
-    """Give what puts back each change of a batch after which nothing else was changed."""
+    """Return what puts back each change of a batch after which nothing else was changed."""
     later = aliased(TestimonialChange)
     is_later = or_(
         later.created_at > TestimonialChange.created_at,

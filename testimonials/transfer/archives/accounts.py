@@ -33,7 +33,7 @@ SECRETS = {
 
 
 def make_account_archive(account: Account) -> IO[bytes]:
-    """Give all of an account as a temporary file at its beginning."""
+    """Return all of an account as a temporary file at its beginning."""
     out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
     write_account_archive(account, out)
     out.seek(0)
@@ -60,7 +60,7 @@ def write_account_archive(account: Account, out: IO[bytes]) -> None:
 
 
 def describe_account(account: Account) -> dict[str, Any]:
-    """Give what is kept of an account, but for what its projects hold."""
+    """Return what is kept of an account, but for what its projects hold."""
     projects = db.session.scalars(
         select(Project).where(Project.account_id == account.id).order_by(Project.created_at)
     ).all()

@@ -66,11 +66,11 @@ class Part:
         object.__setattr__(self, "_schema", schema())
 
     def write(self, row: Any) -> dict[str, Any]:
-        """Give a row as the archive holds it."""
+        """Return a row as the archive holds it."""
         return {to_name(key): write_value(each, getattr(row, key)) for key, each in self._items()}
 
     def read(self, written: Any, where: str) -> dict[str, Any]:
-        """Give the columns of a row of an archive; raise `ValidationError` that says where."""
+        """Return the columns of a row of an archive; raise `ValidationError` that says where."""
         if not isinstance(written, dict):
             raise ValidationError(f"{where}: It is no object.")
         try:
@@ -86,13 +86,13 @@ class Part:
 
 
 def to_name(column: str) -> str:
-    """Give the name of a column in an archive: `author_name` is `authorName`."""
+    """Return the name of a column in an archive: `author_name` is `authorName`."""
     first, *others = column.split("_")
     return first + "".join(each.capitalize() for each in others)
 
 
 def write_value(kind: Exact, value: Any) -> Any:
-    """Give a value as JSON."""
+    """Return a value as JSON."""
     return kind._serialize(value, None, None)
 
 

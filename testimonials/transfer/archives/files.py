@@ -32,7 +32,7 @@ def tell_of_file(what: str, path: Path, *, as_json: bool) -> None:
 
 @contextmanager
 def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which takes its name once all is written.
+    """Return a file to write to, which takes its name once all is written.
 
     Raises `FileRefused`.
     """

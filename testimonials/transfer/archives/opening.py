@@ -75,7 +75,7 @@ class Archive:
     file: zipfile.ZipFile = field(repr=False)
 
     def read_image(self, image_id: str) -> bytes:
-        """Give the bytes of a picture, which were checked when the archive was opened."""
+        """Return the bytes of a picture, which were checked when the archive was opened."""
         return read_entry(self.file, image_file(image_id), MAX_IMAGE_BYTES)
 
 
@@ -166,7 +166,8 @@ def _read_rows(described: Mapping[str, Any], name: str, part: Part) -> Iterator[
 def _read_with(
     described: Mapping[str, Any], name: str, part: Part, beside: tuple[str, ...]
 ) -> Iterator[tuple[Row, Row, str]]:
-    """Give each row of a list: its columns, what is written `beside` them, and where it stands."""
+    """Return each row of a list: its columns, what is written `beside` them,
+    and where it stands."""
     rows = described.get(name)
     if not isinstance(rows, list):
         raise ValidationError(f"{name}: It is no list.")
@@ -196,7 +197,7 @@ def _read_changes(written: Any, where: str) -> list[Row]:
 
 
 def _read_before(written: Any, where: str) -> dict[str, Any]:
-    """Give what a change remembers in the form in which the history keeps it."""
+    """Return what a change remembers in the form in which the history keeps it."""
     if not isinstance(written, dict):
         raise ValidationError(f"{where}: It remembers no values.")
     before: dict[str, Any] = {}

@@ -63,7 +63,7 @@ class _Ids:
                 self.renewed += 1
 
     def of(self, column: Any, old: str) -> str:
-        """Give the id under which something of the archive is stored."""
+        """Return the id under which something of the archive is stored."""
         return self._new[column].get(old, old)
 
 
@@ -151,7 +151,7 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: _Ids) ->
 
 
 def _insert_old_slugs(archive: Archive, project: Project) -> list[str]:
-    """Keep the former addresses that are free; give the others."""
+    """Keep the former addresses that are free; return the others."""
     slugs = [row["slug"] for row in archive.old_slugs]
     taken = set(db.session.scalars(select(OldSlug.slug).where(OldSlug.slug.in_(slugs))))
     taken |= set(db.session.scalars(select(Project.slug).where(Project.slug.in_(slugs))))
@@ -200,7 +200,7 @@ def _renew_change(change: Row, ids: _Ids, pictures: dict[str, str]) -> Row:
 
 
 def _insert_invitations(archive: Archive, project: Project, ids: _Ids, *, resumes: bool) -> int:
-    """Add who was asked, and who wants no more mail; give how many requests wait to be sent."""
+    """Add who was asked, and who wants no more mail; return how many requests wait to be sent."""
     account_id = project.account_id
     _insert(
         InvitationBatch,

@@ -36,7 +36,7 @@ def require_known_files(file: zipfile.ZipFile) -> None:
 
 
 def read_entry(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    """Give a file's bytes; a small file that unpacks to a huge one is not unpacked to its end.
+    """Return a file's bytes; a small file that unpacks to a huge one is not unpacked to its end.
 
     Raises `ValidationError`.
     """

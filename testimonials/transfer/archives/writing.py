@@ -42,7 +42,7 @@ SPOOLED_BYTES = 8 * 1024 * 1024
 
 
 def make_archive(project: Project) -> IO[bytes]:
-    """Give the archive of a project as a temporary file at its beginning."""
+    """Return the archive of a project as a temporary file at its beginning."""
     out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
     write_archive(project, out)
     out.seek(0)
@@ -89,12 +89,12 @@ def _write_list(values: Iterator[Any], file: IO[bytes]) -> None:
 
 
 def image_file(image_id: str) -> str:
-    """Give the name of a picture's file in an archive."""
+    """Return the name of a picture's file in an archive."""
     return f"{IMAGE_FOLDER}/{image_id}.webp"
 
 
 def _describe_project(project: Project, images: list[str]) -> Iterator[tuple[str, Any]]:
-    """Give all of a project but the pictures' bytes, as `project.json` holds it, in its order.
+    """Return all of a project but the pictures' bytes, as `project.json` holds it, in its order.
 
     Each value is to be used up before the next; the ids of the pictures are added to `images`.
     """
@@ -122,13 +122,13 @@ def _describe_project(project: Project, images: list[str]) -> Iterator[tuple[str
 
 
 def in_chunks_of(size: int, values: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Give the values in parts of a size."""
+    """Return the values in parts of a size."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
 
 
 def write_before(before: dict[str, Any]) -> dict[str, Any]:
-    """Give what a change remembers as a testimonial is written: with names and times as there."""
+    """Return what a change remembers as a testimonial is written: with names and times as there."""
     written: dict[str, Any] = {}
     for column, value in before.items():
         kind = TESTIMONIAL.columns.get(column)
@@ -145,7 +145,7 @@ def _list(model: Any, project_id: str) -> Iterable[Any]:
 
 
 def _describe_testimonials(project_id: str, named: set[str | None]) -> Iterator[dict[str, Any]]:
-    """Give each testimonial with tags and history; add the pictures that they name to `named`."""
+    """Return each testimonial with tags and history; add the pictures that they name to `named`."""
     rows = db.session.scalars(
         select(Testimonial)
         .where(Testimonial.project_id == project_id)

@@ -56,7 +56,7 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Give the time that a text names; raise `DateWrong`."""
+    """Return the time that a text names; raise `DateWrong`."""
     text = _tidy(text)
     if len(text) > LONGEST:
         raise DateWrong("It is no date.")
@@ -112,7 +112,7 @@ def _read_time(found: re.Match[str]) -> tuple[int, int, int, int]:
 
 
 def _read_zone(zone: str | None) -> timedelta:
-    """Give how far a zone is ahead of UTC; without one the time is UTC."""
+    """Return how far a zone is ahead of UTC; without one the time is UTC."""
     digits = re.sub(r"[^0-9]", "", zone or "")
     if not digits:
         return timedelta()

@@ -87,13 +87,13 @@ class ColumnMapping:
     service: str | None = None
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
-        """Give what a line says of a field, empty for nothing."""
+        """Return what a line says of a field, empty for nothing."""
         parts = (cells.get(heading, "").strip() for heading in self.columns.get(field, ()))
         return " ".join(filter(None, parts))
 
 
 def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
-    """Give the columns that the headings speak of."""
+    """Return the columns that the headings speak of."""
     by_meaning: dict[str, str] = {}
     for heading in headings:
         by_meaning.setdefault(_fold(heading), heading)
@@ -115,7 +115,7 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 
 
 def find_service(headings: Iterable[str]) -> str | None:
-    """Give the service that a file comes from, if its headings are known for that."""
+    """Return the service that a file comes from, if its headings are known for that."""
     folded = {_fold(heading) for heading in headings}
     return next((name for name, signs in _SIGNS.items() if signs <= folded), None)
 
@@ -123,7 +123,7 @@ def find_service(headings: Iterable[str]) -> str | None:
 def change_mapping(
     guessed: ColumnMapping, headings: Sequence[str], said: Mapping[str, Sequence[str]]
 ) -> ColumnMapping:
-    """Give the mapping with the columns that a person named; no column for a field drops it.
+    """Return the mapping with the columns that a person named; no column for a field drops it.
 
     Raises `MappingWrong`.
     """

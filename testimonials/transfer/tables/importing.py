@@ -75,11 +75,11 @@ class Plan:
         return sorted(found, key=lambda each: each.columns["submitted_at"] or now)
 
     def list_in(self, state: str) -> list[Outcome]:
-        """Give the lines to which this happens."""
+        """Return the lines to which this happens."""
         return [each for each in self.outcomes if each.state == state]
 
     def count(self) -> dict[str, int]:
-        """Give to how many lines what happens."""
+        """Return to how many lines what happens."""
         counts = Counter(each.state for each in self.outcomes)
         return {state: counts[state] for state in (NEW, THERE, REFUSED)}
 
@@ -101,7 +101,7 @@ def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
 
 
 def find_present(project_id: str) -> dict[str, str]:
-    """Give the keys of what the project has, with the reason why each isn't added again."""
+    """Return the keys of what the project has, with the reason why each isn't added again."""
     query = select(
         Testimonial.author_name,
         Testimonial.text,
@@ -120,7 +120,8 @@ def find_present(project_id: str) -> dict[str, str]:
 
 
 def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTestimonial], int]]:
-    """Give what is to be added in parts for one transaction each, and how many come after each."""
+    """Return what is to be added in parts for one transaction each,
+    and how many come after each."""
     for start in range(0, len(found), BATCH_ROWS):
         if start:
             let_others_write()
@@ -131,7 +132,7 @@ def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTe
 def write_batch(
     project: Project, found: Sequence[NewTestimonial], remaining: int, batch_id: str, actor: str
 ) -> int:
-    """Add testimonials to the locked project; give how many, without those that came meanwhile.
+    """Add testimonials to the locked project; return how many, without those that came meanwhile.
 
     `remaining` is how many are still to come: they leave room before the present, so that none is
     stored with a time in the future. The changes of all parts share `batch_id`.
@@ -188,7 +189,7 @@ def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> 
 
 
 def _next_time(project: Project, wanted: datetime) -> datetime:
-    """Give the time of the project's next testimonial: the wanted one, later than all before."""
+    """Return the time of the project's next testimonial: the wanted one, later than all before."""
     if project.last_testimonial_at is not None:
         wanted = max(wanted, project.last_testimonial_at + clock.MILLISECOND)
     project.last_testimonial_at = wanted
@@ -226,7 +227,7 @@ def _make_change(row: dict[str, Any], batch_id: str, actor: str) -> dict[str, An
 
 
 def describe_outcome(outcome: Outcome) -> dict[str, Any]:
-    """Give what is told of a line."""
+    """Return what is told of a line."""
     return {
         "line": outcome.line,
         "state": outcome.state,

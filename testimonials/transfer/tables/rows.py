@@ -93,7 +93,7 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
 
 
 def make_key(name: str, text: str) -> str:
-    """Give what identifies a testimonial whatever file it comes from: who said what."""
+    """Return what identifies a testimonial whatever file it comes from: who said what."""
     folded = (
         " ".join(unicodedata.normalize("NFKC", each).casefold().split()) for each in (name, text)
     )
@@ -101,7 +101,7 @@ def make_key(name: str, text: str) -> str:
 
 
 def read_rating(text: str) -> float:
-    """Give a rating as services write it: 5, 4.5, 4/5, 5 stars or ★★★★☆; raise `RowRefused`."""
+    """Return a rating as services write it: 5, 4.5, 4/5, 5 stars or ★★★★☆; raise `RowRefused`."""
     if _STARS.fullmatch(text):
         return float(len(re.findall("[★⭐]", text)))
     found = _RATING.fullmatch(text)

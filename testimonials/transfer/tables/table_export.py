@@ -45,7 +45,7 @@ SPOOLED_BYTES = 8 * 1024 * 1024
 
 
 def make_table(project: Project) -> IO[bytes]:
-    """Give the testimonials but for samples as a temporary file at its beginning."""
+    """Return the testimonials but for samples as a temporary file at its beginning."""
     out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
     write_table(project, out)
     out.seek(0)
@@ -64,12 +64,12 @@ def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) 
 
 
 def shield(cell: str) -> str:
-    """Give a cell that no table program takes for a formula; `unshield` gives it back."""
+    """Return a cell that no table program takes for a formula; `unshield` gives it back."""
     return f"'{cell}" if _is_formula(cell) else cell
 
 
 def unshield(cell: str) -> str:
-    """Give a cell of our own file as it was before `shield`."""
+    """Return a cell of our own file as it was before `shield`."""
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 

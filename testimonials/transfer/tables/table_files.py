@@ -76,7 +76,7 @@ class Table:
     lines: list[Line]
 
     def column(self, heading: str) -> Iterator[str]:
-        """Give the cells of a column that are not empty."""
+        """Return the cells of a column that are not empty."""
         for line in self.lines:
             if cell := line.cells.get(heading, "").strip():
                 yield cell
@@ -153,7 +153,7 @@ def _read_rows(text: str) -> Table:
 
 
 def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
-    """Give each row that isn't empty with its first line, of a file with lines `before` these."""
+    """Return each row that isn't empty with its first line, of a file with lines `before` these."""
     begin = before + 1
     try:
         for count, row in enumerate(reader):
@@ -167,7 +167,7 @@ def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_delimiter(text: str) -> str:
-    """Give what divides the headings; signs between quotes don't count."""
+    """Return what divides the headings; signs between quotes don't count."""
     head: list[str] = []
     is_quoted = False
     for letter in text[:SAMPLE]:
@@ -181,7 +181,7 @@ def _find_delimiter(text: str) -> str:
 
 
 def _name_columns(head: Sequence[str]) -> list[str]:
-    """Give each column a heading of its own."""
+    """Return each column a heading of its own."""
     names: list[str] = []
     for place, cell in enumerate(head, 1):
         name = wanted = " ".join(cell.split()) or f"Column {place}"
@@ -211,7 +211,7 @@ def _read_json(text: str) -> Table:
 
 
 def _parse_json(text: str) -> Any:
-    """Give what a JSON text holds; of several objects, each in a line of its own, their list."""
+    """Return what a JSON text holds; of several objects, each in a line of its own, their list."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -223,7 +223,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _find_list(parsed: Any) -> list[Any] | None:
-    """Give the list itself, or the one in an answer such as `{"data": {"items": […]}}`."""
+    """Return the list itself, or the one in an answer such as `{"data": {"items": […]}}`."""
     for _depth in range(3):
         if isinstance(parsed, list):
             return parsed
@@ -243,7 +243,7 @@ def _flatten(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _mend(heading: str) -> str:
-    """Give a heading that can be shown: JSON can name halves of characters, and no page can."""
+    """Return a heading that can be shown: JSON can name halves of characters, and no page can."""
     return heading.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -15,7 +15,7 @@ _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def shadow_styles(config: dict[str, Any], theme: str, total: int) -> str:
-    """Give the style sheet of a shadow root with `total` cards.
+    """Return the style sheet of a shadow root with `total` cards.
 
     `theme` overrides the configured one, unless it is empty.
     """
@@ -24,12 +24,12 @@ def shadow_styles(config: dict[str, Any], theme: str, total: int) -> str:
 
 
 def page_styles(config: dict[str, Any], theme: str, total: int) -> str:
-    """Give the same style sheet for a page of ours, where it holds inside ``.tm-page`` alone."""
+    """Return the same style sheet for a page of ours, where it holds inside ``.tm-page`` alone."""
     return _scope(shadow_styles(config, theme, total))
 
 
 def _colour_rules(config: dict[str, Any], theme: str) -> str:
-    """Give the rules that set the colours of a configuration.
+    """Return the rules that set the colours of a configuration.
 
     An owner may give any of them a value of their own from outside, as ``--testimonials-<name>``.
     """

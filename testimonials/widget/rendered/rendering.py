@@ -42,7 +42,7 @@ def render_still(
     limit: int | None = None,
     layout: str = "",
 ) -> Still:
-    """Give what to show of a project: a page of at most `limit`, by default as configured.
+    """Return what to show of a project: a page of at most `limit`, by default as configured.
 
     `layout` overrides the configured one. Raises `ValidationFailed` for a cursor that isn't one.
     """
@@ -65,7 +65,7 @@ def render_still(
 
 
 def describe_card(item: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    """Give what one card shows of an item of the feed."""
+    """Return what one card shows of an item of the feed."""
     name, rating, twitter = item["authorName"], item.get("rating"), item.get("twitter") or {}
     company = item.get("authorCompany") if config["showSource"] else ""
     handle = re.sub(r"[^A-Za-z0-9_]", "", twitter.get("handle") or "")
@@ -85,19 +85,19 @@ def describe_card(item: dict[str, Any], config: dict[str, Any]) -> dict[str, Any
 
 
 def describe_stars(rating: float) -> dict[str, Any]:
-    """Give a rating, and how wide its filled part is in a picture of five stars."""
+    """Return a rating, and how wide its filled part is in a picture of five stars."""
     rating = min(rating, 5)
     return {"rating": rating, "stars_width": round(rating * 20 - (rating % 1) * 2, 2)}
 
 
 def initials_of(name: str) -> str:
-    """Give the first letters of a name's first and last word, a star where it has none."""
+    """Return the first letters of a name's first and last word, a star where it has none."""
     words = _WORD.findall(name) or ["★"]
     return "".join(_first_letter(word) for word in [words[0], *words[1:][-1:]]).upper()
 
 
 def colour_of(name: str) -> int:
-    """Give the number of the colours behind a name's initials."""
+    """Return the number of the colours behind a name's initials."""
     number = 0
     for letter in name:
         number = (number * 3 + ord(letter)) % AVATARS
@@ -105,7 +105,7 @@ def colour_of(name: str) -> int:
 
 
 def _first_letter(word: str) -> str:
-    """Give a word's first letter with the marks that belong to it."""
+    """Return a word's first letter with the marks that belong to it."""
     end = 1
     while end < len(word) and (
         unicodedata.category(word[end]).startswith("M") or _JOINER in word[end - 1 : end + 1]

@@ -11,7 +11,7 @@ from testimonials.widget.settings import read_rated
 
 
 def describe_ratings(project: Project, items: list[dict[str, Any]]) -> Markup:
-    """Give a JSON-LD script element about the ratings of a page with these items of the feed.
+    """Return a JSON-LD script element about the ratings of a page with these items of the feed.
 
     Only real testimonials with a rating that the page shows are named; the average counts every
     approved rating. Empty where the owner has named nothing that is rated, or nobody has rated it.

@@ -11,26 +11,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent.parent / "static" / "widget"
+FOLDER = Path(__file__).parents[2] / "static" / "widget"
 
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
 @cache
 def read_look() -> dict[str, Any]:
-    """Give ``look.json``: the names of the colours, and their values by palette and by theme."""
+    """Return ``look.json``: the names of the colours, and their values by palette and by theme."""
     return dict(json.loads((FOLDER / "look.json").read_text(encoding="utf-8")))
 
 
 @cache
 def read_styles() -> str:
-    """Give ``widget.css`` on as few lines as can be."""
+    """Return ``widget.css`` on as few lines as can be."""
     return squeeze((FOLDER / "widget.css").read_text(encoding="utf-8"), "")
 
 
 @cache
 def build_script() -> bytes:
-    """Give the script as it is served: one file, without comments and indentation."""
+    """Return the script as it is served: one file, without comments and indentation."""
     script = squeeze((FOLDER / "widget.js").read_text(encoding="utf-8"), "\n")
     look = json.dumps(read_look(), separators=(",", ":"))
     return script.replace("'look.json'", look).replace("widget.css", read_styles()).encode()
@@ -38,13 +38,13 @@ def build_script() -> bytes:
 
 @cache
 def script_digest() -> str:
-    """Give the first letters of the script's SHA-256, which its unchanging address has in it."""
+    """Return the first letters of the script's SHA-256, which its unchanging address has in it."""
     return hashlib.sha256(build_script()).hexdigest()[:16]
 
 
 @cache
 def script_integrity() -> str:
-    """Give the value of the ``integrity`` attribute (Subresource Integrity)."""
+    """Return the value of the ``integrity`` attribute (Subresource Integrity)."""
     return "sha384-" + b64encode(hashlib.sha384(build_script()).digest()).decode()
 
 

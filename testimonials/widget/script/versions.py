@@ -12,7 +12,8 @@ from testimonials.widget.script.assembly import build_script, script_digest
 
 @cache
 def current_script() -> Body:
-    """Give the script of this program, ready to be served under the address that never changes."""
+    """Return the script of this program, ready to be served under the address that never
+    changes."""
     return make_body(0, build_script(), level=9)
 
 
@@ -23,7 +24,7 @@ def _pinned_script() -> Body:
 
 
 def find_script(digest: str) -> Body:
-    """Give the script with this digest; raise `NotFound` for one that was never served here."""
+    """Return the script with this digest; raise `NotFound` for one that was never served here."""
     if digest == script_digest():
         return _pinned_script()
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None

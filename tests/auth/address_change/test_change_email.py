@@ -33,7 +33,7 @@ def link(app: Flask, browser: FlaskClient) -> str:
 
 
 def confirm(browser: FlaskClient, link: str) -> TestResponse:
-    """Press the page's button; give the page that follows."""
+    """Press the page's button; return the page that follows."""
     answer = browser.post(link)
     assert answer.status_code == 303, answer.text
     return browser.get(answer.headers["Location"])

@@ -29,7 +29,7 @@ def thief(app: Flask, owner: Caller) -> FlaskClient:
 
 
 def move(app: Flask, browser: FlaskClient, email: str) -> str:
-    """Change the address in a browser; give the path of the link that takes it back."""
+    """Change the address in a browser; return the path of the link that takes it back."""
     assert (
         browser.post(f"{HERE}/email", data={"email": email, "proof": PASSWORD}).status_code == 303
     )
@@ -38,7 +38,7 @@ def move(app: Flask, browser: FlaskClient, email: str) -> str:
 
 
 def take_back(app: Flask, link: str, password: str = NEW) -> FlaskClient:
-    """Follow a link to its end; give the browser."""
+    """Follow a link to its end; return the browser."""
     browser = app.test_client()
     assert "Take your account back?" in browser.get(link).text
     answer = browser.post(link)

@@ -73,7 +73,7 @@ class Subscription:
     def event(
         self, what: str, at: int, price: str = "price_starter", status: str = "active"
     ) -> dict[str, Any]:
-        """Give an event that tells of it."""
+        """Return an event that tells of it."""
         subject = {
             "id": self.id, "object": "subscription", "customer": self.customer, "status": status,
             "metadata": self.metadata,
@@ -95,7 +95,7 @@ def plan_of(app: Flask, caller: Caller) -> str | None:
 
 
 def room(caller: Caller) -> int:
-    """Create projects until there is no room; give how many there are then."""
+    """Create projects until there is no room; return how many there are then."""
     while caller.post("/v1/projects", {"skipDemoTestimonials": True}).status_code == 200:
         pass
     return len(caller.get("/v1/projects").json["data"])

@@ -103,7 +103,7 @@ def test_typed_text_is_no_markup(client: FlaskClient) -> None:
 
 
 def guess(client: FlaskClient, email: str, ip: str, times: int) -> list[int]:
-    """Try wrong passwords in a fresh browser; give the answers' statuses."""
+    """Try wrong passwords in a fresh browser; return the answers' statuses."""
     return [
         sign_in(client.application.test_client(), email, "wrong", ip=ip).status_code
         for _ in range(times)

@@ -274,7 +274,7 @@ def test_nobody_is_told_that_a_mailbox_has_enough_links(
     def ask(
         browser: FlaskClient, path: str, network: int, times: int, email: str = owner.email
     ) -> int:
-        """Ask again and again; give how many mails there are then."""
+        """Ask again and again; return how many mails there are then."""
         for number in range(times):
             answer = ask_for_link(browser, path, email, f"10.0.{network}.{number}")
             assert answer.status_code == 200

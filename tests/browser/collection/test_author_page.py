@@ -20,7 +20,7 @@ SCREENS = {
 
 
 def write(page: Page, email: str) -> str:
-    """Send a testimonial; give the link that the thank-you page shows."""
+    """Send a testimonial; return the link that the thank-you page shows."""
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_label("Your name").fill("Hannah Whitlock")
     page.get_by_label("Email").fill(email)
@@ -31,7 +31,7 @@ def write(page: Page, email: str) -> str:
 
 
 def mailed_link(site: Site, email: str) -> str:
-    """Give the link in the mail that has come to an address."""
+    """Return the link in the mail that has come to an address."""
 
     def find() -> str | None:
         texts = [mail.text for mail in site.sink.received if mail.recipients == [email]]

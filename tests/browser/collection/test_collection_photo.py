@@ -42,7 +42,7 @@ READ_CHOSEN = """async () => {
 
 
 def file(data: bytes, name: str = "me.jpg", kind: str = "image/jpeg") -> FilePayload:
-    """Give a file as the browser's dialog gives it."""
+    """Return a file as the browser's dialog gives it."""
     return {"name": name, "mimeType": kind, "buffer": data}
 
 
@@ -64,7 +64,7 @@ def send(page: Page) -> None:
 
 
 def face(project: Project) -> tuple[int, int, int]:
-    """Give the colour at the right edge of the only testimonial's stored photo."""
+    """Return the colour at the right edge of the only testimonial's stored photo."""
     (row,) = project.stored()
     path = re.search(r"/media/[0-9a-f]{24}\.webp$", row["authorAvatar"])
     assert path

@@ -31,7 +31,7 @@ def project(site: Site) -> Project:
 
 
 def width_of(page: Page) -> int:
-    """Give how wide the content of the page is."""
+    """Return how wide the content of the page is."""
     return int(page.evaluate("document.documentElement.scrollWidth"))
 
 

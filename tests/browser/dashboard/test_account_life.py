@@ -24,7 +24,7 @@ numbers = itertools.count(1)
 
 
 def mailed(site: Site, email: str, path: str) -> str:
-    """Wait for a mail with a link to the path; give the newest such link."""
+    """Wait for a mail with a link to the path; return the newest such link."""
 
     def find() -> str | None:
         texts = [mail.text for mail in site.sink.received if mail.recipients == [email]]

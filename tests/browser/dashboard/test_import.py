@@ -13,7 +13,7 @@ LONG = "Superkalifragilistisch" * 60
 
 
 def file_of(text: str) -> FilePayload:
-    """Give a file to choose."""
+    """Return a file to choose."""
     return {"name": "reviews.csv", "mimeType": "text/csv", "buffer": text.encode()}
 
 

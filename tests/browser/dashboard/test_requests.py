@@ -27,7 +27,7 @@ def ask(page: Page, project: Project, people: str, count: int) -> None:
 
 
 def mail_to(site: Site, email: str) -> Received:
-    """Give the mail that the mail server received for an address."""
+    """Return the mail that the mail server received for an address."""
 
     def find() -> Received | None:
         return next((mail for mail in site.sink.received if mail.recipients == [email]), None)
@@ -38,7 +38,7 @@ def mail_to(site: Site, email: str) -> Received:
 
 
 def link_in(mail: Received, words: str) -> str:
-    """Give the link after these words of a mail."""
+    """Return the link after these words of a mail."""
     found = re.search(rf"{words}\s+(http\S+)", mail.text)
     assert found, mail.text
     return found[1]

@@ -15,7 +15,7 @@ PHOTO = {"name": "me.png", "mimeType": "image/png", "buffer": to_bytes(photo(300
 
 
 def open_inbox(page: Page, project: Project, *names: str) -> str:
-    """Sign in, add testimonials, open their tab; give the project's address."""
+    """Sign in, add testimonials, open their tab; return the project's address."""
     project.sign_in(page)
     for name in names:
         project.call("POST", "/testimonials", {"authorName": name, "text": f"Words of {name}"})

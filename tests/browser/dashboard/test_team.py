@@ -17,7 +17,7 @@ PASSWORD = "seven paper lanterns"
 
 
 def invite(page: Page, project: Project, email: str, role: str = "moderator") -> str:
-    """Invite a colleague on the team page; give the link that the mail server received."""
+    """Invite a colleague on the team page; return the link that the mail server received."""
     page.goto(f"{project.site.url}/dashboard/projects/{project.id}/settings")
     page.get_by_role("link", name="Manage team").click()
     page.get_by_label("Their email address").fill(email)

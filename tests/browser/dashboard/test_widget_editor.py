@@ -61,17 +61,17 @@ def wide(site: Site, open_page: OpenPage, project: Project, **options: Any) -> P
 
 
 def shown(page: Page) -> FrameLocator:
-    """Give the preview."""
+    """Return the preview."""
     return page.frame_locator("[data-preview]")
 
 
 def widget(page: Page) -> Locator:
-    """Give the widget in it that is shown, and not the next one, which is made out of sight."""
+    """Return the widget in it that is shown, and not the next one, which is made out of sight."""
     return shown(page).locator(SHOWN)
 
 
 def stored(site: Site, project: Project) -> dict[str, Any]:
-    """Give the settings that visitors get."""
+    """Return the settings that visitors get."""
     answer = site.service.call("GET", f"/widget/{project.id}/feed")
     config: dict[str, Any] = answer.json["config"]
     return config
@@ -407,7 +407,7 @@ def test_the_buttons_words_and_target_show_and_save_themselves(
 
 
 def public_button(site: Site, project: Project) -> Any:
-    """Give the button that visitors get."""
+    """Return the button that visitors get."""
     return site.service.call("GET", f"/widget/{project.id}/feed").json["cta"]
 
 

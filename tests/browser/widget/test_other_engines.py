@@ -55,7 +55,7 @@ def pages() -> Iterator[Site]:
 
 
 def look(engine: Engine, expression: str) -> Any:
-    """Give the value of an expression about the first widget of the page."""
+    """Return the value of an expression about the first widget of the page."""
     return engine.run(NAMES + expression)
 
 

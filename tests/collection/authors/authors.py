@@ -40,7 +40,7 @@ class Visitor:
         return WORDS | {"token": html.unescape(found[1])} | values
 
     def send(self, form: dict[str, str]) -> str:
-        """Send a form; give the path of the author's page that the thank-you page shows."""
+        """Send a form; return the path of the author's page that the thank-you page shows."""
         answer = self.client.post(f"/{self.slug}", data=form, environ_base={"REMOTE_ADDR": self.ip})
         assert answer.status_code == 303, answer.text
         thanks = self.client.get(answer.headers["Location"])
@@ -55,17 +55,17 @@ class Visitor:
         return self.send(self.make_form(**values))
 
     def mailed(self) -> list[OutboxMail]:
-        """Give the mails to authors."""
+        """Return the mails to authors."""
         return [mail for mail in mails(self.client.application) if mail.purpose == "author-link"]
 
     def mailed_path(self) -> str:
-        """Give the path of the author's page that the newest mail leads to."""
+        """Return the path of the author's page that the newest mail leads to."""
         found = re.search(rf"{ORIGIN}(/yours/[^\s?]+)", self.mailed()[-1].text)
         assert found
         return found[1]
 
     def row(self) -> Any:
-        """Give the only testimonial as it is stored."""
+        """Return the only testimonial as it is stored."""
         (row,) = read_testimonials(self.client.application, self.project)
         return row
 

@@ -34,7 +34,7 @@ def visitor(inbox: Inbox, app: Flask) -> Visitor:
 
 
 def history(app: Flask) -> list[tuple[str, str]]:
-    """Give who did what, oldest first."""
+    """Return who did what, oldest first."""
     with app.app_context():
         rows = db.session.scalars(
             select(models.TestimonialChange).order_by(models.TestimonialChange.id)

@@ -83,7 +83,7 @@ def _mail(recipient: str, purpose: str, **values: Any) -> OutboxMail:
 
 
 def everything(app: Flask) -> dict[str, set[str]]:
-    """Give every row of the database."""
+    """Return every row of the database."""
     with app.app_context():
         return {
             table.name: {repr(tuple(row)) for row in db.session.execute(select(table))}

@@ -30,7 +30,7 @@ def preview(browser: FlaskClient, project: str, people: str, **form: object) -> 
 
 
 def read_hidden(page: str) -> dict[str, str]:
-    """Give the fields that a preview carries on."""
+    """Return the fields that a preview carries on."""
     found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
     return {name: html.unescape(value) for name, value in found}
 
@@ -50,7 +50,7 @@ def ask(browser: FlaskClient, project: str, people: str, **form: object) -> None
 
 
 def read_invitations(app: Flask) -> dict[str, models.Invitation]:
-    """Give every invitation by its address."""
+    """Return every invitation by its address."""
     with app.app_context():
         rows = list(db.session.scalars(select(models.Invitation)))
         db.session.expunge_all()
@@ -59,7 +59,7 @@ def read_invitations(app: Flask) -> dict[str, models.Invitation]:
 
 
 def requests_to(app: Flask, email: str | None = None) -> list[OutboxMail]:
-    """Give the mails that ask, to one address or to all, oldest first."""
+    """Return the mails that ask, to one address or to all, oldest first."""
     return [
         mail
         for mail in mails(app)
@@ -69,19 +69,19 @@ def requests_to(app: Flask, email: str | None = None) -> list[OutboxMail]:
 
 
 def link_of(mail: OutboxMail, words: str) -> str:
-    """Give the path of the link after these words in a mail's text."""
+    """Return the path of the link after these words in a mail's text."""
     found = re.search(rf"{words}\s+{ORIGIN}(/\S+)", mail.text)
     assert found, mail.text
     return found[1]
 
 
 def form_of(mail: OutboxMail) -> str:
-    """Give the path of the form."""
+    """Return the path of the form."""
     return link_of(mail, "Write a few words")
 
 
 def states(browser: FlaskClient, project: str, query: str = "") -> dict[str, str]:
-    """Give what the list shows: each person's address and state."""
+    """Return what the list shows: each person's address and state."""
     page = browser.get(f"/dashboard/projects/{project}/invitations{query}")
     assert page.status_code == 200
     rows = page.text.split('<li class="asked-person">')[1:]

@@ -57,7 +57,7 @@ def deliver(app: Flask, smtp: MailSink | None = None) -> None:
 
 
 def fields_of(page: str) -> dict[str, str]:
-    """Give the values with which the collection page's form opens."""
+    """Return the values with which the collection page's form opens."""
     found = re.findall(r'<input (?:class="input" id="\w+" |type="hidden" )([^>]+)>', page)
     pairs = [(re.search(r'name="(\w+)"', tag), re.search(r'value="([^"]*)"', tag)) for tag in found]
     return {name[1]: html.unescape(value[1]) for name, value in pairs if name and value}

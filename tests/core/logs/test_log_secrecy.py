@@ -33,7 +33,7 @@ def find(pattern: str, text: str) -> str:
 
 
 def use(service: Service, smtp: MailSink) -> list[str]:
-    """Do what people do, and what goes wrong; give every secret that was in play."""
+    """Do what people do, and what goes wrong; return every secret that was in play."""
     answer = service.call("POST", "/v1/auth/agent-init", {"email": OWNER})
     key = str(answer.data["apiKey"])
     headers = {"x-service-account-id": answer.data["accountId"], "x-api-key": key}

@@ -25,7 +25,7 @@ EMAIL = "owner@example.com"
 
 
 def _mails(service: Service) -> list[dict[str, Any]]:
-    """Give what `mail list` prints, run in this process: some wait for it again and again."""
+    """Return what `mail list` prints, run in this process: some wait for it again and again."""
     app = create_app(load_settings(service.environment, {"base_url": service.url}))
     done = app.test_cli_runner().invoke(args=["mail", "list", "--limit", "1000", "--json"])
     with app.app_context():

@@ -8,7 +8,7 @@ from tests.servers import PATIENCE
 
 
 def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:
-    """Run the command with this SMTP_URL; give exit code, output and errors."""
+    """Run the command with this SMTP_URL; return exit code, output and errors."""
     runner = make_app(smtp_url=url).test_cli_runner()
     done = runner.invoke(
         args=["mail", "test", "operator@example.com", "--timeout", str(PATIENCE), *arguments]

@@ -43,7 +43,7 @@ SOON = 0.6
 def send(
     url: str, *, timeout: float = PATIENCE, longest: float = PATIENCE
 ) -> tuple[DeliveryFailed | None, SmtpTransport]:
-    """Send one mail; give what went wrong."""
+    """Send one mail; return what went wrong."""
     transport = SmtpTransport(url, SENDER, timeout=timeout, longest=longest)
     try:
         assert transport.send(make_mail()) is MailState.SENT
@@ -55,7 +55,7 @@ def send(
 def send_to(
     answers: dict[str, str], *, longest: float = PATIENCE
 ) -> tuple[DeliveryFailed | None, int]:
-    """Send to a server that answers so; give what went wrong, and how many mails it took."""
+    """Send to a server that answers so; return what went wrong, and how many mails it took."""
     server = OddServer(**answers)
     try:
         failed, _ = send(server.url, timeout=patience_with(answers), longest=longest)
@@ -65,7 +65,7 @@ def send_to(
 
 
 def patience_with(answers: dict[str, str]) -> float:
-    """Give how long to wait for each answer: long, unless one of them never comes."""
+    """Return how long to wait for each answer: long, unless one of them never comes."""
     return SOON if {HANG, DRIP} & set(answers.values()) else PATIENCE
 
 
@@ -189,7 +189,7 @@ def test_mail_leaves_by_tls_from_the_start(trusted: tuple[Path, Path]) -> None:
 
 
 def explain(url: str, *, timeout: float = PATIENCE) -> str:
-    """Give the advice on a failure; nothing of it may hold a secret."""
+    """Return the advice on a failure; nothing of it may hold a secret."""
     failed, transport = send(url, timeout=timeout)
     assert failed is not None
     assert not failed.is_permanent

@@ -75,7 +75,7 @@ def test_odd_sizes_stay_pictures(size: tuple[int, int]) -> None:
 
 
 def exif(orientation: int) -> Image.Exif:
-    """Give what a phone notes: how it was held, by whom, and where."""
+    """Return what a phone notes: how it was held, by whom, and where."""
     tags = Image.Exif()
     tags[decoding.ORIENTATION] = orientation
     tags[0x010F] = "A maker of phones"
@@ -273,7 +273,7 @@ print(image.width, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 @pytest.fixture
 def measure(tmp_path: object) -> Iterator[object]:
-    """Give how many megabytes a process of its own grows by when it reads a file."""
+    """Return how many megabytes a process of its own grows by when it reads a file."""
 
     def run(data: bytes) -> int:
         small, large = f"{tmp_path}/small", f"{tmp_path}/large"

@@ -55,7 +55,7 @@ def path(project_id: str, rest: str = "") -> str:
 
 
 def stored(client: FlaskClient, project_id: str) -> dict[str, Any]:
-    """Give the settings as the world's widget gets them."""
+    """Return the settings as the world's widget gets them."""
     config: dict[str, Any] = client.get(f"/widget/{project_id}/feed").json["config"]  # type: ignore[index]
     return config
 
@@ -78,7 +78,7 @@ def save(browser: FlaskClient, project_id: str, **changes: object) -> TestRespon
 
 
 def read_form(page: str) -> dict[str, list[str]]:
-    """Give what a browser without script would send of the page as it stands."""
+    """Return what a browser without script would send of the page as it stands."""
     form = page.partition("data-editor")[2].partition("</form>")[0]
     values: dict[str, list[str]] = {}
     for tag in re.findall(r"<input[^>]*>", form):
@@ -345,7 +345,7 @@ def test_swatches_have_the_widgets_own_colours() -> None:
 
 
 def button(client: FlaskClient, project_id: str) -> dict[str, str]:
-    """Give the button as the world's widget gets it."""
+    """Return the button as the world's widget gets it."""
     found: dict[str, str] = client.get(f"/widget/{project_id}/feed").json["cta"]  # type: ignore[index]
     return found
 

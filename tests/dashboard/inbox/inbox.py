@@ -35,7 +35,7 @@ class Inbox:
         return f"/dashboard/projects/{self.project}"
 
     def receive(self, *names: str, **values: Any) -> list[str]:
-        """Let visitors of these names submit; give the ids."""
+        """Let visitors of these names submit; return the ids."""
         with self.app.app_context():
             begin_write()
             project = lock_project(self.project)
@@ -48,7 +48,7 @@ class Inbox:
             return [ids[name] for name in names]
 
     def find(self, page: str, name: str) -> str:
-        """Give the id of the row with this author on a page."""
+        """Return the id of the row with this author on a page."""
         for row in page.split('<li class="item"')[1:]:
             if f">{name}</bdi>" in row:
                 return row.partition('id="t-')[2][:24]
@@ -77,7 +77,8 @@ class Inbox:
         return self.client.post(notice["undo_url"], data=data, headers=JSON)
 
     def fill(self, count: int) -> list[str]:
-        """Put that many pending testimonials into the project in one statement; give their ids."""
+        """Put that many pending testimonials into the project in one statement;
+        return their ids."""
         with self.app.app_context():
             moment = clock.now()
             rows = [
@@ -101,12 +102,12 @@ class Inbox:
         return [str(row["id"]) for row in rows]
 
     def shown(self) -> list[str]:
-        """Give the authors that the widget shows."""
+        """Return the authors that the widget shows."""
         items = self.client.get(f"/widget/{self.project}/feed").json["items"]  # type: ignore[index]
         return [item["authorName"] for item in items]
 
     def counts(self) -> dict[str, int]:
-        """Give the counts on the tabs."""
+        """Return the counts on the tabs."""
         found = re.findall(r'data-count="(\w+)">(\d+)<', self.get("inbox").text)
         return {tab: int(count) for tab, count in found}
 

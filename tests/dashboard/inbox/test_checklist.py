@@ -28,7 +28,7 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
 
 
 def done_on(page: str) -> set[str]:
-    """Give the steps that a page shows as done."""
+    """Return the steps that a page shows as done."""
     parts = page.split('<li class="first-step')[1:]
     assert len(parts) == len(STEPS)
     found = set()

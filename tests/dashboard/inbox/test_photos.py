@@ -37,7 +37,7 @@ def send(inbox: Inbox, path: str, data: bytes | None = PHOTO, **values: str) -> 
 
 
 def avatar(inbox: Inbox) -> str | None:
-    """Give the path of the picture that the widget shows with the only testimonial."""
+    """Return the path of the picture that the widget shows with the only testimonial."""
     (item,) = inbox.client.get(f"/widget/{inbox.project}/feed").json["items"]  # type: ignore[index]
     url = item.get("authorAvatar")
     return url and url.removeprefix("https://testimonials.example.com")

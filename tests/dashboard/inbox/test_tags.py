@@ -30,7 +30,7 @@ def edit(inbox: Inbox, testimonial_id: str, tags: str, **values: str):  # type: 
 
 
 def tags_on(page: str) -> list[list[str]]:
-    """Give the tags of each row of the inbox's page."""
+    """Return the tags of each row of the inbox's page."""
     rows = page.split('<li class="item"')[1:]
     return [re.findall(r'class="tag" href="[^"]+"><bdi>([^<]+)<', row) for row in rows]
 

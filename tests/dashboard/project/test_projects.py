@@ -22,7 +22,7 @@ def create(browser: FlaskClient, name: str = "Fern & Fable", website: str = "") 
 
 
 def projects(caller: Caller) -> dict[str, str]:
-    """Give the ids of the caller's projects by slug."""
+    """Return the ids of the caller's projects by slug."""
     data = caller.get("/v1/projects").json["data"]  # type: ignore[index]
     return {each["publicPageConfig"]["slug"]: each["_id"] for each in data}
 

@@ -89,12 +89,12 @@ def test_the_snippet_is_the_one_of_the_api(inbox: Inbox) -> None:
 
 
 def choose(inbox: Inbox, **choice: str) -> str:
-    """Give the page with a choice, as the form's own parameters."""
+    """Return the page with a choice, as the form's own parameters."""
     return inbox.get(f"share?{urlencode(choice)}").text
 
 
 def approve(inbox: Inbox, *names: str, **values: object) -> list[str]:
-    """Add approved testimonials; give their ids."""
+    """Add approved testimonials; return their ids."""
     return [
         inbox.owner.create_testimonial(inbox.project, authorName=name, **values)["_id"]
         for name in names

@@ -49,7 +49,7 @@ def preview(inbox: Inbox, content: str | bytes, **values: str) -> TestResponse:
 
 
 def read_form(page: str) -> dict[str, str]:
-    """Give what the page's form would send."""
+    """Return what the page's form would send."""
     form = page[page.index('id="import"') :]
     found = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
     for name, inner in re.findall(r'<select[^>]* name="(\w+)"[^>]*>(.*?)</select>', form, re.S):
@@ -59,7 +59,7 @@ def read_form(page: str) -> dict[str, str]:
 
 
 def text_of(answer: TestResponse) -> str:
-    """Give what a person reads on a page."""
+    """Return what a person reads on a page."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", answer.text)).split())
 
 

@@ -56,7 +56,7 @@ def old(tmp_path: Path) -> Path:
 
 
 def names(folder: Path) -> set[str]:
-    """Give what is in an instance folder, but for its lock and the database's companions."""
+    """Return what is in an instance folder, but for its lock and the database's companions."""
     return {path.name for path in folder.iterdir()} - {
         "instance.lock", "testimonials.db-wal", "testimonials.db-shm"
     }  # fmt: skip

@@ -52,7 +52,7 @@ def make_row(table: Table, number: int) -> dict[str, Any]:
 
 
 def make_value(column: Column[Any], number: int) -> Any:
-    """Give a value that is hard to copy, another one for each number; the last row has no more
+    """Return a value that is hard to copy, another one for each number; the last row has no more
     than it must have."""
     if column.nullable and number == ROWS - 1:
         return None
@@ -80,7 +80,7 @@ def move(app: Flask, target: str, *options: str, text: str | None = None) -> Res
 
 
 def read_all(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
-    """Give every row of every table, by key."""
+    """Return every row of every table, by key."""
     found = {}
     with app.app_context():
         with db.engine.connect() as connection:

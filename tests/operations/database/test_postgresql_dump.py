@@ -23,7 +23,8 @@ INSTANCE = "/var/lib/testimonials"
 
 
 def read_commands(heading: str, program: str) -> list[str]:
-    """Give the indented lines of a section, from the one that starts with `program` to the last."""
+    """Return the indented lines of a section, from the one that starts with `program` to the
+    last."""
     section = OPERATING.read_text().split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
     lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
     return lines[next(n for n, line in enumerate(lines) if line.startswith(program)) :]

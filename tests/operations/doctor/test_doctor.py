@@ -45,7 +45,7 @@ Found = dict[str, str]
 
 
 def consult(app: Flask) -> Found:
-    """Run the command; give the text of what each check found, only of those that found any."""
+    """Run the command; return the text of what each check found, only of those that found any."""
     done = app.test_cli_runner().invoke(args=["doctor", "--json"])
     answer = json.loads(done.stdout)
     assert [check["check"] for check in answer["checks"]] == list(CHECKS)

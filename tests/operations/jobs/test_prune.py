@@ -21,7 +21,7 @@ from tests.rows import add_testimonial, change_project, count_rows
 
 
 def prune(app: Flask, *options: str) -> dict[str, int]:
-    """Run the command; give what it removed."""
+    """Run the command; return what it removed."""
     done = app.test_cli_runner().invoke(args=["prune", "--json", *options])
     assert done.exit_code == 0, done.output
     answer = json.loads(done.stdout)

@@ -306,7 +306,7 @@ def test_joining_needs_no_room_that_the_invitation_does_not_hold(
 
 
 def race(*jobs: Callable[[], TestResponse]) -> list[int]:
-    """Let requests go at the same moment; give their statuses."""
+    """Let requests go at the same moment; return their statuses."""
     gate = threading.Barrier(len(jobs))
 
     def run(job: Callable[[], TestResponse]) -> int:

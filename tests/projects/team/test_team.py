@@ -39,7 +39,7 @@ class Team:
         return f"/dashboard/projects/{self.project}/team"
 
     def page(self) -> str:
-        """Give the page."""
+        """Return the page."""
         answer = self.browser.get(self.base)
         assert answer.status_code == 200
         return answer.text
@@ -53,7 +53,7 @@ class Team:
         return self.post("invitations", email=email, role=role)
 
     def seen_by(self, caller: Caller) -> "Team":
-        """Give the same page as somebody else sees it."""
+        """Return the same page as somebody else sees it."""
         return Team(self.app, open_browser(self.app, caller), self.project)
 
 
@@ -81,14 +81,14 @@ def admin(team: Team, make_caller: MakeCaller) -> Caller:
 
 
 def members(app: Flask) -> dict[str, str]:
-    """Give the role of every member of every project by their address."""
+    """Return the role of every member of every project by their address."""
     with app.app_context():
         query = select(Account.email, ProjectMember.role).join(ProjectMember)
         return {row.email: row.role for row in db.session.execute(query)}
 
 
 def invited(app: Flask) -> dict[str, str]:
-    """Give the role of every invitation by its address."""
+    """Return the role of every invitation by its address."""
     with app.app_context():
         query = select(MemberInvitation.email, MemberInvitation.role)
         return {row.email: row.role for row in db.session.execute(query)}

@@ -42,14 +42,14 @@ def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
 
 
 def run_well(app: Flask, *arguments: str) -> str:
-    """Run an admin command that must succeed; give what it printed."""
+    """Run an admin command that must succeed; return what it printed."""
     result = run(app, *arguments)
     assert result.exit_code == 0, result.output
     return str(result.stdout)
 
 
 def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
-    """Make a project with every kind of row, and a value in each column of each; give its id."""
+    """Make a project with every kind of row, and a value in each column of each; return its id."""
     project_id: str = owner.create_project(
         slug=slug, businessName="Fern & Fable", skipDemoTestimonials=False
     )["_id"]
@@ -188,7 +188,7 @@ def _make_full(project_id: str, avatar_id: str) -> models.Testimonial:
 
 
 def read_rows(app: Flask, project_id: str) -> dict[str, list[dict[str, Any]]]:
-    """Give every column of every row that belongs to a project, by table."""
+    """Return every column of every row that belongs to a project, by table."""
     with app.app_context():
         found: dict[str, list[dict[str, Any]]] = {}
         for model in MODELS:

@@ -34,8 +34,8 @@ from testimonials.projects.configuration.dashboard_config import (
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.transfer.archives import values
-from testimonials.transfer.archives.contents import OTHER_TABLES, PARTS, to_name
 from testimonials.transfer.archives import writing as archives
+from testimonials.transfer.archives.contents import OTHER_TABLES, PARTS, to_name
 from testimonials.transfer.tables.headings import FIELDS
 from testimonials.transfer.tables.table_export import COLUMNS
 from tests.conftest import Caller, MakeApp, MakeCaller
@@ -258,7 +258,7 @@ def test_the_file_is_private_and_replaced_only_when_asked(
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Give what an archive says, but for its time."""
+    """Return what an archive says, but for its time."""
     with zipfile.ZipFile(path) as opened:
         described: dict[str, Any] = json.loads(opened.read("project.json"))
     return described | {"exportedAt": ""}
@@ -581,7 +581,7 @@ def test_an_archive_can_be_taken_twice(app: Flask, archive: Path, outsider: Call
 
 
 def test_the_document_names_every_field_of_an_archive_and_of_a_table() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "import-export.md").read_text(encoding="utf-8")
+    text = Path("docs/import-export.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([A-Za-z]+)`", text))
     for part in PARTS:
         assert {to_name(column) for column in part.columns} <= named, part.model

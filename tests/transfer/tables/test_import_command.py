@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def import_lines(app: Flask, file: Path, *lines: str, options: tuple[str, ...] = ()) -> Any:
-    """Import CSV lines; give what the command tells, and its exit code as `code`."""
+    """Import CSV lines; return what the command tells, and its exit code as `code`."""
     file.write_text("\n".join(lines), encoding="utf-8")
     return import_file(app, file, *options)
 
@@ -56,7 +56,7 @@ def import_file(app: Flask, file: Path, *options: str) -> Any:
 
 
 def refusal(app: Flask, file: Path, *options: str) -> str:
-    """Import a file that is refused as a whole; give the sentence."""
+    """Import a file that is refused as a whole; return the sentence."""
     result = run(app, "testimonials", "import", "fern", str(file), *options)
     assert result.exit_code == 1
     assert result.stdout == ""

@@ -17,13 +17,13 @@ COUNT = 12 * BATCH_ROWS
 
 
 def count(instance: Path, table: str) -> int:
-    """Give how many rows a table has."""
+    """Return how many rows a table has."""
     with contextlib.closing(sqlite3.connect(instance / "testimonials.db")) as connection:
         return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 def prepare(service: Service, folder: Path) -> list[str]:
-    """Make a project and a file with many lines; give the command that imports it."""
+    """Make a project and a file with many lines; return the command that imports it."""
     headers = service.sign_up()
     body = {"slug": "fern", "skipDemoTestimonials": True}
     assert service.call("POST", "/v1/projects", body, headers).status == 200

@@ -18,7 +18,7 @@ TABLE = "Name,Review,Tags\n" + "".join(f"P{number},Words {number},a\n" for numbe
 
 
 def read_counts(app: Flask) -> set[int]:
-    """Give how many rows the database takes each table of testimonials to have."""
+    """Return how many rows the database takes each table of testimonials to have."""
     with app.app_context():
         if db.engine.dialect.name == "sqlite":
             # Where nobody had it count, there is no such table, and it plans without.
