@@ -226,7 +226,7 @@ def test_the_preview_can_be_framed_by_the_editor_alone(browser: FlaskClient, pro
     for address in (f"{base}/preview", f"{base}/preview?view=thanks"):
         answer = browser.get(address)
         assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
-        assert "collection.js" not in answer.text
+        assert "collection/page.js" not in answer.text
     editor = browser.get(base).headers["Content-Security-Policy"]
     assert "frame-src 'self'" in editor
     assert "frame-ancestors 'none'" in editor

@@ -108,7 +108,7 @@ function setUp(form, isFirst = false) {
   const photoField = find('[data-photo]');
   let photo = null;
   if (photoField) {
-    import('./collection-photo.js').then((module) => {
+    import('./photo.js').then((module) => {
       photo = module.setUpPhoto(photoField, (text) => { announce.textContent = text; });
     }).catch(() => { /* the plain field stays */ });
   }
