@@ -6,35 +6,36 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/security.md").read_text()
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in TEXT.splitlines()
-    if re.match(r"\| \d", line)
-]
+ROWS = re.findall(r"^\| ([\d.]+) \| (.+) \| (.+) \|$", TEXT, re.MULTILINE)
 # How many requirements of levels 1 and 2 each chapter of version 5.0.0 has.
 COUNTS = [27, 11, 19, 10, 9, 35, 18, 7, 7, 29, 14, 9, 13, 9, 13, 16, 7]
 
 
-def test_each_requirement_stands_once_in_its_place() -> None:
-    assert {len(row) for row in ROWS} == {5}
-    ids = [tuple(int(part) for part in row[0].split(".")) for row in ROWS]
-    assert ids == sorted(set(ids))
-    assert list(Counter(each[0] for each in ids).values()) == COUNTS
-    assert Counter(row[1] for row in ROWS) == {"1": 70, "2": 183}
+def ids_that_do_not_apply() -> list[str]:
+    """Return the ids of that section, whose ranges name the first and the last."""
+    section = TEXT.partition("## Doesn't apply\n")[2].partition("\n## ")[0]
+    found = []
+    for start, last, end in re.findall(r"(\d+\.\d+\.)(\d+)(?:-\d+\.\d+\.(\d+))?", section):
+        found += [f"{start}{number}" for number in range(int(last), int(end or last) + 1)]
+    return found
 
 
-def test_each_row_has_a_verdict_and_a_reason() -> None:
-    for identifier, _, requirement, verdict, evidence in ROWS:
-        assert requirement, identifier
-        assert evidence, identifier
-        assert verdict in ("holds", "does not apply", "not yet"), identifier
+def test_each_requirement_stands_once() -> None:
+    ids = [identifier for identifier, _, _ in ROWS] + ids_that_do_not_apply()
+    assert len(ids) == len(set(ids))
+    assert list(Counter(sorted(int(each.split(".")[0]) for each in ids)).values()) == COUNTS
+
+
+def test_what_holds_has_evidence() -> None:
+    held = TEXT.partition("## What holds\n")[2]
+    for line in re.findall(r"^\| \d.*", held, re.MULTILINE):
         # A test, a file, or a part of the document itself.
-        assert verdict != "holds" or re.search(r"`[\w./-]+\.\w+|\]\(#", evidence), identifier
+        assert re.search(r"`[\w./-]+\.\w+|\]\(#", line), line
 
 
 def test_what_is_named_exists() -> None:
     tests = re.findall(r"`([\w/]+\.py)::(test_\w+)`", TEXT)
-    assert len(tests) > 150
+    assert len(tests) > 90
     for path, name in tests:
         assert f"def {name}(" in (ROOT / "tests" / path).read_text(), f"{path}::{name}"
     files = re.findall(
