@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flask import current_app, render_template
+from flask import render_template
 
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import TAKE_BACK
 from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.urls import app_url, forgot_url, login_url
 from testimonials.core.web.languages import ENGLISH, speaking
 from testimonials.extensions import db
 
@@ -37,7 +38,7 @@ def send_claim_mail(
         "expires_at_label": f"{clock.day(account.claim_expires_at)}, "
         f"{account.claim_expires_at:%H:%M} UTC",
         "projects": projects,
-        "app_url": current_app.config["APP_URL"],
+        "app_url": app_url(),
         "is_resend": is_resend,
     }
     mail = OutboxMail(
@@ -82,7 +83,7 @@ def send_account_exists_mail(email: str) -> None:
             "Somebody, perhaps you, asked to sign up with this address. It has an account, so "
             "nothing was changed. Sign in with your password, or choose a new one there."
         ],
-        f"{current_app.config['APP_URL']}/login",
+        login_url(),
         "Sign in",
         "Ignore this mail if it wasn’t you.",
     )
@@ -154,7 +155,7 @@ def send_taken_back_mail(replaced: str, email: str) -> None:
         "",
         "",
         f"If you changed the address yourself and {email} is not yours any more, write to whoever "
-        f"runs {current_app.config['APP_URL']}.",
+        f"runs {app_url()}.",
     )
 
 
@@ -165,7 +166,7 @@ def send_security_mail(email: str, what: str) -> None:
         "security",
         "Your account was changed",
         [what],
-        f"{current_app.config['APP_URL']}/forgot",
+        forgot_url(),
         "It wasn’t me",
         "If it was you, there is nothing to do.",
     )
@@ -197,7 +198,7 @@ def send_notice(
         "link": link,
         "button": button,
         "footnote": footnote,
-        "app_url": current_app.config["APP_URL"],
+        "app_url": app_url(),
     }
     # A visitor of another language may have caused it, but it is an owner who reads it.
     with speaking(ENGLISH.code):

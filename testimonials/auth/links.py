@@ -1,12 +1,10 @@
 """Magic links: what is in one, and what may be wrong with it."""
 
-from urllib.parse import quote
-
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
 from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.urls import claim_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
@@ -44,8 +42,7 @@ class LinkUsed(LinkInvalid):
 
 def make_claim_link(account: Account, nonce: str) -> str:
     """Return the address of the claim page for one of the account's present nonces."""
-    token = claim_purpose.sign([account.id, nonce])
-    return f"{current_app.config['APP_URL']}/claim/{quote(token)}"
+    return claim_url(claim_purpose.sign([account.id, nonce]))
 
 
 def find_account_of_link(token: str) -> Account:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from flask import current_app, url_for
+from flask import url_for
 
 from testimonials.collection.photos import Photo, make_kept_token
-from testimonials.collection.picture.share_picture import share_picture_url
+from testimonials.collection.picture.share_picture import versioned_picture_url
 from testimonials.collection.schemas import Errors
 from testimonials.collection.services import consent_sentence
-from testimonials.core.pictures.images import AVATAR, image_url
+from testimonials.core.pictures.images import AVATAR
+from testimonials.core.urls import collection_page_url, image_url
 from testimonials.core.web.languages import PARAMETER, asked_language, gettext, translate
 from testimonials.projects.configuration.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
@@ -64,9 +65,9 @@ def describe_page(project: Project) -> dict[str, Any]:
         "website": website,
         "website_label": website.partition("://")[2].rstrip("/"),
         "logo_url": image_url(project.logo_id),
-        "share_url": share_picture_url(project),
+        "share_url": versioned_picture_url(project),
         "theme": config["theme"],
-        "canonical": f"{current_app.config['APP_URL']}/{project.slug}",
+        "canonical": collection_page_url(project.slug),
     }
     # A chosen language has an address of its own; the plain one answers each visitor in theirs.
     language = asked_language()

@@ -1,10 +1,11 @@
 """The mail to the author of a testimonial."""
 
-from flask import current_app, render_template
+from flask import render_template
 
 from testimonials.collection.authors.erasure import AUTHOR_MAIL, is_unwanted
 from testimonials.collection.authors.services import make_author_token, make_author_url
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.urls import app_url
 from testimonials.core.web.languages import gettext, speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -28,8 +29,8 @@ def send_author_mail(project: Project, row: Testimonial) -> None:
             "title": gettext("Your testimonial for %(name)s", name=name),
             "project_name": name,
             "link": make_author_url(token, language.code),
-            "disown_link": make_author_url(token, language.code, "/not-mine"),
-            "app_url": current_app.config["APP_URL"],
+            "disown_link": make_author_url(token, language.code, "not-mine"),
+            "app_url": app_url(),
         }
         db.session.add(
             OutboxMail(

@@ -8,6 +8,7 @@ from sqlalchemy import Select, func, select
 from testimonials.auth.emails import send_notice
 from testimonials.collection.spam import FLOOD
 from testimonials.core import clock
+from testimonials.core.urls import project_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import Reader, list_readers, make_unsubscribe_url
@@ -33,7 +34,6 @@ def tell_of_flood(project: Project, row: Testimonial) -> None:
 
 def send_flood_mail(project: Project, reader: Reader) -> None:
     """Put the mail into the outbox that says that the spam folder may hold real testimonials."""
-    base = f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}"
     name = cut(project.name, NAME_LENGTH)
     send_notice(
         reader.email,
@@ -46,7 +46,7 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
             "If it was an event or a newsletter of yours, release them there; nothing is lost. "
             "Whoever runs this service can raise the limit.",
         ],
-        f"{base}/inbox?status=spam",
+        f"{project_url(project.id, 'inbox')}?status=spam",
         "Open the spam folder",
         "You hear of this once a day at the most, and never if you choose no mail under "
         "Notifications.",

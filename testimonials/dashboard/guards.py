@@ -28,7 +28,7 @@ from testimonials.auth.sign_in.sessions import (
     has_fresh_proof,
     note_proof,
 )
-from testimonials.core.pictures.images import image_url
+from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors

@@ -1,6 +1,6 @@
 """The dashboard's first pages: projects, and the theme."""
 
-from flask import Blueprint, current_app, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
@@ -10,6 +10,7 @@ from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.cookies import set_cookie, theme_cookie
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
+from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.core.web.fields import clean
 from testimonials.dashboard.describe import describe_plan
@@ -116,7 +117,7 @@ def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[s
         errors=errors,
         values=values,
         create_action="/dashboard/projects",
-        page_base=current_app.config["APP_URL"].partition("://")[2] + "/",
+        page_base=collection_page_url("").partition("://")[2],
         limit=describe_plan(account),
     )
 
@@ -126,7 +127,7 @@ def _describe(project: Project, share: Membership | None) -> dict[str, object]:
     return {
         "name": project.name,
         "slug": project.slug,
-        "page_url": f"{current_app.config['APP_URL']}/{project.slug}",
+        "page_url": collection_page_url(project.slug),
         "inbox_url": f"/dashboard/projects/{project.id}/inbox",
         "status": project.status,
         "pending": counts["pending"],

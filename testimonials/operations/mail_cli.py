@@ -26,6 +26,7 @@ from testimonials.core.mail.transports import (
     SmtpTransport,
 )
 from testimonials.core.terminal_text import make_printable
+from testimonials.core.urls import app_url
 from testimonials.extensions import begin_write, db
 
 NO_MAIL = "The outbox is empty."
@@ -148,7 +149,7 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
 
 def make_test_mail(recipient: str) -> OutboxMail:
     """Return the mail of `mail test`, which never gets into the outbox."""
-    values = {"app_url": current_app.config["APP_URL"]}
+    values = {"app_url": app_url()}
     return OutboxMail(
         purpose="test",
         recipient=recipient,

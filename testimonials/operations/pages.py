@@ -7,6 +7,7 @@ from flask import Blueprint, Response, abort, current_app, jsonify, render_templ
 from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
+from testimonials.core.urls import app_url, base_url
 from testimonials.core.web.openapi import build_openapi
 from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.health import NEEDED, check_host
@@ -24,8 +25,8 @@ def show_home() -> ResponseReturnValue:
     settings = current_app.config
     return render_template(
         "home.html",
-        base_url=settings["BASE_URL"],
-        app_url=settings["APP_URL"],
+        base_url=base_url(),
+        app_url=app_url(),
         signup_open=settings["SIGNUP"] != "closed",
     )
 
@@ -85,9 +86,9 @@ def show_docs() -> ResponseReturnValue:
     return render_template(
         "docs/reference.html",
         api=_document(),
-        operations=describe_operations(_document(), current_app.config["BASE_URL"]),
+        operations=describe_operations(_document(), base_url()),
         schemas=describe_schemas(_document()),
-        base_url=current_app.config["BASE_URL"],
+        base_url=base_url(),
     )
 
 
@@ -116,8 +117,8 @@ def render_agent_guide() -> str:
     settings = current_app.config
     return render_template(
         "docs/llms.txt",
-        base_url=settings["BASE_URL"],
-        app_url=settings["APP_URL"],
+        base_url=base_url(),
+        app_url=app_url(),
         claim_days=f"{settings['CLAIM_DAYS']:g}",
     )
 

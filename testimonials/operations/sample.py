@@ -2,12 +2,12 @@
 
 from dataclasses import asdict, dataclass
 
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import Account
 from testimonials.auth.services import is_live, renew_agent_nonce, start_account
+from testimonials.core.urls import agent_guide_url, collection_page_url, widget_page_url
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.services import SlugTaken, create_project, list_projects
@@ -82,13 +82,12 @@ def prepare_sample() -> Sample:
     existing = list_projects(account.id)
     project = existing[0] if existing else _create_project(account)
     db.session.commit()
-    settings = current_app.config
     return Sample(
         email=EMAIL,
-        widget_page=f"{settings['BASE_URL']}/widget/{project.id}",
-        collection_page=f"{settings['APP_URL']}/{project.slug}",
+        widget_page=widget_page_url(project.id),
+        collection_page=collection_page_url(project.slug),
         claim_link=make_claim_link(account, nonce) if nonce else None,
-        agent_docs=f"{settings['BASE_URL']}/llms.txt",
+        agent_docs=agent_guide_url(),
     )
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column, validates
 from testimonials.auth.models import Account
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.pictures.images import image_url
+from testimonials.core.urls import image_url
 from testimonials.projects.configuration.dashboard_config import require_known
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import current_app, render_template
+from flask import render_template
 
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.urls import app_url, project_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import Reader, make_unsubscribe_url
@@ -24,7 +25,6 @@ def send_submissions_mail(
 
     `rows` are those that are shown, of `total` in all.
     """
-    base = f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}"
     name = cut(project.name, NAME_LENGTH)
     length = ONE_LENGTH if total == 1 else MANY_LENGTH
     title = f"{total} new testimonials for {name}"
@@ -34,13 +34,13 @@ def send_submissions_mail(
     values = {
         "title": title,
         "project_name": name,
-        "items": [_describe(row, base, length) for row in rows],
+        "items": [_describe(row, length) for row in rows],
         "more": total - len(rows),
         "is_daily": reader.mode == "daily",
-        "inbox_url": f"{base}/inbox",
-        "choose_url": f"{base}/notifications",
+        "inbox_url": project_url(project.id, "inbox"),
+        "choose_url": project_url(project.id, "notifications"),
         "unsubscribe_url": make_unsubscribe_url(project.id, reader.account_id),
-        "app_url": current_app.config["APP_URL"],
+        "app_url": app_url(),
     }
     db.session.add(
         OutboxMail(
@@ -59,7 +59,7 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def _describe(row: Testimonial, base: str, length: int) -> dict[str, Any]:
+def _describe(row: Testimonial, length: int) -> dict[str, Any]:
     details = [row.author_role, row.author_company or ""]
     stars = None
     if row.rating is not None:
@@ -70,5 +70,5 @@ def _describe(row: Testimonial, base: str, length: int) -> dict[str, Any]:
         "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
         "stars": stars,
         "words": cut(row.text, length),
-        "url": f"{base}/testimonials/{row.id}",
+        "url": project_url(row.project_id, f"testimonials/{row.id}"),
     }

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.pictures.images import image_url
+from testimonials.core.urls import image_url
 from testimonials.projects.models import Project
 
 TAG_LENGTH = 40

@@ -1,15 +1,13 @@
 """What a person is told of their projects in mails and on the claim page."""
 
-from flask import current_app
-
 from testimonials.auth.emails import ProjectSummary
+from testimonials.core.urls import collection_page_url, widget_page_url
 from testimonials.projects.services import list_projects
 from testimonials.testimonials.services import count_by_status
 
 
 def summarize_projects(account_id: str) -> list[ProjectSummary]:
     """Return a summary of each of the account's projects, most recent first."""
-    settings = current_app.config
     summaries = []
     for project in list_projects(account_id):
         counts = count_by_status(project.id)
@@ -18,8 +16,8 @@ def summarize_projects(account_id: str) -> list[ProjectSummary]:
             ProjectSummary(
                 name=project.name,
                 slug=project.slug,
-                page_url=f"{settings['APP_URL']}/{project.slug}",
-                widget_url=f"{settings['BASE_URL']}/widget/{project.id}",
+                page_url=collection_page_url(project.slug),
+                widget_url=widget_page_url(project.id),
                 testimonial_count=sum(counts.values()) - counts.get("demo", 0),
                 sample_count=counts.get("demo", 0),
             )

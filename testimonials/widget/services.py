@@ -6,12 +6,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import ColumnExpressionArgument, exists, func, literal, select, tuple_
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -19,7 +19,7 @@ from testimonials.projects.services import is_shown, mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.tag_names import find_spellings, fold
 from testimonials.widget.selection import WHOLE, Selection
-from testimonials.widget.settings import page_url, read_cta
+from testimonials.widget.settings import read_cta
 
 _CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
 
@@ -113,17 +113,16 @@ def describe_feed(
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
         "config": config,
     }
-    app_url = current_app.config["APP_URL"]
     if selection.shape == "badge":
         average, count = rate(project)
         label = f"{count} rating{'' if count == 1 else 's'}"
-        badge = {"average": average, "label": label, "url": wall_url(project)}
+        badge = {"average": average, "label": label, "url": wall_url(project.slug)}
         return feed | {"shape": "badge", "badge": badge, "total": count, "items": [], "next": None}
     rows, cursor = list_shown(project, after, limit or config["initialCount"], selection)
     items = [describe_shown(row) for row in rows]
     if selection.is_whole:
         return feed | {
-            "cta": read_cta(project, app_url),
+            "cta": read_cta(project),
             "total": count_shown(project, selection),
             "items": items,
             "next": cursor,
@@ -131,11 +130,6 @@ def describe_feed(
     if selection.shape == "strip":
         feed |= {"shape": "strip", "config": config | _strip(config["animation"])}
     return feed | {"total": len(items), "items": items, "next": None}
-
-
-def wall_url(project: Project) -> str:
-    """Return the address of the project's public wall."""
-    return f"{page_url(project, current_app.config['APP_URL'])}/wall"
 
 
 def describe_shown(testimonial: Testimonial) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from testimonials.core import clock
+from testimonials.core.urls import collection_page_url
 from testimonials.extensions import db
 from testimonials.projects.configuration.dashboard_config import CTA, RATED
 from testimonials.projects.models import Project
@@ -11,17 +12,12 @@ from testimonials.projects.services import mark_changed
 CTA_LABEL = "Share your experience"
 
 
-def page_url(project: Project, app_url: str) -> str:
-    """Return the address of the project's collection page."""
-    return f"{app_url}/{project.slug}"
-
-
-def read_cta(project: Project, app_url: str) -> dict[str, str]:
+def read_cta(project: Project) -> dict[str, str]:
     """Return the label and the target of the button below the widget."""
     own = project.dashboard_config.get(CTA) or {}
     return {
         "label": own.get("label") or CTA_LABEL,
-        "url": own.get("url") or page_url(project, app_url),
+        "url": own.get("url") or collection_page_url(project.slug),
     }
 
 

@@ -14,6 +14,7 @@ from flask import Flask, current_app
 from sqlalchemy import delete, select
 
 from testimonials.core import clock
+from testimonials.core.urls import app_url, base_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project, WidgetSighting
 
@@ -146,7 +147,7 @@ def read_origin(header: str) -> str | None:
 
 
 def _clean(origins: dict[str, datetime]) -> dict[str, datetime]:
-    own = {read_origin(current_app.config[name]) for name in ("BASE_URL", "APP_URL")}
+    own = {read_origin(url) for url in (base_url(), app_url())}
     found = {read_origin(header): time for header, time in origins.items()}
     return {
         origin: time for origin, time in found.items() if origin is not None and origin not in own

@@ -1,15 +1,14 @@
 """The embed snippet: what an owner puts into a web page."""
 
-from flask import current_app
 from markupsafe import Markup, escape
 
+from testimonials.core.urls import script_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.widget.reserve import Words, reserve_height
 from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.selection import SHAPES, WHOLE, Selection
 from testimonials.widget.services import count_shown, list_shown
 
-SCRIPT_PATH = "/widget/v1.js"
 FRAME_HEIGHT = 600
 BADGE_HEIGHT = "44px"
 STRIP_HEIGHT = "140px"
@@ -21,28 +20,21 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
     The link inside the container is what a visitor sees until the testimonials are there; a frame
     with the page of the widget takes its place where no script runs at all.
     """
-    base_url = current_app.config["BASE_URL"]
-    widget_url = base_url + SCRIPT_PATH
+    widget_url = script_url()
     return {
         "projectId": project.id,
         "widgetUrl": widget_url,
         "script": f'<script src="{escape(widget_url)}" async></script>',
-        "container": _build_container(project, selection, base_url),
+        "container": _build_container(project, selection),
     }
 
 
 def build_checked_script() -> str:
     """Return a script element whose address and digest pin these very bytes, for good."""
-    base_url = current_app.config["BASE_URL"]
     return (
-        f'<script src="{escape(base_url)}{pinned_path()}" integrity="{script_integrity()}" '
+        f'<script src="{escape(script_url(script_digest()))}" integrity="{script_integrity()}" '
         'crossorigin="anonymous" async></script>'
     )
-
-
-def pinned_path() -> str:
-    """Return the path of the script by its content."""
-    return f"/widget/v1-{script_digest()}.js"
 
 
 def container_attributes(project: Project, selection: Selection) -> Markup:
@@ -55,9 +47,9 @@ def container_attributes(project: Project, selection: Selection) -> Markup:
     )
 
 
-def _build_container(project: Project, selection: Selection, base_url: str) -> str:
+def _build_container(project: Project, selection: Selection) -> str:
     attributes = container_attributes(project, selection)
-    page = f"{base_url}/widget/{project.id}"
+    page = widget_page_url(project.id)
     if height := reserve_space(project, selection):
         # The first is for browsers that don't know max().
         first = height.removeprefix("max(").partition(",")[0]

@@ -1,9 +1,7 @@
 """Changing an account's address, and taking the account back to one that it left."""
 
 from dataclasses import dataclass
-from urllib.parse import quote
 
-from flask import current_app
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
@@ -17,6 +15,7 @@ from testimonials.auth.sign_in.services import (
 )
 from testimonials.auth.sign_in.sessions import SignedIn, end_sessions, lock_owner
 from testimonials.core import clock
+from testimonials.core.urls import email_change_url, take_back_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
@@ -50,8 +49,7 @@ class AddressChange:
 
 def make_change_link(account: Account, new_email: str) -> str:
     """Return the link that confirms a new address."""
-    token = change_purpose.sign([account.id, fingerprint(account), new_email])
-    return f"{current_app.config['APP_URL']}/email/{token}"
+    return email_change_url(change_purpose.sign([account.id, fingerprint(account), new_email]))
 
 
 def find_change(token: str) -> AddressChange:
@@ -88,7 +86,7 @@ def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
 
 def make_take_back_link(former: FormerAddress) -> str:
     """Return the link that takes an account back to an address that it left."""
-    return f"{current_app.config['APP_URL']}/take-back/{quote(take_back_purpose.sign(former.id))}"
+    return take_back_url(take_back_purpose.sign(former.id))
 
 
 def find_take_back(token: str) -> FormerAddress:

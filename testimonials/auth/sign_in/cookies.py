@@ -1,6 +1,6 @@
 """The cookies of a browser, and how a request becomes signed in and known."""
 
-from flask import after_this_request, current_app, g, request
+from flask import after_this_request, g, request
 from werkzeug import Response
 
 from testimonials.activity.actors import ActorKind, act_as, current_network
@@ -14,6 +14,7 @@ from testimonials.auth.sign_in.attempts import (
     make_known_token,
 )
 from testimonials.auth.sign_in.sessions import LIFETIME, describe_browser, start_session
+from testimonials.core.urls import app_url
 from testimonials.core.web.rate_limits import client_key
 
 
@@ -77,7 +78,7 @@ def clear_session_cookie(response: Response) -> None:
 
 def is_https() -> bool:
     """Tell whether people reach the service over https, so that its cookies may insist on it."""
-    return str(current_app.config["APP_URL"]).startswith("https://")
+    return app_url().startswith("https://")
 
 
 def theme_cookie() -> str:

@@ -1,12 +1,12 @@
 """Passwords at work: signing in, and choosing a new one."""
 
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
 from testimonials.auth.sign_in.sessions import end_sessions
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.passwords import hash_password, is_password
+from testimonials.core.urls import reset_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
@@ -69,8 +69,7 @@ def find_claimed_account(email: str) -> Account | None:
 
 def make_reset_link(account: Account) -> str:
     """Return the link with which the owner chooses a new password."""
-    token = reset_purpose.sign([account.id, fingerprint(account)])
-    return f"{current_app.config['APP_URL']}/reset/{token}"
+    return reset_url(reset_purpose.sign([account.id, fingerprint(account)]))
 
 
 def find_account_to_reset(token: str) -> Account:

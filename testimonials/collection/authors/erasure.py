@@ -2,7 +2,6 @@
 
 import re
 
-from flask import current_app
 from sqlalchemy import delete, exists, select, update
 
 from testimonials.collection.authors.services import (
@@ -17,6 +16,7 @@ from testimonials.collection.requests.hashed_addresses import hash_email
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
+from testimonials.core.urls import project_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
@@ -122,8 +122,8 @@ def _find_testimonial_id(mail: OutboxMail) -> str | None:
 
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:
     """Take the words out of the mails that told of them; one that waits only leads to the inbox."""
-    base = f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}"
-    note = f"An author has deleted a testimonial that this mail told of. The inbox: {base}/inbox"
+    inbox = project_url(project.id, "inbox")
+    note = f"An author has deleted a testimonial that this mail told of. The inbox: {inbox}"
     db.session.execute(
         update(OutboxMail)
         .where(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.collection.services import consent_sentence
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret, new_identifier
+from testimonials.core.urls import author_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import PARAMETER, current_language, gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -98,7 +98,7 @@ def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
 
 def make_author_url(token: str, language: str, page: str = "") -> str:
     """Return the address of the author's page, or of one below it, in the language they read."""
-    return f"{current_app.config['APP_URL']}/yours/{token}{page}?{PARAMETER}={language}"
+    return f"{author_url(token, page)}?{PARAMETER}={language}"
 
 
 def find_own_url(project: Project, token: str) -> str | None:

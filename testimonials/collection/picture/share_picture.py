@@ -3,11 +3,10 @@
 import hashlib
 import json
 
-from flask import current_app
-
 from testimonials.collection.models import SharePicture
 from testimonials.collection.picture.drawing import STYLE, Shown, draw_share_picture, drawing
 from testimonials.core.pictures.images import Image
+from testimonials.core.urls import share_picture_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
@@ -20,10 +19,10 @@ def picture_fingerprint(project: Project) -> str:
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:32]
 
 
-def share_picture_url(project: Project) -> str:
+def versioned_picture_url(project: Project) -> str:
     """Return the picture's public address; it changes with the picture, which is kept elsewhere."""
     version = picture_fingerprint(project)[:8]
-    return f"{current_app.config['APP_URL']}/{project.slug}/share.png?v={version}"
+    return f"{share_picture_url(project.slug)}?v={version}"
 
 
 def find_share_picture(project: Project) -> bytes | None:

@@ -5,12 +5,12 @@ Not to be confused with colleagues invited to a project (`projects/team/invitati
 
 from dataclasses import dataclass
 
-from flask import current_app
 from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import Invitation, UnsubscribedAddress
 from testimonials.core import clock
+from testimonials.core.urls import collection_page_url, request_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import PARAMETER, gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -42,14 +42,13 @@ class Asked:
 def make_form_url(project: Project, invitation: Invitation, language: str) -> str:
     """Return the address of the form as it was mailed; it knows for 60 days who was asked."""
     token = link_purpose.sign(invitation.id)
-    base = f"{current_app.config['APP_URL']}/{project.slug}"
-    return f"{base}?{PARAMETER}={language}&invitation={token}"
+    return f"{collection_page_url(project.slug)}?{PARAMETER}={language}&invitation={token}"
 
 
 def make_answer_url(account_id: str, invitation: Invitation, answer: str) -> str:
     """Return the address of a page in the mail, `decline` or `unsubscribe`; it never expires."""
     token = answer_purpose.sign([invitation.id, account_id, invitation.email_hash])
-    return f"{current_app.config['APP_URL']}/requests/{token}/{answer}"
+    return request_url(token, answer)
 
 
 def find_invitation(token: str, project_id: str, *, for_update: bool = False) -> Invitation | None:

@@ -17,7 +17,7 @@ from testimonials.collection.models import Invitation, InvitationBatch, Unsubscr
 from testimonials.collection.requests.answering import make_answer_url, make_form_url
 from testimonials.core import clock
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.pictures.images import image_url
+from testimonials.core.urls import app_url, image_url
 from testimonials.core.web.languages import gettext, gettext_noop, speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -96,7 +96,7 @@ def describe_mail(
         "unsubscribe_url": make_answer_url(account.id, invitation, "unsubscribe"),
         "language": batch.language,
         "has_reminder": batch.remind_after_days is not None,
-        "app_url": current_app.config["APP_URL"],
+        "app_url": app_url(),
     }
 
 

@@ -8,7 +8,6 @@ import os
 from datetime import datetime
 from typing import IO
 
-from flask import current_app
 from sqlalchemy import LargeBinary
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -80,8 +79,3 @@ def read_image(file: IO[bytes], use: Use) -> Image:
         message = _("Many pictures are arriving just now. Try again in a few seconds.")
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
     return Image(content=found.content, width=found.width, height=found.height)
-
-
-def image_url(image_id: str | None) -> str | None:
-    """Return the public address of a stored picture."""
-    return f"{current_app.config['BASE_URL']}/media/{image_id}.webp" if image_id else None

@@ -6,8 +6,9 @@ neither has no visitor's cookies to misuse. Tokens in forms are not needed.
 
 from urllib.parse import urlsplit
 
-from flask import Flask, current_app, request
+from flask import Flask, request
 
+from testimonials.core.urls import app_url
 from testimonials.core.web.errors import CrossSiteRefused
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -39,7 +40,7 @@ def _is_own(origin: str) -> bool:
         sent = urlsplit(origin)
     except ValueError:
         return False
-    ours = urlsplit(str(current_app.config["APP_URL"]))
+    ours = urlsplit(app_url())
     if sent.netloc == ours.netloc:
         return sent.scheme == ours.scheme
     return sent.netloc == request.host

@@ -20,6 +20,7 @@ from flask.sessions import SessionInterface
 from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
 
+from testimonials.core.urls import base_url
 from testimonials.core.web.errors import ServiceError, wants_json
 
 PAGE_POLICY = (
@@ -119,7 +120,7 @@ def _add_headers(response: Response) -> Response:
 
 def _write_page_policy() -> str:
     return PAGE_POLICY.format(
-        service=current_app.config["BASE_URL"],
+        service=base_url(),
         # One style sheet inside the page, named by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
         frames="'self'" if getattr(g, "has_preview", False) else "'none'",

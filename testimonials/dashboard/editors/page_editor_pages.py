@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Blueprint, current_app, g, jsonify, redirect, render_template, request
+from flask import Blueprint, g, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 from werkzeug.datastructures import MultiDict
@@ -23,9 +23,9 @@ from testimonials.core.pictures.images import (
     MEGABYTE,
     ImageBusy,
     ImageRefused,
-    image_url,
     read_image,
 )
+from testimonials.core.urls import collection_page_url, image_url
 from testimonials.core.web.errors import FieldErrors, ValidationFailed
 from testimonials.core.web.response_headers import answer_as
 from testimonials.dashboard.forms import read_before, wants_json
@@ -219,7 +219,7 @@ def _page(owner: SignedIn, project: Project, sent: dict[str, Any], errors: Field
         save_action=base,
         logo_action=f"{base}/logo",
         preview_url=f"{base}/preview",
-        page_url=f"{current_app.config['APP_URL']}/{project.slug}",
+        page_url=collection_page_url(project.slug),
         is_active=project.is_active,
     )
 

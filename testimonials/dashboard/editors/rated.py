@@ -4,11 +4,12 @@ from typing import Any
 
 from marshmallow import ValidationError
 
+from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.dashboard.forms import Errors
 from testimonials.projects.configuration.dashboard_config import RATED_KINDS, RatedSchema
 from testimonials.projects.models import Project
-from testimonials.widget.services import rate, wall_url
+from testimonials.widget.services import rate
 from testimonials.widget.settings import read_rated
 
 LABELS = dict(zip(RATED_KINDS, ("A product", "An application", "A course"), strict=True))
@@ -42,6 +43,6 @@ def describe_rated(
         "kinds": LABELS,
         "errors": errors or {},
         "count": rate(project)[1],
-        "wall_url": wall_url(project),
+        "wall_url": wall_url(project.slug),
         **(sent or stored or {"kind": "", "name": ""}),
     }

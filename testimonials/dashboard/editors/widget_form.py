@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
-from flask import current_app
 from marshmallow import ValidationError
 from werkzeug.datastructures import MultiDict
 
+from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import Count, Switch
 from testimonials.projects.configuration import defaults
@@ -15,7 +15,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
 from testimonials.projects.services import complete_website
 from testimonials.widget.services import update_widget_config
-from testimonials.widget.settings import CTA_LABEL, change_cta, page_url
+from testimonials.widget.settings import CTA_LABEL, change_cta
 
 # The button's fields are the dashboard's own; the others are those of the API, with its rules.
 CTA_FIELDS = {"ctaLabel": "label", "ctaUrl": "url"}
@@ -35,7 +35,7 @@ def flatten_widget(project: Project) -> dict[str, Any]:
 
 def describe_default_cta(project: Project) -> dict[str, str]:
     """Return the button that a project has whose owner chose nothing."""
-    return {"label": CTA_LABEL, "url": page_url(project, current_app.config["APP_URL"])}
+    return {"label": CTA_LABEL, "url": collection_page_url(project.slug)}
 
 
 def read_widget_form(form: MultiDict[str, str]) -> dict[str, Any]:

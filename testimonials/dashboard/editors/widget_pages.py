@@ -30,7 +30,6 @@ from testimonials.projects.configuration import defaults
 from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
 from testimonials.widget.services import describe_feed
-from testimonials.widget.snippet import SCRIPT_PATH
 
 widget_editor = Blueprint("widget_editor", __name__)
 
@@ -113,7 +112,6 @@ def show_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return render_template(
         "dashboard/editors/widget_preview.html",
         project_id=project.id,
-        script_url=SCRIPT_PATH,
         # As many as the widget may show at first, so that no setting waits for the network.
         feed=describe_feed(project, None, limit=defaults.INITIAL_COUNT_RANGE[1]),
     )

@@ -5,8 +5,9 @@ from typing import Any
 from sqlalchemy import case, func, select
 
 from testimonials.auth.services import get_account
+from testimonials.core.urls import collection_page_url
 from testimonials.dashboard.describe import describe_testimonial
-from testimonials.dashboard.share.view import describe_sighting, link_of
+from testimonials.dashboard.share.view import describe_sighting
 from testimonials.extensions import db
 from testimonials.projects.configuration.dashboard_config import (
     HAS_LOOKED,
@@ -74,7 +75,7 @@ def describe_checklist(project: Project) -> dict[str, Any] | None:
         "next": next(step for step, is_done in done.items() if not is_done),
         "is_built_by_agent": _is_built_by_agent(project),
         "action": f"/dashboard/projects/{project.id}/checklist",
-        "link": link_of(project),
+        "link": collection_page_url(project.slug),
         "sighting": describe_sighting(project),
         "samples": _describe_samples(project),
         "samples_shown": SAMPLES_SHOWN,

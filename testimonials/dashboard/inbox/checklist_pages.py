@@ -4,10 +4,10 @@ from flask import Blueprint, jsonify, redirect, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.urls import widget_page_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.dashboard.guards import require_session
 from testimonials.dashboard.inbox.checklist import note
-from testimonials.dashboard.share.view import wall_of
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.configuration.dashboard_config import HAS_LOOKED, HAS_SHARED, IS_HIDDEN
@@ -44,4 +44,4 @@ def change_checklist(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if request.accept_mimetypes.best == "application/json":
         return jsonify({"ok": True})
     base = f"/dashboard/projects/{project.id}"
-    return redirect(wall_of(project) if target == "wall" else f"{base}/{target}", 303)
+    return redirect(widget_page_url(project.id) if target == "wall" else f"{base}/{target}", 303)

@@ -16,6 +16,7 @@ from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.collection.flood import count_flood
 from testimonials.collection.requests.asked_people import find_invited_emails
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.urls import collection_page_url
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.forms import wants_json
@@ -81,7 +82,7 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         notice=read_notice(base),
         project={
             "name": project.name,
-            "page_url": f"{current_app.config['APP_URL']}/{project.slug}",
+            "page_url": collection_page_url(project.slug),
             "is_active": project.is_active,
         },
         tabs=describe_tabs(base, count_tabs(project.id), wanted.tab),

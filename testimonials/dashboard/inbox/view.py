@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import current_app
-
+from testimonials.core.urls import collection_page_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import TAG_LENGTH
 from testimonials.testimonials.moderation.inbox import PAGE_SIZE, SOURCES, TABS, InboxFilter
@@ -117,7 +116,7 @@ def describe_empty(base: str, project: Project, wanted: InboxFilter) -> dict[str
         "title": title,
         "text": text,
         "action_label": "Open the collection page" if is_start else None,
-        "action_url": f"{current_app.config['APP_URL']}/{project.slug}" if is_start else None,
+        "action_url": collection_page_url(project.slug) if is_start else None,
     }
 
 

@@ -1,12 +1,13 @@
 """A project's settings: its address, pausing it, deleting it."""
 
-from flask import Blueprint, current_app, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.editors.rated import check_rated, describe_rated
@@ -124,7 +125,7 @@ def _page(
         "dashboard/project/settings.html",
         shell=build_shell(owner, "settings", project),
         notice=_NOTICES.get(request.args.get("saved", "")),
-        page={"url": f"{current_app.config['APP_URL']}/{project.slug}", "slug": project.slug},
+        page={"url": collection_page_url(project.slug), "slug": project.slug},
         slug_action=f"{base}/slug",
         slug_errors=slug_errors or {},
         notifications=describe_notifications(

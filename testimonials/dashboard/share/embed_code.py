@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import current_app
 from markupsafe import Markup, escape
 
+from testimonials.core.urls import base_url, script_url, widget_page_url
 from testimonials.dashboard.share.embed_choice import Choice
 from testimonials.dashboard.share.platforms import PLATFORMS
 from testimonials.projects.models import Project
-from testimonials.widget.script.assembly import script_integrity
+from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.snippet import (
     FRAME_HEIGHT,
-    SCRIPT_PATH,
     build_checked_script,
     build_snippet,
     container_attributes,
-    pinned_path,
     reserve_space,
 )
 
@@ -103,13 +101,12 @@ class Parts:
     @property
     def script(self) -> str:
         """The script's address, the pinned one where that is wanted."""
-        path = pinned_path() if self.choice.is_pinned else SCRIPT_PATH
-        return f"{current_app.config['BASE_URL']}{path}"
+        return script_url(script_digest() if self.choice.is_pinned else "")
 
     @property
     def page(self) -> str:
         """The address of the widget's own page, without what is chosen."""
-        return f"{current_app.config['BASE_URL']}/widget/{self.project.id}"
+        return widget_page_url(self.project.id)
 
     def address(self, rest: str = "") -> str:
         """Return the address of the widget's page, or of what is below it, with what is chosen."""
@@ -180,7 +177,7 @@ def describe_policy(project: Project, choice: Choice) -> dict[str, str]:
 
     And the rule for its style sheet, where the policy lets no style stand in an attribute.
     """
-    service = current_app.config["BASE_URL"]
+    service = base_url()
     names = ("script-src", "connect-src", "img-src")
     height = reserve_space(project, choice.selection)
     return {

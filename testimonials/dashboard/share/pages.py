@@ -1,5 +1,6 @@
 """The Share page: the snippet, the collection page's link and QR code, a message to customers."""
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, make_response, redirect, render_template, request
@@ -9,7 +10,7 @@ from markupsafe import Markup
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.core.pictures.images import image_url
+from testimonials.core.urls import collection_page_url, image_url, wall_url
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.share.embed_choice import describe_choice, read_choice
 from testimonials.dashboard.share.embed_code import (
@@ -22,7 +23,6 @@ from testimonials.dashboard.share.view import (
     describe_mail,
     describe_sighting,
     has_own_message,
-    link_of,
     message_of,
     read_message,
     set_message,
@@ -31,7 +31,6 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH
 from testimonials.projects.models import Project
-from testimonials.widget.services import wall_url
 
 share = Blueprint("share", __name__)
 
@@ -75,7 +74,7 @@ def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Return the link's QR code as an SVG file."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _answer_file(draw_svg(link_of(project)), "image/svg+xml", f"{project.slug}-qr.svg")
+    return _answer_file(project, draw_svg, "svg", "image/svg+xml")
 
 
 @share.get("/dashboard/projects/<project_id>/share/qr.png")
@@ -83,7 +82,7 @@ def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Return the link's QR code as a PNG file."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _answer_file(draw_png(link_of(project)), "image/png", f"{project.slug}-qr.png")
+    return _answer_file(project, draw_png, "png", "image/png")
 
 
 @share.get("/dashboard/projects/<project_id>/share/card")
@@ -91,7 +90,7 @@ def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Show a card to print and to put on a table or beside the till."""
     project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    link = link_of(project)
+    link = collection_page_url(project.slug)
     return render_template(
         "dashboard/share/share_card.html",
         project={"name": project.name, "logo_url": image_url(project.logo_id)},
@@ -104,7 +103,7 @@ def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) -> str:
     base = f"/dashboard/projects/{project.id}"
-    link = link_of(project)
+    link = collection_page_url(project.slug)
     errors: dict[str, Any] = {"message": problems} if problems else {}
     choice = read_choice(project, request.args)
     g.has_preview = True
@@ -116,7 +115,7 @@ def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) 
         platforms=describe_platforms(project, request.args.get("platform", ""), choice),
         policy=describe_policy(project, choice),
         sighting=describe_sighting(project),
-        wall_url=wall_url(project),
+        wall_url=wall_url(project.slug),
         fragment_url=fragment_url(project, choice),
         link=link,
         qr=_draw(link),
@@ -142,9 +141,12 @@ def _draw(link: str) -> Markup:
     return Markup(draw_inline(link))  # noqa: S704
 
 
-def _answer_file(content: bytes, kind: str, name: str) -> Response:
-    response = make_response(content)
-    response.headers["Content-Type"] = kind
+def _answer_file(
+    project: Project, draw: Callable[[str], bytes], suffix: str, content_type: str
+) -> Response:
+    response = make_response(draw(collection_page_url(project.slug)))
+    response.headers["Content-Type"] = content_type
+    name = f"{project.slug}-qr.{suffix}"
     # A slug has small letters, digits and dashes alone, so the name needs no quoting.
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

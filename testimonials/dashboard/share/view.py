@@ -4,9 +4,9 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from flask import current_app
 from marshmallow import ValidationError
 
+from testimonials.core.urls import collection_page_url
 from testimonials.core.web.fields import clean
 from testimonials.dashboard.describe import describe_age, describe_time
 from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH, SHARE_MESSAGE
@@ -15,16 +15,6 @@ from testimonials.widget.sightings import find_newest_sighting
 
 # Stands for the link in a message that is stored, so that the message follows a new address.
 LINK = "{link}"
-
-
-def link_of(project: Project) -> str:
-    """Return the address of the project's collection page."""
-    return f"{current_app.config['APP_URL']}/{project.slug}"
-
-
-def wall_of(project: Project) -> str:
-    """Return the address of the page that shows the widget by itself."""
-    return f"{current_app.config['BASE_URL']}/widget/{project.id}"
 
 
 def describe_sighting(project: Project) -> dict[str, Any] | None:
@@ -54,7 +44,7 @@ def default_message(project: Project) -> str:
 def message_of(project: Project) -> str:
     """Return the project's message to customers with its link, the suggested one where none is."""
     stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
-    return str(stored).replace(LINK, link_of(project))
+    return str(stored).replace(LINK, collection_page_url(project.slug))
 
 
 def has_own_message(project: Project) -> bool:
@@ -80,7 +70,7 @@ def set_message(project: Project, text: str) -> None:
     config = dict(project.dashboard_config)
     config.pop(SHARE_MESSAGE, None)
     # A longer address that begins alike is another page's.
-    stored = re.sub(rf"{re.escape(link_of(project))}(?![\w/-])", LINK, text)
+    stored = re.sub(rf"{re.escape(collection_page_url(project.slug))}(?![\w/-])", LINK, text)
     if stored and stored != default_message(project):
         config[SHARE_MESSAGE] = stored
     project.dashboard_config = config

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from testimonials.auth.emails import send_notice
 from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.urls import app_url
 from testimonials.extensions import db
 
 FAILED = "backup-failed"
@@ -28,7 +29,7 @@ def tell_of_failed_backup(reason: str) -> None:
         FAILED,
         _subject(reason),
         [
-            f"The scheduled backup of {current_app.config['APP_URL']} failed: {reason}.",
+            f"The scheduled backup of {app_url()} failed: {reason}.",
             "It is tried again each hour. You hear of it once a day until it works, and then that "
             "it works again. The backups made before are kept.",
         ],
@@ -48,7 +49,7 @@ def tell_that_backups_work() -> None:
         recipient,
         WORKS,
         "Backups work again",
-        [f"The scheduled backup of {current_app.config['APP_URL']} was made again."],
+        [f"The scheduled backup of {app_url()} was made again."],
         "",
         "",
         FOOTNOTE,

@@ -3,9 +3,10 @@
 A GET changes nothing, since mail scanners open links; mail programs send the POST themselves.
 """
 
-from flask import Blueprint, current_app, render_template
+from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from testimonials.core.urls import project_url
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
@@ -36,6 +37,5 @@ def _page(project: Project, token: str, *, is_done: bool) -> str:
         "projects/notifications/unsubscribe.html",
         project_name=project.name,
         is_done=is_done,
-        action=f"/unsubscribe/{token}",
-        choose_url=f"{current_app.config['APP_URL']}/dashboard/projects/{project.id}/notifications",
+        choose_url=project_url(project.id, "notifications"),
     )

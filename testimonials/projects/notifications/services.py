@@ -6,13 +6,12 @@ The project's lock guards its people's choices: whoever changes one, or tells so
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import quote
 
-from flask import current_app
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, select, union
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.urls import unsubscribe_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
@@ -131,8 +130,7 @@ def make_unsubscribe_url(project_id: str, account_id: str) -> str:
 
     It never expires: who looks for the way out in an old mail must find it.
     """
-    token = unsubscribe_purpose.sign([project_id, account_id])
-    return f"{current_app.config['APP_URL']}/unsubscribe/{quote(token)}"
+    return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
 
 
 def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:

@@ -1,14 +1,13 @@
 """Invitation links: what is in one, what may be wrong with it, and answering it."""
 
 from dataclasses import dataclass
-from urllib.parse import quote
 
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.urls import invitation_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
@@ -77,7 +76,7 @@ class OpenInvitation:
 def make_invitation_link(new: NewInvitation) -> str:
     """Return the address of the page on which an invitation is answered."""
     values = [new.invitation.project_id, new.invitation.email, new.nonce]
-    return f"{current_app.config['APP_URL']}/invite/{quote(invitation_purpose.sign(values))}"
+    return invitation_url(invitation_purpose.sign(values))
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:

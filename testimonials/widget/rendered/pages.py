@@ -5,11 +5,17 @@ import re
 from base64 import b64encode
 from typing import Any
 
-from flask import Blueprint, Response, current_app, g, redirect, render_template, request, url_for
+from flask import Blueprint, Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
-from testimonials.core.pictures.images import image_url
+from testimonials.core.urls import (
+    collection_page_url,
+    image_url,
+    script_url,
+    share_picture_url,
+    wall_url,
+)
 from testimonials.core.web.errors import NotFound, ValidationFailed, answer_service_error
 from testimonials.core.web.languages import use_visitors_language
 from testimonials.projects.models import Project
@@ -19,9 +25,8 @@ from testimonials.widget.rendered.look import page_styles, shadow_styles
 from testimonials.widget.rendered.rendering import Still, render_still
 from testimonials.widget.rendered.structured_data import describe_ratings
 from testimonials.widget.selection import Selection, read_selection
-from testimonials.widget.services import find_shown_project, rate, wall_url
-from testimonials.widget.settings import page_url
-from testimonials.widget.snippet import SCRIPT_PATH, container_attributes
+from testimonials.widget.services import find_shown_project, rate
+from testimonials.widget.snippet import container_attributes
 
 wall = Blueprint("wall", __name__)
 wall.before_request(use_visitors_language)
@@ -95,7 +100,7 @@ def get_fragment(project_id: str) -> Response:
             "widget/fragment.html",
             still=still,
             styles=Markup(shadow_styles(project.widget_config, selection.theme, still.total)),  # noqa: S704
-            wall_url=wall_url(project),
+            wall_url=wall_url(project.slug),
             structured_data=describe_ratings(project, still.items),
         )
     response = Response(content.strip() + "\n")
@@ -125,18 +130,16 @@ def _render(
     styles = page_styles(project.widget_config, theme, still.total)
     digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
     g.style_source = f"'sha256-{digest}'"
-    app_url = current_app.config["APP_URL"]
-    page = page_url(project, app_url)
     return render_template(
         "widget/wall.html",
         project={
             "name": project.name,
-            "page_url": page,
-            "share_url": f"{page}/share.png",
+            "page_url": collection_page_url(project.slug),
+            "share_url": share_picture_url(project.slug),
             "logo_url": image_url(project.logo_id),
             "is_active": project.is_active,
         },
-        canonical=wall_url(project),
+        canonical=wall_url(project.slug),
         theme=theme,
         # Made of files of this program and of fixed words; nothing that people typed is in it.
         styles=Markup(styles),  # noqa: S704
@@ -148,8 +151,7 @@ def _render(
 
 
 def _script() -> Markup:
-    base_url = current_app.config["BASE_URL"]
-    return Markup('<script src="{}{}" async></script>').format(base_url, SCRIPT_PATH)
+    return Markup('<script src="{}" async></script>').format(script_url())
 
 
 def _next_url(endpoint: str, still: Still, selection: Selection, **values: str) -> str | None:

@@ -1,0 +1,98 @@
+"""Every URL that leaves the service: in mails, snippets, the API, exports and the widget's feed.
+
+Pages link to each other with `url_for`. These are written out because they are also made where no
+request tells the service's address, and for each row of a feed.
+"""
+
+from flask import current_app
+
+
+def base_url() -> str:
+    """Return the origin of the API, the widget and pictures, without a slash at its end."""
+    return str(current_app.config["BASE_URL"])
+
+
+def app_url() -> str:
+    """Return the origin of the dashboard and the public pages, without a slash at its end."""
+    return str(current_app.config["APP_URL"])
+
+
+def collection_page_url(slug: str) -> str:
+    return f"{app_url()}/{slug}"
+
+
+def wall_url(slug: str) -> str:
+    return f"{collection_page_url(slug)}/wall"
+
+
+def share_picture_url(slug: str) -> str:
+    return f"{collection_page_url(slug)}/share.png"
+
+
+def widget_page_url(project_id: str) -> str:
+    return f"{base_url()}/widget/{project_id}"
+
+
+def fragment_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/fragment"
+
+
+def script_url(digest: str = "") -> str:
+    """Return the URL of the widget's script, or of the version that `digest` pins."""
+    return f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
+
+
+def image_url(image_id: str | None) -> str | None:
+    """Return the URL of a stored picture."""
+    return f"{base_url()}/media/{image_id}.webp" if image_id else None
+
+
+def project_url(project_id: str, page: str) -> str:
+    """Return the URL of a page of a project in the dashboard, such as `inbox`."""
+    return f"{app_url()}/dashboard/projects/{project_id}/{page}"
+
+
+def login_url() -> str:
+    return f"{app_url()}/login"
+
+
+def forgot_url() -> str:
+    return f"{app_url()}/forgot"
+
+
+def claim_url(token: str) -> str:
+    return f"{app_url()}/claim/{token}"
+
+
+def reset_url(token: str) -> str:
+    return f"{app_url()}/reset/{token}"
+
+
+def email_change_url(token: str) -> str:
+    return f"{app_url()}/email/{token}"
+
+
+def take_back_url(token: str) -> str:
+    return f"{app_url()}/take-back/{token}"
+
+
+def invitation_url(token: str) -> str:
+    return f"{app_url()}/invite/{token}"
+
+
+def unsubscribe_url(token: str) -> str:
+    return f"{app_url()}/unsubscribe/{token}"
+
+
+def request_url(token: str, answer: str) -> str:
+    """Return the URL of an answer to a request: `decline` or `unsubscribe`."""
+    return f"{app_url()}/requests/{token}/{answer}"
+
+
+def author_url(token: str, page: str = "") -> str:
+    """Return the URL of the author's own page, or of one below it, such as `correct`."""
+    return f"{app_url()}/yours/{token}{'/' if page else ''}{page}"
+
+
+def agent_guide_url() -> str:
+    return f"{base_url()}/llms.txt"
