@@ -1,7 +1,5 @@
 """How the application is put together from its features."""
 
-from dataclasses import asdict
-
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -17,8 +15,9 @@ from testimonials.core.web.languages import register_languages
 from testimonials.core.web.response_headers import register_web
 from testimonials.extensions import init_extensions
 from testimonials.operations.metrics import init_metrics
-from testimonials.projects.slugs import reserved_slugs
+from testimonials.projects.slugs import keep_reserved_slugs
 from testimonials.routes import register_routes
+from testimonials.settings.current import EXTENSION as SETTINGS
 from testimonials.settings.table import Settings, load_settings
 
 # Past this a form on a page is refused; /v1 has its own, smaller limit.
@@ -35,7 +34,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     app.url_map.merge_slashes = False
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
-    app.config.update({name.upper(): value for name, value in asdict(settings).items()})
+    app.extensions[SETTINGS] = settings
     app.config["SQLALCHEMY_DATABASE_URI"] = settings.database_url
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = {
         # A connection for each request thread, for mail, a job, and the job's lease, so that
@@ -49,7 +48,6 @@ def build_app(settings: Settings | None = None) -> Flask:
         # Whatever PGCLIENTENCODING or the database's own encoding would choose.
         encoding = {"client_encoding": "utf8"}
         app.config["SQLALCHEMY_ENGINE_OPTIONS"]["connect_args"] = encoding
-    app.config["SETTINGS"] = settings
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if settings.trusted_proxies:
         count = settings.trusted_proxies
@@ -64,5 +62,5 @@ def build_app(settings: Settings | None = None) -> Flask:
     register_csrf(app)
     register_error_handlers(app)
     register_routes(app)
-    app.config["RESERVED_SLUGS"] = reserved_slugs(app)
+    keep_reserved_slugs(app)
     return app

@@ -6,13 +6,13 @@ that asks for the same settings; one that asks twice gets two.
 """
 
 import contextlib
+import dataclasses
 import itertools
 import os
 import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from testimonials.core.data.versioned_cache import VersionedCache
 from testimonials.extensions import db
 from testimonials.operations.metrics import end_metrics
 from testimonials.settings import instance_folder
+from testimonials.settings.current import EXTENSION, current_settings
 from testimonials.settings.table import load_settings
 from testimonials.widget import sightings
 from testimonials.widget.fast_feed import FastFeed
@@ -41,13 +42,18 @@ OWN_SETTINGS = {
 }
 
 
-@dataclass
+@dataclasses.dataclass
 class Lent:
     """An application, and what a test could change about it."""
 
     app: Flask
-    config: dict[str, Any]
     extensions: dict[str, Any]
+
+
+def change_settings(app: Flask, **values: object) -> None:
+    """Put other values into the settings of an application that runs already."""
+    settings = dataclasses.replace(current_settings(app), **values)  # type: ignore[arg-type]
+    app.extensions[EXTENSION] = settings
 
 
 class Applications:
@@ -105,7 +111,7 @@ class Applications:
     def _make(self, settings: dict[str, Any]) -> Lent:
         app = create_app(load_settings({}, settings))
         app.jinja_env.bytecode_cache = self._compiled_templates
-        return Lent(app, dict(app.config), dict(app.extensions))
+        return Lent(app, dict(app.extensions))
 
     def _empty_folder(self) -> None:
         held = instance_folder._held.pop(self.folder, None)
@@ -130,9 +136,8 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
         # The next test has another file. On PostgreSQL only what one thread needs is kept.
         if not (is_postgres and keeps_connections and _is_idle(db.engine)):
             db.engine.dispose()
-    for mine, kept in ((app.config, one.config), (app.extensions, one.extensions)):
-        mine.clear()
-        mine.update(kept)
+    app.extensions.clear()
+    app.extensions.update(one.extensions)
     app.extensions[sightings.EXTENSION].take()
     for cache in app.extensions.values():
         if isinstance(cache, VersionedCache):

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from flask import current_app
-
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.mail.messages import ENCODED
 from testimonials.core.web.errors import ServiceError
+from testimonials.settings.current import current_settings
 
 if TYPE_CHECKING:
     from email_validator import ValidatedEmail
@@ -86,12 +85,12 @@ def hash_mailbox(email: str) -> str:
 
 def require_open_signup(email: str) -> None:
     """Raise `SignupClosed` when the settings keep `email` from starting an account."""
-    settings = current_app.config
-    if settings["SIGNUP"] == "closed":
+    settings = current_settings()
+    if settings.signup == "closed":
         message = "Sign-up is closed on this service. Ask its operator for an account."
         raise SignupClosed(f"email: {message}", errors={"email": [message]})
-    if settings["SIGNUP"] == "domains":
-        allowed = settings["SIGNUP_DOMAINS"]
+    if settings.signup == "domains":
+        allowed = settings.signup_domains
         if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
             message = f"Only addresses at {', '.join(allowed)} may sign up on this service."
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
@@ -116,9 +115,9 @@ def _validate(text: str) -> "ValidatedEmail":
 def _is_disposable(domain: str) -> bool:
     from disposable_email_domains import blocklist
 
-    settings = current_app.config
-    denied = set(map(_to_ascii, settings["EMAIL_DENY_DOMAINS"]))
-    allowed = set(map(_to_ascii, settings["EMAIL_ALLOW_DOMAINS"]))
+    settings = current_settings()
+    denied = set(map(_to_ascii, settings.email_deny_domains))
+    allowed = set(map(_to_ascii, settings.email_allow_domains))
     for parent in _parents(domain):
         if parent in allowed:
             return False

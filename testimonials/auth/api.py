@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response
 
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
@@ -18,6 +18,7 @@ from testimonials.core.web.endpoint import endpoint
 from testimonials.core.web.envelope import answer
 from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.summaries import summarize_projects
 
 auth = Blueprint("auth", __name__)
@@ -71,7 +72,7 @@ def agent_init(body: dict[str, Any]) -> Response:
             "accountId": access.account.id,
             "apiKey": access.api_key,
             "claimRequired": True,
-            "expiresInDays": _plain_number(current_app.config["CLAIM_DAYS"]),
+            "expiresInDays": _plain_number(current_settings().claim_days),
         },
         is_secret=True,
     )

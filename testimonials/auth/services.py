@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from flask import current_app
 from sqlalchemy import ColumnElement, bindparam, delete, or_, select
 
 from testimonials.auth.models import Account, FormerAddress
@@ -21,6 +20,7 @@ from testimonials.core.data.identifiers import (
 )
 from testimonials.core.web.errors import CredentialsInvalid, NotFound
 from testimonials.extensions import db
+from testimonials.settings.current import current_settings
 
 # For how long an account can be taken back to an address that it left.
 TAKE_BACK = timedelta(days=7)
@@ -114,7 +114,7 @@ def start_account(email: str) -> NewAccess | None:
 
 def claim_deadline() -> datetime:
     """Return the time until which an account started now must be claimed."""
-    return clock.now() + timedelta(days=current_app.config["CLAIM_DAYS"])
+    return clock.now() + timedelta(days=current_settings().claim_days)
 
 
 def replace_key(account: Account) -> str:

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 
-from flask import current_app
 from sqlalchemy import Select, func, select
 
 from testimonials.auth.emails import send_notice
@@ -12,6 +11,7 @@ from testimonials.core.urls import project_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import Reader, list_readers, make_unsubscribe_url
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 
@@ -40,7 +40,7 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
         "flood",
         f"Many testimonials came at once for {name}",
         [
-            f"More than {current_app.config['FLOOD_PER_HOUR']} came within an hour. What comes on "
+            f"More than {current_settings().flood_per_hour} came within an hour. What comes on "
             "top is held in the spam folder for 30 days, since it is mostly programs that write "
             "so many.",
             "If it was an event or a newsletter of yours, release them there; nothing is lost. "

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
@@ -19,6 +18,7 @@ from testimonials.core.web.languages import current_language, gettext, gettext_n
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
@@ -64,7 +64,7 @@ def read_form_token(project: Project, token: str) -> FormToken:
         raise FormStale
     # Tokens know whole seconds, cut off: a form seems up to a second older than it is.
     age = (clock.now() - made).total_seconds()
-    is_fast = is_empty and age < current_app.config["MIN_FORM_SECONDS"]
+    is_fast = is_empty and age < current_settings().min_form_seconds
     return FormToken(str(key), (FAST,) if is_fast else ())
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import bindparam, func, select
 
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
 # The words kept in `Testimonial.held_for`, in this order; they are stored, so they stay.
@@ -150,7 +150,7 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -
 def _is_flooded(project: Project, now: datetime) -> bool:
     """Tell whether the project got more within the hour than it usually may."""
     hour = now - timedelta(hours=1)
-    limit: int = current_app.config["FLOOD_PER_HOUR"]
+    limit = current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):
         return False
     times = {"project_id": project.id, "since": now - USUAL_DAYS, "until": hour}

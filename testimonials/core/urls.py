@@ -4,17 +4,17 @@ Pages link to each other with `url_for`. These are written out because they are 
 request tells the service's address, and for each row of a feed.
 """
 
-from flask import current_app
+from testimonials.settings.current import current_settings
 
 
 def base_url() -> str:
     """Return the origin of the API, the widget and pictures, without a slash at its end."""
-    return str(current_app.config["BASE_URL"])
+    return current_settings().base_url
 
 
 def app_url() -> str:
     """Return the origin of the dashboard and the public pages, without a slash at its end."""
-    return str(current_app.config["APP_URL"])
+    return current_settings().app_url
 
 
 def collection_page_url(slug: str) -> str:

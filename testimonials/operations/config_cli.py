@@ -5,10 +5,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from flask import current_app
 from flask.cli import with_appcontext
 
 from testimonials.core.commands import json_option, print_record
+from testimonials.settings.current import current_settings
 from testimonials.settings.table import PREFIX, Settings
 
 HIDDEN = "(hidden)"
@@ -24,7 +24,7 @@ def config() -> None:
 @with_appcontext
 def show_command(as_json: bool) -> None:
     """Show every setting as it is in force; secrets are hidden."""
-    print_record(describe_settings(current_app.config["SETTINGS"]), as_json=as_json)
+    print_record(describe_settings(current_settings()), as_json=as_json)
 
 
 def describe_settings(settings: Settings) -> dict[str, Any]:

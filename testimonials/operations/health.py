@@ -18,6 +18,7 @@ from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
+from testimonials.settings.current import current_settings
 
 EXTENSION = "testimonials_looks"
 # A host that answers later than this serves nobody well.
@@ -49,7 +50,7 @@ def check_host() -> Found:
     Each look has a thread of its own, and none is begun while its last one still waits.
     """
     looks = {"database": look_at_data, "disk": look_at_disk}
-    if current_app.config["RATELIMIT_STORAGE_URL"]:
+    if current_settings().ratelimit_storage_url:
         looks["redis"] = look_at_redis
     begun = {name: _begin(name, look) for name, look in looks.items()}
     wait(begun.values(), timeout=PATIENCE_SECONDS)
@@ -57,7 +58,7 @@ def check_host() -> Found:
     found: Found = {}
     for name, future in begun.items():
         found |= future.result() if future.done() else {name: late}
-    if not current_app.config["SMTP_URL"]:
+    if not current_settings().smtp_url:
         found["smtp"] = Check(False, "SMTP_URL is not set: mail is printed to the log")
     return found
 
@@ -135,7 +136,7 @@ def look_at_redis() -> Found:
 
 def data_folders() -> list[str]:
     """Return the folders that are written to: the instance's and the database file's."""
-    settings = current_app.config["SETTINGS"]
+    settings = current_settings()
     folders = [str(settings.instance_path)]
     if settings.database_file is not None:
         folders.append(str(settings.database_file.parent))

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import click
-from flask import current_app, render_template
+from flask import render_template
 
 from testimonials.auth.addresses import parse_email
 from testimonials.core import clock
@@ -28,6 +28,7 @@ from testimonials.core.mail.transports import (
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.urls import app_url
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
 
 NO_MAIL = "The outbox is empty."
 TEXT_FORGOTTEN = "The text of a mail that has left is not kept."
@@ -111,12 +112,12 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
     if math.isnan(timeout):
         # Neither below nor above any limit.
         raise click.BadParameter("Write a number of seconds.", param_hint="--timeout")
-    settings = current_app.config
-    if not settings["SMTP_URL"]:
+    settings = current_settings()
+    if not settings.smtp_url:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")
     transport = SmtpTransport(
-        settings["SMTP_URL"],
-        settings["MAIL_FROM"],
+        settings.smtp_url,
+        settings.mail_from,
         timeout=timeout,
         # Somebody waits for it, and an answer that drips in is never late by itself.
         longest=min(LONGEST_SECONDS, timeout * MOST_TIMEOUTS),

@@ -21,6 +21,7 @@ from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.operations.health import measure_free
 from testimonials.operations.shared_metrics import SharedPages, mark, merge
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
 def init_metrics(app: Flask) -> None:
     """Count the requests of `app`, if the setting asks for it."""
-    if app.config["METRICS_TOKEN"]:
+    if current_settings(app).metrics_token:
         app.extensions[EXTENSION] = Metrics(app)
         app.after_request(_observe)
 
 
 def is_allowed() -> bool:
     """Tell whether the request carries the token; compared in constant time."""
-    expected = f"Bearer {current_app.config['METRICS_TOKEN']}"
+    expected = f"Bearer {current_settings().metrics_token}"
     given = request.headers.get("Authorization", "")
     return hmac.compare_digest(given.encode(), expected.encode())
 
@@ -86,7 +87,7 @@ class Metrics:
         from prometheus_client.process_collector import ProcessCollector
 
         self._app = app
-        self._pages = SharedPages(app.config["INSTANCE_PATH"] / "metrics", self._write_own)
+        self._pages = SharedPages(current_settings(app).instance_path / "metrics", self._write_own)
         self._requests: Histogram = Histogram(
             "testimonials_request_seconds",
             "Requests and how long they took, without those answered from memory.",
@@ -164,7 +165,7 @@ class Metrics:
         restarts: Callable[[], int] = self._app.extensions.get(RESTARTS, int)
         words = "Workers started again after a death, since the service was started."
         yield _counter("testimonials_worker_restarts", words, restarts())
-        if self._app.config["RATELIMIT_STORAGE_URL"]:
+        if current_settings(self._app).ratelimit_storage_url:
             words = "Whether Redis counts, where requests are counted in it."
             yield _gauge("testimonials_redis_up", words, {(): limiter.can_count()})
 

@@ -13,6 +13,7 @@ from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas
+from testimonials.settings.current import current_settings
 
 site: Blueprint = Blueprint("site", __name__)
 
@@ -22,12 +23,12 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 @site.get("/")
 def show_home() -> ResponseReturnValue:
     """Show what this service is and where its documents are."""
-    settings = current_app.config
+    settings = current_settings()
     return render_template(
         "home.html",
         base_url=base_url(),
         app_url=app_url(),
-        signup_open=settings["SIGNUP"] != "closed",
+        signup_open=settings.signup != "closed",
     )
 
 
@@ -67,7 +68,7 @@ def check_ready() -> ResponseReturnValue:
 @site.get("/metrics")
 def show_metrics() -> ResponseReturnValue:
     """Serve the metrics to whoever knows the token; without the setting there is no such page."""
-    if not current_app.config["METRICS_TOKEN"]:
+    if not current_settings().metrics_token:
         abort(404)
     if not is_allowed():
         return Response(status=401, headers={"WWW-Authenticate": "Bearer"})
@@ -114,12 +115,12 @@ def get_favicon() -> Response:
 
 def render_agent_guide() -> str:
     """Write the guide for agents with this service's own addresses and limits."""
-    settings = current_app.config
+    settings = current_settings()
     return render_template(
         "docs/llms.txt",
         base_url=base_url(),
         app_url=app_url(),
-        claim_days=f"{settings['CLAIM_DAYS']:g}",
+        claim_days=f"{settings.claim_days:g}",
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import ColumnElement, and_, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
@@ -21,6 +20,7 @@ from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.slugs import is_reserved, make_slug, random_slug
+from testimonials.settings.current import current_settings
 
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)
@@ -219,13 +219,13 @@ def project_limit_of(account: Account) -> int:
     if account.project_limit is not None:
         return account.project_limit
     plan = find_plan(account.plan)
-    default: int = current_app.config["PROJECT_LIMIT"]
+    default = current_settings().project_limit
     return default if plan is None else plan.projects
 
 
 def more_projects_url(account_id: str) -> str | None:
     """Return the operator's address at which the account gets more projects, if there is one."""
-    url: str = current_app.config["MORE_PROJECTS_URL"]
+    url = current_settings().more_projects_url
     return url.replace("{account}", account_id) or None
 
 

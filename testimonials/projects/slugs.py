@@ -9,6 +9,7 @@ from flask import Flask, current_app
 
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 
+RESERVED = "testimonials_reserved_slugs"
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
 
 # Names of surfaces that are to come, so that no slug stands in their way. The ones that exist are
@@ -38,15 +39,16 @@ def random_slug() -> str:
     return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
 
 
-def reserved_slugs(app: Flask) -> frozenset[str]:
-    """Return the first path segments that the service uses itself, in the form of slugs."""
+def keep_reserved_slugs(app: Flask) -> None:
+    """Note the first path segments that the routes of `app` use, in the form of slugs."""
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
-    return PLANNED | {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
+    slugs = {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
+    app.extensions[RESERVED] = PLANNED | slugs
 
 
 def is_reserved(slug: str) -> bool:
     """Tell whether `slug` would hide, or be hidden by, a page of the service."""
-    reserved: frozenset[str] = current_app.config["RESERVED_SLUGS"]
+    reserved: frozenset[str] = current_app.extensions[RESERVED]
     return slug in reserved
 
 

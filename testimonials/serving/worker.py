@@ -21,6 +21,7 @@ from testimonials.core.mail.delivery import BackgroundWorker
 from testimonials.core.web.errors import error_body
 from testimonials.core.web.response_headers import DATA_POLICY
 from testimonials.serving.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks, end_overdue
+from testimonials.settings.current import current_settings
 
 BACKLOG = 1024
 # The application refuses sooner and in its own words; this keeps endless bodies off the disk.
@@ -191,7 +192,7 @@ class Server:
             **SERVER_OPTIONS,
         )
         # All who come by a proxy have its address.
-        is_shared = app.config["TRUSTED_PROXIES"] or listener.family == socket.AF_UNIX
+        is_shared = current_settings(app).trusted_proxies or listener.family == socket.AF_UNIX
         self._server.most_connections = most
         self._server.network_share = most if is_shared else max(FEWEST_CONNECTIONS, most // SHARE)
         self._server.channel_class = _Channel

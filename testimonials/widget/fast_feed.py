@@ -17,6 +17,7 @@ from sqlalchemy import make_url
 
 from testimonials.core.counting import Ticker
 from testimonials.core.data.versioned_cache import VersionedCache
+from testimonials.settings.current import current_settings
 from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
 from testimonials.widget.sightings import Sightings, init_sightings
 
@@ -44,11 +45,12 @@ def init_feed(app: Flask) -> None:
     bodies = VersionedCache(CACHE_BYTES)
     app.extensions[EXTENSION] = bodies
     sightings = init_sightings(app)
-    url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
+    settings = current_settings(app)
+    url = make_url(settings.database_url)
     if url.get_backend_name() == "sqlite":
         app.extensions[TICKER] = ticker = Ticker()
         # Proxies are not looked at here, so the settings say whether the world comes by https.
-        policy = app.config["HSTS"] if app.config["BASE_URL"].startswith("https://") else ""
+        policy = settings.hsts if settings.base_url.startswith("https://") else ""
         hsts = [("Strict-Transport-Security", policy)] if policy else []
         fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker, hsts)
         app.wsgi_app = fast  # type: ignore[method-assign]

@@ -20,6 +20,7 @@ from testimonials.commands import COMMANDS, GROUPS
 from testimonials.core.logs.lines import JsonFormatter, PlainFormatter
 from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.transports import make_transport
+from testimonials.settings.current import current_settings
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.hostile import (
@@ -89,7 +90,7 @@ def test_words_stay_words(
         assert line.isprintable(), line
     recipients = [mail.recipient for mail in mails(app)]
     with app.app_context():
-        deliver_due_mail(make_transport(smtp.url, app.config["MAIL_FROM"]))
+        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
     assert {mail.state for mail in mails(app)} == {"sent"}
     assert sorted(mail.recipients[0] for mail in smtp.received) == sorted(recipients)
     for mail in smtp.received:

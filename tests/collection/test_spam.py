@@ -14,6 +14,7 @@ from testimonials.collection.spam import fingerprint, is_link_stuffed
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.testimonials import models
+from tests.applications import change_settings
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.rows import change_testimonial, count_rows, read_testimonials
@@ -278,7 +279,7 @@ def test_the_owner_hears_of_a_flood_once_a_day(page: Page) -> None:
 
 @pytest.mark.parametrize(("limit", "status"), [(0, "pending"), (3, "spam flood"), (4, "pending")])
 def test_how_many_are_a_flood_is_a_setting(page: Page, limit: int, status: str) -> None:
-    page.app.config["FLOOD_PER_HOUR"] = limit
+    change_settings(page.app, flood_per_hour=limit)
     fill(page, 3)
     assert page.send("The fourth.") == status
 

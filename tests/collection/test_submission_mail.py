@@ -17,6 +17,7 @@ from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
 from testimonials.operations.jobs.running import Job, run_jobs
 from testimonials.operations.jobs.submission_mail import send_gathered_mail
+from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -293,7 +294,7 @@ def test_the_mail_that_leaves_says_how_to_end_it_in_one_click(
 ) -> None:
     site.send("Noor")
     with app.app_context():
-        deliver_due_mail(make_transport(smtp.url, app.config["MAIL_FROM"]))
+        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
     (received,) = smtp.received
     assert received.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     header = received.message["List-Unsubscribe"]

@@ -13,6 +13,7 @@ from flask import Flask
 from testimonials.cli import main
 from testimonials.commands import COMMANDS as SINGLE
 from testimonials.commands import GROUPS
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.operations.instances import make_instance
@@ -207,7 +208,7 @@ def test_config_show_hides_secrets(make_app: MakeApp) -> None:
     assert shown["TESTIMONIALS_SECRET_KEY"] == "(hidden)"
     for text in (json.dumps(shown), _run(app, "config", "show").stdout):
         assert "opensesame" not in text
-        assert app.config["SECRET_KEY"] not in text
+        assert current_settings(app).secret_key not in text
 
 
 def test_a_name_that_is_short_for_nothing_is_not_run(app: Flask) -> None:

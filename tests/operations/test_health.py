@@ -19,6 +19,8 @@ from testimonials.core.clock import iso
 from testimonials.core.mail.delivery import BackgroundWorker
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
+from tests.applications import change_settings
 from tests.conftest import MakeApp, MovableClock
 from tests.mail_servers import HANG, OddServer
 from tests.operations.disks import mount, small_disk
@@ -52,7 +54,7 @@ def test_all_is_well(make_app: MakeApp) -> None:
     assert all(check["ok"] for check in body["checks"].values())
     health = client.get("/healthz").get_json()
     assert health["status"] == "ok"
-    assert app.config["SECRET_KEY"] not in str(health)
+    assert current_settings(app).secret_key not in str(health)
 
 
 def test_a_database_that_is_away_is_no_end_of_the_process(make_app: MakeApp, backend: str) -> None:
@@ -94,7 +96,7 @@ def test_what_is_silent_is_waited_for_no_longer_than_a_second(make_app: MakeApp,
 def test_a_database_that_is_locked_is_not_waited_for(app: Flask, backend: str) -> None:
     if backend == "postgresql":
         pytest.skip("PostgreSQL has no such lock for all")
-    file = app.config["SETTINGS"].database_file
+    file = current_settings(app).database_file
     with app.app_context():
         db.engine.dispose()
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as holder:
@@ -141,7 +143,7 @@ def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(
 def test_a_mail_server_that_is_silent_takes_no_host_away(app: Flask, client: FlaskClient) -> None:
     server = OddServer(GREETING=HANG)
     put_mail(app)
-    app.config["SMTP_URL"] = server.url
+    change_settings(app, smtp_url=server.url)
     worker = BackgroundWorker(app, lambda: None, mail_seconds=0.01)
     worker.start()
     wait_for(lambda: server.connections, what="a connection")

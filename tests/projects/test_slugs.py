@@ -7,7 +7,7 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testimonials.projects.slugs import make_slug, random_slug
+from testimonials.projects.slugs import RESERVED, make_slug, random_slug
 from tests.conftest import Caller
 from tests.shapes import data_of, error_of
 
@@ -146,7 +146,7 @@ def test_every_first_segment_of_the_url_map_is_reserved(app: Flask, agent: Calle
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()} - {"", "<slug>"}
     assert {"v1", "claim", "widget", "static"} <= segments
     with app.app_context():
-        assert {make_slug(segment) for segment in segments} <= app.config["RESERVED_SLUGS"]
+        assert {make_slug(segment) for segment in segments} <= app.extensions[RESERVED]
 
 
 def test_a_reserved_slug_uses_nothing_up(agent: Caller) -> None:

@@ -10,6 +10,8 @@ import pytest
 from flask import Flask, request
 
 from testimonials.serving import connections, worker
+from testimonials.settings.current import EXTENSION
+from testimonials.settings.table import Settings
 from tests.servers import PATIENCE, wait_for
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n"
@@ -22,7 +24,7 @@ class Door:
     def __init__(self, threads: int = 2, trusted_proxies: int = 0) -> None:
         self.is_answering = threading.Event()
         app = Flask(__name__)
-        app.config["TRUSTED_PROXIES"] = trusted_proxies
+        app.extensions[EXTENSION] = Settings(trusted_proxies=trusted_proxies)
         app.add_url_rule("/", "read", lambda: request.get_data(), methods=["GET", "POST"])
         app.add_url_rule("/large", "large", lambda: b"a" * 1_000_000)
         app.add_url_rule("/late", "late", lambda: str(self.is_answering.wait(PATIENCE)))

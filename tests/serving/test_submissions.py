@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from flask import Flask
 
+from testimonials.settings.current import current_settings
 from tests.conftest import Caller, StartService
 from tests.rows import read_testimonials
 from tests.servers import MailSink
@@ -21,8 +22,8 @@ def test_of_four_hundred_visitors_who_all_send_twice_each_is_there_once(
 ) -> None:
     project = owner.create_project(slug="kiln")["_id"]
     service = start(
-        instance=app.config["INSTANCE_PATH"],
-        database_url=app.config["DATABASE_URL"],
+        instance=current_settings(app).instance_path,
+        database_url=current_settings(app).database_url,
         smtp_url=smtp.url,
         trusted_proxies="1",
         min_form_seconds="0",

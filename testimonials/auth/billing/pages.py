@@ -3,11 +3,12 @@
 import json
 import logging
 
-from flask import Blueprint, Response, current_app, jsonify, request
+from flask import Blueprint, Response, jsonify, request
 
 from testimonials.auth.billing.services import apply_event
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
 
 billing = Blueprint("billing", __name__)
 
@@ -23,7 +24,7 @@ class EventRefused(ServiceError):
 @billing.post("/webhooks/stripe")
 def take_stripe_event() -> Response:
     """Take in one event of Stripe's, once its signature was checked by Stripe's own library."""
-    secret: str = current_app.config["STRIPE_WEBHOOK_SECRET"]
+    secret = current_settings().stripe_webhook_secret
     if not secret:
         raise NotFound("There is nothing at this address.")
     raw = request.get_data(cache=False)

@@ -5,11 +5,9 @@ a customer is; whether a subscription runs, and for which plan), and the plan is
 """
 
 import logging
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.activity.actors import Actor, ActorKind
@@ -21,6 +19,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import ServiceError
 from testimonials.extensions import db
+from testimonials.settings.current import current_settings
 from testimonials.settings.plans import Plan
 
 logger = logging.getLogger("testimonials.billing")
@@ -50,7 +49,7 @@ class PlanUnknown(ServiceError):
 
 def find_plan(name: str | None) -> Plan | None:
     """Return the plan of this name, upper or lower case, if the settings still have it."""
-    plans: Sequence[Plan] = current_app.config["PLANS"]
+    plans = current_settings().plans
     wanted = (name or "").lower()
     return next((plan for plan in plans if plan.name.lower() == wanted), None)
 
@@ -59,7 +58,7 @@ def set_plan(account: Account, name: str | None) -> None:
     """Put the locked account on a plan, or on none; raise `PlanUnknown`."""
     plan = find_plan(name)
     if name is not None and plan is None:
-        names = ", ".join(plan.name for plan in current_app.config["PLANS"]) or "none at all"
+        names = ", ".join(plan.name for plan in current_settings().plans) or "none at all"
         raise PlanUnknown(f"There is no plan {name} in TESTIMONIALS_PLANS; there are: {names}.")
     account.plan = plan.name if plan else None
     account.plan_changed_at = clock.now()
@@ -221,7 +220,7 @@ def _prices(subject: dict[str, Any]) -> list[str]:
 
 def _find_plan_of(subject: dict[str, Any]) -> Plan | None:
     prices = set(_prices(subject))
-    plans: Sequence[Plan] = current_app.config["PLANS"]
+    plans = current_settings().plans
     found = [plan for plan in plans if prices & set(plan.prices)]
     return max(found, key=lambda plan: plan.projects, default=None)
 

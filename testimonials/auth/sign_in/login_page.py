@@ -1,6 +1,8 @@
 """The page that signs in, which every page that needs a session may answer with."""
 
-from flask import current_app, render_template
+from flask import render_template
+
+from testimonials.settings.current import current_settings
 
 NOTICES = {
     "signed-out": "You are signed out.",
@@ -14,7 +16,7 @@ def render_login(
     errors: dict[str, list[str]], email: str, target: str, *, notice: str = "", draft: str = ""
 ) -> str:
     """Return the page; `notice` is a key of NOTICES, `draft` what was typed before (drafts)."""
-    is_open = current_app.config["SIGNUP"] != "closed"
+    is_open = current_settings().signup != "closed"
     return render_template(
         "auth/sign_in/login.html",
         errors=errors,

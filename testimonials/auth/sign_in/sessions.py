@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from flask import current_app
 from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account, Session
@@ -14,6 +13,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret, is_identifier
 from testimonials.core.web.errors import ServiceError
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
 
 LIFETIME = timedelta(days=30)
 # How old `last_seen_at` may get before it is written again: not with every page.
@@ -180,5 +180,5 @@ def _note_seen(session_id: str) -> None:
 
 def _end_of(started_at: datetime) -> datetime:
     """Return when a session that is used now ends, unless it is used again."""
-    longest = timedelta(days=current_app.config["SESSION_DAYS"])
+    longest = timedelta(days=current_settings().session_days)
     return min(clock.now() + LIFETIME, started_at + longest)

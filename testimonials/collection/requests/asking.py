@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from flask import current_app
 from sqlalchemy import func, select
 
 from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
@@ -17,6 +16,7 @@ from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 
 MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
@@ -84,7 +84,7 @@ def count_room(account_id: str) -> int:
         .join(Project, Project.id == InvitationBatch.project_id)
         .where(Project.account_id == account_id, InvitationBatch.created_at > clock.now() - DAY)
     )
-    limit: int = current_app.config["INVITATIONS_PER_DAY"]
+    limit = current_settings().invitations_per_day
     return max(0, limit - int(used or 0))
 
 
@@ -93,7 +93,7 @@ def require_room(account_id: str, count: int) -> None:
     room = count_room(account_id)
     if count <= room:
         return
-    limit = current_app.config["INVITATIONS_PER_DAY"]
+    limit = current_settings().invitations_per_day
     if not limit:
         raise AskingRefused("This service doesn’t send requests by email. Share the link instead.")
     left = f"{room} more" if room else "nobody more"

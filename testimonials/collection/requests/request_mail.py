@@ -8,7 +8,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from flask import current_app, render_template
+from flask import render_template
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 
 from testimonials.auth.models import Account
@@ -21,6 +21,7 @@ from testimonials.core.urls import app_url, image_url
 from testimonials.core.web.languages import gettext, gettext_noop, speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 
 PACE = timedelta(minutes=1)
 # Any number that no other advisory lock of the service has.
@@ -41,7 +42,7 @@ def write_due_mails() -> int:
     """Put what is due into the outbox, as much as the pace allows; return how many mails."""
     _lock_pace()
     now = clock.now()
-    room = current_app.config["INVITATIONS_PER_MINUTE"] - _count_lately()
+    room = current_settings().invitations_per_minute - _count_lately()
     if room <= 0:
         return 0
     rows = db.session.execute(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask
 
 from testimonials.core.logs.scrubbing import scrub
+from testimonials.settings.current import current_settings
 
 if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint
@@ -13,13 +14,13 @@ if TYPE_CHECKING:
 
 def init_error_reports(app: Flask, release: str) -> None:
     """Report what is logged as an error, in requests and in the background, to `SENTRY_DSN`."""
-    if not app.config["SENTRY_DSN"]:
+    if not current_settings(app).sentry_dsn:
         return
     from sentry_sdk import init
     from sentry_sdk.integrations.logging import LoggingIntegration
 
     init(
-        dsn=app.config["SENTRY_DSN"],
+        dsn=current_settings(app).sentry_dsn,
         release=release,
         before_send=clean_event,
         # Nothing is told of who asked: that is the library's default, and naming it is deprecated.

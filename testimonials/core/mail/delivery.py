@@ -20,6 +20,7 @@ from testimonials.core.mail.outbox import (
 )
 from testimonials.core.mail.transports import DeliveryFailed, Transport, make_transport
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
 
 logger = logging.getLogger("testimonials.mail")
 
@@ -132,9 +133,9 @@ class BackgroundWorker:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _deliver_mail(self) -> None:
-        settings = self._app.config
-        transport = make_transport(settings["SMTP_URL"], settings["MAIL_FROM"])
-        hand_over = HandOver(settings["INSTANCE_PATH"])
+        settings = current_settings(self._app)
+        transport = make_transport(settings.smtp_url, settings.mail_from)
+        hand_over = HandOver(settings.instance_path)
         while not self._stop.is_set():
             self._attempt(self._write_mail)
             self._attempt(lambda: deliver_due_mail(transport, hand_over, self._stop.is_set))

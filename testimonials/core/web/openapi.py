@@ -12,6 +12,7 @@ from marshmallow import Schema
 from werkzeug.routing import Rule
 
 from testimonials.core.web.endpoint import Operation
+from testimonials.settings.current import current_settings
 
 ERRORS = {
     400: "A field is missing or invalid; `message` says what to change, `errors` lists by field.",
@@ -54,7 +55,7 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
         openapi_version="3.1.0",
         plugins=[plugin],
         info={"description": INTRODUCTION},
-        servers=[{"url": app.config["BASE_URL"]}],
+        servers=[{"url": current_settings(app).base_url}],
     )
     for name, header in (("accountId", "x-service-account-id"), ("apiKey", "x-api-key")):
         spec.components.security_scheme(name, {"type": "apiKey", "in": "header", "name": header})

@@ -24,6 +24,7 @@ from testimonials.core.data.counting_failed import (
 )
 from testimonials.core.data.database import Base
 from testimonials.core.web.errors import RateLimited
+from testimonials.settings.current import current_settings
 
 # Redis answers within milliseconds; one that doesn't must not hold up all threads. What the address
 # of the setting says of it, such as `?socket_timeout=5`, counts instead.
@@ -161,7 +162,7 @@ class RateLimiter:
 
     def init_app(self, app: Flask) -> None:
         """Choose the storage that the settings of `app` name."""
-        url: str = app.config["RATELIMIT_STORAGE_URL"]
+        url: str = current_settings(app).ratelimit_storage_url
         if url.startswith("unix://"):
             # Redis calls it so, the library that counts another way.
             url = f"redis+{url}"

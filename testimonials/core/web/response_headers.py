@@ -11,7 +11,6 @@ from flask import (
     Request,
     Response,
     after_this_request,
-    current_app,
     g,
     make_response,
     request,
@@ -22,6 +21,7 @@ from werkzeug.http import parse_accept_header
 
 from testimonials.core.urls import base_url
 from testimonials.core.web.errors import ServiceError, wants_json
+from testimonials.settings.current import current_settings
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
@@ -113,7 +113,7 @@ def _add_headers(response: Response) -> Response:
     headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
     if wants_json(request.path) and response.status_code >= 400:
         headers.setdefault("Cache-Control", "no-store")
-    if request.is_secure and (policy := current_app.config["HSTS"]):
+    if request.is_secure and (policy := current_settings().hsts):
         headers.setdefault("Strict-Transport-Security", policy)
     return response
 

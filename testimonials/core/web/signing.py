@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 import click
-from flask import current_app
 from itsdangerous import BadData, SignatureExpired, TimestampSigner, URLSafeTimedSerializer
 
 from testimonials.core import clock
+from testimonials.settings.current import current_settings
 
 
 class TokenInvalid(Exception):
@@ -37,13 +37,13 @@ class TokenPurpose:
         self.name = name
 
     def _serializer(self) -> URLSafeTimedSerializer:
-        if not current_app.config["SECRET_KEY"]:
+        if not current_settings().secret_key:
             raise click.ClickException(
                 "This instance has no secret key yet. Start `testimonials serve` once, or set "
                 "TESTIMONIALS_SECRET_KEY."
             )
         return URLSafeTimedSerializer(
-            current_app.config["SECRET_KEY"],
+            current_settings().secret_key,
             salt=f"testimonials:{self.name}",
             signer=_ClockSigner,
             signer_kwargs={"digest_method": hashlib.sha256},

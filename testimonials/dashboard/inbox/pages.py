@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, current_app, jsonify, redirect, render_template, request
+from flask import Blueprint, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -37,6 +37,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_shared_project
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.changes import Facts
 from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
@@ -94,7 +95,7 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
             for row in rows
         ],
         total=total,
-        flood={"count": count_flood(project), "limit": current_app.config["FLOOD_PER_HOUR"]},
+        flood={"count": count_flood(project), "limit": current_settings().flood_per_hour},
         bulk_action=f"{base}/bulk",
         tag_action=f"{base}/tags",
         samples_action=f"{base}/samples",

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import current_app
-
 from testimonials.auth.models import Account
 from testimonials.collection.models import Invitation, InvitationBatch
 from testimonials.collection.requests.address_lists import (
@@ -23,6 +21,7 @@ from testimonials.core.web.languages import LANGUAGES
 from testimonials.dashboard.describe import choose_colour, describe_time, make_initials
 from testimonials.dashboard.requests.form import NEVER, RequestForm
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 
 LABELS = {
     "all": "All",
@@ -45,7 +44,7 @@ def describe_form(project: Project) -> dict[str, Any]:
         "languages": [{"code": each.code, "name": each.name} for each in LANGUAGES],
         "reminders": [*choices, (NEVER, "Never")],
         "room": count_room(project.account_id),
-        "per_day": current_app.config["INVITATIONS_PER_DAY"],
+        "per_day": current_settings().invitations_per_day,
         "most": MAX_PEOPLE,
     }
 
@@ -136,7 +135,7 @@ def describe_preview(
         if form.uploaded.people
         else form.values["people"],
         "reply_to": account.email,
-        "minutes": -(-len(people) // current_app.config["INVITATIONS_PER_MINUTE"]),
+        "minutes": -(-len(people) // current_settings().invitations_per_minute),
     }
 
 

@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.emails import send_notice
@@ -11,6 +10,7 @@ from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import app_url
 from testimonials.extensions import db
+from testimonials.settings.current import current_settings
 
 FAILED = "backup-failed"
 WORKS = "backup-works"
@@ -21,7 +21,7 @@ FOOTNOTE = "This goes to the address in the setting OPERATOR_EMAIL."
 
 def tell_of_failed_backup(reason: str) -> None:
     """Put the mail into the outbox that a backup failed; the same reason once a day at most."""
-    recipient: str = current_app.config["OPERATOR_EMAIL"]
+    recipient = current_settings().operator_email
     if not recipient or _is_told(recipient, _subject(reason)):
         return
     send_notice(
@@ -41,7 +41,7 @@ def tell_of_failed_backup(reason: str) -> None:
 
 def tell_that_backups_work() -> None:
     """Put the mail into the outbox that a backup was made again, if the last one told failed."""
-    recipient: str = current_app.config["OPERATOR_EMAIL"]
+    recipient = current_settings().operator_email
     newest = _newest(recipient) if recipient else None
     if newest is None or newest.purpose != FAILED:
         return

@@ -6,7 +6,6 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
-from flask import current_app
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
@@ -23,6 +22,7 @@ from testimonials.operations.backup.operator_mail import (
     tell_of_failed_backup,
     tell_that_backups_work,
 )
+from testimonials.settings.current import current_settings
 from testimonials.settings.instance_folder import give_to_owner
 
 logger = logging.getLogger("testimonials")
@@ -39,8 +39,8 @@ _SCHEDULED = re.compile(rf"{KIND}-[0-9]{{8}}T[0-9]{{6}}Z\.tar\.gz")
 
 def is_backup_wanted() -> bool:
     """Tell whether this instance has scheduled backups, and anything to put into one."""
-    settings = current_app.config
-    if not settings["BACKUP_HOURS"] or not settings["SETTINGS"].is_sqlite:
+    settings = current_settings()
+    if not settings.backup_hours or not settings.is_sqlite:
         return False
     has_accounts = db.session.scalar(select(Account.id).limit(1)) is not None
     db.session.rollback()
@@ -53,7 +53,7 @@ def is_backup_due(row: BackgroundJob) -> bool:
     One that was cut off is made within minutes. Should that one be cut off too, it may be what
     ends the process (out of memory), and is not tried more often than any that fails.
     """
-    length = timedelta(hours=current_app.config["BACKUP_HOURS"])
+    length = timedelta(hours=current_settings().backup_hours)
     if row.error is not None:
         length = min(length, RETRIED_AFTER)
     elif row.leased_until is not None:
@@ -66,7 +66,7 @@ def make_scheduled_backup() -> None:
 
     Raises `BackupFailed` when that is told.
     """
-    folder = Path(current_app.config["BACKUP_PATH"])
+    folder = Path(current_settings().backup_path)
     try:
         target = folder / name_backup(KIND)
         _make(target)
@@ -84,7 +84,7 @@ def make_scheduled_backup() -> None:
 
 def back_up_before(revision: str) -> Path:
     """Make the backup before an upgrade to `revision` and return it; raises `BackupFailed`."""
-    folder = Path(current_app.config["BACKUP_PATH"])
+    folder = Path(current_settings().backup_path)
     # A start that was killed after its own one may have been in this very second.
     for number in itertools.count(1):
         kind = f"before-{revision}" if number == 1 else f"before-{revision}-{number}"
@@ -96,8 +96,8 @@ def back_up_before(revision: str) -> Path:
 
 
 def _make(target: Path) -> None:
-    settings = current_app.config
-    instance: Instance = find_instance(settings["INSTANCE_PATH"], settings["DATABASE_URL"])
+    settings = current_settings()
+    instance: Instance = find_instance(settings.instance_path, settings.database_url)
     if not target.parent.exists():
         try:
             target.parent.mkdir(mode=0o700, parents=True)
@@ -113,7 +113,7 @@ def _remove_old(newest: Path) -> None:
     found = sorted(path for path in newest.parent.iterdir() if _SCHEDULED.fullmatch(path.name))
     # Whatever the clock said when the others were made, the one that is there now stays.
     others = [path for path in found if path != newest]
-    for path in others[: max(0, len(others) - current_app.config["BACKUP_KEEP"] + 1)]:
+    for path in others[: max(0, len(others) - current_settings().backup_keep + 1)]:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

@@ -4,7 +4,6 @@ import sys
 from dataclasses import asdict
 
 import click
-from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError
 
@@ -16,6 +15,7 @@ from testimonials.migrations import checks, runner
 from testimonials.operations.database.move import move_database
 from testimonials.operations.database.shared_secret import forget_secret
 from testimonials.operations.database.upgrading import upgrade_database
+from testimonials.settings.current import current_settings
 from testimonials.settings.instance_folder import stay_alone
 from testimonials.settings.parsers import parse_database_url
 from testimonials.settings.table import make_instance
@@ -41,7 +41,7 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
     if dry_run:
         _try_upgrade(as_json)
         return
-    make_instance(current_app.config["SETTINGS"])
+    make_instance(current_settings())
     before, after = upgrade_database(is_backed_up=not no_backup)
     if findings := checks.find_differences(database.engine):
         raise click.ClickException(
@@ -146,7 +146,7 @@ def move_command(target: str, as_json: bool) -> None:
     if not url.startswith("postgresql://"):
         raise click.ClickException("TARGET must be a postgresql:// address.")
     try:
-        with stay_alone(current_app.config["INSTANCE_PATH"]):
+        with stay_alone(current_settings().instance_path):
             moved = move_database(database.engine, url)
     except ServiceError as error:
         raise click.ClickException(error.message) from None

@@ -5,12 +5,12 @@ import hmac
 import logging
 
 import click
-from flask import current_app
 from sqlalchemy import delete
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.data.database import Base, insert_if_missing
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
 
 logger = logging.getLogger("testimonials.serving.server")
 
@@ -47,7 +47,7 @@ def require_known_secret() -> None:
 
 def instance_mark() -> str:
     """Return a word that only processes with this secret key have; it tells nothing of the key."""
-    key = current_app.config["SECRET_KEY"].encode()
+    key = current_settings().secret_key.encode()
     return hmac.new(key, b"testimonials:instance", hashlib.sha256).hexdigest()[:16]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from flask import current_app
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
@@ -21,8 +20,8 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations import runner
 from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_wanted
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
-from testimonials.operations.doctor.settings import read_settings
 from testimonials.operations.jobs.running import JOBS
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
 # What clocks that are set by the network differ by at most, and much more.
@@ -38,7 +37,7 @@ NOT_DAMAGED = (
 
 def check_database() -> Iterator[Finding]:
     """Look whether the database answers and is whole."""
-    path = read_settings().database_file
+    path = current_settings().database_file
     if path is None:
         db.session.execute(text("SELECT 1"))
         return
@@ -84,7 +83,7 @@ def _check_writing(path: Path) -> Iterator[Finding]:
 
 def check_schema() -> Iterator[Finding]:
     """Look whether the database is at the schema of this program."""
-    path = read_settings().database_file
+    path = current_settings().database_file
     if path is not None and not path.exists():
         yield NO_SCHEMA
         return
@@ -128,13 +127,13 @@ def check_clock() -> Iterator[Finding]:
 
 def check_backups() -> Iterator[Finding]:
     """Look whether the scheduled backups are made."""
-    if not read_settings().is_sqlite:
+    if not current_settings().is_sqlite:
         yield Finding(
             "PostgreSQL is not backed up by this program.",
             "Do it with pg_dump, and keep the secret key too: see Backup in docs/operating.md.",
             is_note=True,
         )
-    elif not read_settings().backup_hours:
+    elif not current_settings().backup_hours:
         yield Finding(
             "Backups by `serve` are switched off (BACKUP_HOURS=0).",
             "Run `testimonials backup FILE` by a timer of your own.",
@@ -149,9 +148,9 @@ def check_backups() -> Iterator[Finding]:
             f"The last backup failed{time}: {scrub(job.error)}",
             "Mend that; `testimonials backup FILE` makes one now.",
         )
-    folder = Path(current_app.config["BACKUP_PATH"])
+    folder = Path(current_settings().backup_path)
     times = [path.stat().st_mtime for path in folder.glob("*.tar.gz")] if folder.is_dir() else []
-    hours = current_app.config["BACKUP_HOURS"]
+    hours = current_settings().backup_hours
     age = clock.now().timestamp() - max(times, default=0)
     if not times:
         yield Finding(

@@ -10,7 +10,6 @@ from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import func, select
 
 from testimonials.core import clock
@@ -25,6 +24,7 @@ from testimonials.operations.doctor.data import CLOCK_DIFFERENCE
 from testimonials.operations.doctor.findings import Finding
 from testimonials.operations.doctor.settings import PREFIX, is_loopback
 from testimonials.operations.health import check_mail as check_waiting
+from testimonials.settings.current import current_settings
 
 TIMEOUT_SECONDS = 5
 MOST_REASONS = 3
@@ -41,7 +41,7 @@ class _Answer:
 
 def check_limits() -> Iterator[Finding]:
     """Look whether requests can be counted where that is not the database."""
-    if current_app.config["RATELIMIT_STORAGE_URL"] and not limiter.can_count():
+    if current_settings().ratelimit_storage_url and not limiter.can_count():
         yield Finding(
             "Redis, which RATELIMIT_STORAGE_URL names, does not count: signing up, signing in and "
             "inviting answer 503, and authors get no mail with their link.",
@@ -52,15 +52,15 @@ def check_limits() -> Iterator[Finding]:
 
 def check_mail() -> Iterator[Finding]:
     """Connect to the mail server as for a mail, and look for mail that does not leave."""
-    settings = current_app.config
-    if not settings["SMTP_URL"]:
-        if not is_loopback(settings["APP_URL"]):
+    settings = current_settings()
+    if not settings.smtp_url:
+        if not is_loopback(settings.app_url):
             yield Finding(
                 "SMTP_URL is not set, so no mail leaves: nobody can sign up or get a new password.",
                 f"Set {PREFIX}SMTP_URL and try it: testimonials mail test you@example.com",
             )
         return
-    transport = SmtpTransport(settings["SMTP_URL"], settings["MAIL_FROM"], timeout=TIMEOUT_SECONDS)
+    transport = SmtpTransport(settings.smtp_url, settings.mail_from, timeout=TIMEOUT_SECONDS)
     try:
         transport.check()
     except DeliveryFailed as error:
@@ -103,11 +103,10 @@ def check_outbox_mail() -> Iterator[Finding]:
 
 def check_urls() -> Iterator[Finding]:
     """Ask for this instance under its own addresses, as the world does."""
-    settings = current_app.config
-    for name in ("BASE_URL", "APP_URL"):
-        if name == "APP_URL" and settings[name] == settings["BASE_URL"]:
-            continue
-        yield from _check_url(name, settings[name])
+    settings = current_settings()
+    yield from _check_url("BASE_URL", settings.base_url)
+    if settings.app_url != settings.base_url:
+        yield from _check_url("APP_URL", settings.app_url)
 
 
 def _check_url(name: str, origin: str) -> Iterator[Finding]:
@@ -140,7 +139,7 @@ def _check_url(name: str, origin: str) -> Iterator[Finding]:
 
 
 def _check_proxies(name: str, origin: str, seen: dict[str, Any]) -> Iterator[Finding]:
-    trusted = current_app.config["TRUSTED_PROXIES"]
+    trusted = current_settings().trusted_proxies
     count = seen.get("proxies", 0)
     if count > trusted:
         yield Finding(

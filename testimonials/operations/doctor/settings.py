@@ -12,8 +12,6 @@ from email.message import EmailMessage
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flask import current_app
-
 from testimonials.core.data.temporary_files import choose_temporary_folder
 from testimonials.operations.doctor.findings import Finding
 from testimonials.operations.health import (
@@ -23,8 +21,9 @@ from testimonials.operations.health import (
     check_room_left,
     data_folders,
 )
+from testimonials.settings.current import current_settings
 from testimonials.settings.table import PREFIX as PREFIX
-from testimonials.settings.table import Settings, unknown_variables
+from testimonials.settings.table import unknown_variables
 
 # The largest photo for each of some requests at once.
 UPLOADS = 50 * MEGABYTE
@@ -69,14 +68,14 @@ def check_python() -> Iterator[Finding]:
 
 def check_settings() -> Iterator[Finding]:
     """Look for settings that are misspelt, or that don't fit each other."""
-    settings = read_settings()
+    settings = current_settings()
     for variable in unknown_variables():
         yield Finding(
             f"{variable} is no setting and is ignored.",
             "Check its spelling: `testimonials config show` lists all.",
         )
-    for name in ("BASE_URL", "APP_URL"):
-        yield from _check_origin(name, current_app.config[name], bool(settings.smtp_url))
+    for name, origin in (("BASE_URL", settings.base_url), ("APP_URL", settings.app_url)):
+        yield from _check_origin(name, origin, bool(settings.smtp_url))
     file = settings.database_file
     kind = find_filesystem(file.parent) if file is not None else ""
     if kind in NETWORK_KINDS:
@@ -88,7 +87,7 @@ def check_settings() -> Iterator[Finding]:
 
 def check_files() -> Iterator[Finding]:
     """Look whether anybody but the service's user may read what it keeps."""
-    settings = read_settings()
+    settings = current_settings()
     folder = settings.instance_path
     paths = [folder, folder / "secret_key", folder / "testimonials.toml"]
     if settings.database_file is not None:
@@ -130,7 +129,7 @@ def check_room() -> Iterator[Finding]:
             "has had its time.",
         )
         return
-    settings = read_settings()
+    settings = current_settings()
     database = settings.database_file
     if database is None or not database.exists():
         return
@@ -144,7 +143,7 @@ def check_room() -> Iterator[Finding]:
 
 
 def _check_temporary_folder() -> Iterator[Finding]:
-    folder = choose_temporary_folder(read_settings().instance_path)
+    folder = choose_temporary_folder(current_settings().instance_path)
     free = shutil.disk_usage(folder).free
     if free < UPLOADS and folder not in data_folders():
         yield Finding(
@@ -152,12 +151,6 @@ def _check_temporary_folder() -> Iterator[Finding]:
             "can't be uploaded, nor large projects exported.",
             "Make room there, or name another folder by TMPDIR and start again.",
         )
-
-
-def read_settings() -> Settings:
-    """Return the settings in force."""
-    settings: Settings = current_app.config["SETTINGS"]
-    return settings
 
 
 def nearest_folder(path: Path) -> Path:

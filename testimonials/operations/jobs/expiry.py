@@ -4,8 +4,6 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 
-from flask import current_app
-
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
 from testimonials.auth.services import delete_expired_accounts, delete_old_former_addresses
@@ -16,6 +14,7 @@ from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write, limiter
 from testimonials.projects.ownership import delete_trashed_projects
 from testimonials.projects.team.services import delete_expired_invitations
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.services import empty_trash
 from testimonials.testimonials.unused_pictures import delete_unused_images
 from testimonials.widget.sightings import delete_old_sightings
@@ -75,12 +74,12 @@ def _empty_trash() -> int:
 
 
 def _delete_old_mails() -> int:
-    before = clock.now() - timedelta(days=current_app.config["MAIL_DAYS"])
+    before = clock.now() - timedelta(days=current_settings().mail_days)
     return delete_old_mails(db.session(), before, is_told_from())
 
 
 def _delete_old_events() -> int:
-    before = clock.now() - timedelta(days=current_app.config["ACTIVITY_DAYS"])
+    before = clock.now() - timedelta(days=current_settings().activity_days)
     return delete_old_events(before, MOST_AT_ONCE)
 
 

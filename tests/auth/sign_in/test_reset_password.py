@@ -10,6 +10,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from werkzeug.test import TestResponse
 
 from testimonials.core.web.signing import TokenPurpose
+from testimonials.settings.current import current_settings
 from tests.auth.browsers import (
     COOKIE,
     is_signed_in,
@@ -132,7 +133,7 @@ def test_a_link_works_for_one_hour(
 def test_a_link_that_was_signed_with_sha_1_works_until_it_expires(
     app: Flask, client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
 ) -> None:
-    old = URLSafeTimedSerializer(app.config["SECRET_KEY"], salt="testimonials:reset")
+    old = URLSafeTimedSerializer(current_settings(app).secret_key, salt="testimonials:reset")
     token = link.removeprefix("/reset/")
     with pytest.raises(BadSignature):
         old.loads(token)

@@ -12,6 +12,7 @@ from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.transports import make_transport
 from testimonials.operations.jobs.request_mail import send_due_requests
 from testimonials.operations.jobs.running import run_jobs
+from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN
 from tests.collection.requests.asking import (
@@ -53,7 +54,7 @@ def work(app: Flask, moved_clock: MovableClock, **later: float) -> None:
 def deliver(app: Flask, smtp: MailSink | None = None) -> None:
     """Send what is in the outbox to the mail server, or print it."""
     with app.app_context():
-        deliver_due_mail(make_transport(smtp.url if smtp else "", app.config["MAIL_FROM"]))
+        deliver_due_mail(make_transport(smtp.url if smtp else "", current_settings(app).mail_from))
 
 
 def fields_of(page: str) -> dict[str, str]:

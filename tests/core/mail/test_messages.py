@@ -11,6 +11,7 @@ from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.messages import check_head, write_message
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
+from testimonials.settings.current import current_settings
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
 from tests.servers import MailSink
@@ -20,7 +21,7 @@ SENDER = "Testimonials <mail@example.com>"
 
 def received_by(app: Flask, smtp: MailSink) -> MailSink:
     with app.app_context():
-        deliver_due_mail(make_transport(smtp.url, app.config["MAIL_FROM"]))
+        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
     return smtp
 
 

@@ -26,6 +26,7 @@ from testimonials.core.mail.transports import (
     make_transport,
 )
 from testimonials.extensions import begin_write, db
+from tests.applications import change_settings
 from tests.auth.links import init, mails
 from tests.conftest import MovableClock
 from tests.servers import MailSink, free_port, wait_for
@@ -180,7 +181,7 @@ def test_without_a_server_mail_is_printed_and_kept(
 def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
     app: Flask, client: FlaskClient, smtp: MailSink
 ) -> None:
-    app.config["SMTP_URL"] = smtp.url
+    change_settings(app, smtp_url=smtp.url)
     sweeps = []
 
     def sweep() -> None:

@@ -23,6 +23,7 @@ from testimonials.core.web.rate_limits import (
 )
 from testimonials.extensions import db, limiter
 from testimonials.operations.jobs.expiry import sweep
+from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.collection.authors.authors import Visitor
 from tests.conftest import MakeApp, MakeCaller
@@ -98,7 +99,7 @@ def count_in_a_process(overrides: dict[str, object], limit: Limit, barrier: Proc
 
 
 def test_counts_are_exact_over_processes(make_counting_app: MakeApp, limit: Limit) -> None:
-    settings = make_counting_app().config["SETTINGS"]
+    settings = current_settings(make_counting_app())
     names = ("instance_path", "database_url", "ratelimit_storage_url")
     overrides = {name: str(getattr(settings, name)) for name in names}
     context = multiprocessing.get_context("spawn")

@@ -20,6 +20,7 @@ from testimonials.core.data.database import Base, Timestamp
 from testimonials.extensions import db
 from testimonials.migrations.runner import head, upgrade
 from testimonials.operations.database.move import BATCH
+from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 
 ROWS = 3
@@ -184,7 +185,7 @@ def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source: Flask, t
 
 def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> None:
     """Another writer's lock keeps the move waiting; it fails, whole, when that takes too long."""
-    file = Path(source.config["INSTANCE_PATH"]) / "testimonials.db"
+    file = current_settings(source).instance_path / "testimonials.db"
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = move(source, target)
@@ -229,7 +230,7 @@ def test_an_instance_on_postgresql_has_nothing_to_move(target: str, tmp_path: Pa
 
 def test_a_move_beside_a_running_service_is_refused(source: Flask, target: str) -> None:
     """What the service would write afterwards would stay behind."""
-    lock = Path(source.config["INSTANCE_PATH"]) / "instance.lock"
+    lock = current_settings(source).instance_path / "instance.lock"
     with lock.open("a") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
         result = move(source, target)

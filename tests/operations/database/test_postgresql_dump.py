@@ -13,6 +13,7 @@ from testimonials import create_app
 from testimonials.auth.services import start_account
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
+from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.conftest import Caller
 from tests.transfer.archives.projects import fill_project, read_rows
@@ -44,11 +45,11 @@ def app(empty_postgres: str, tmp_path: Path) -> Iterator[Flask]:
 
 def run_in_shell(app: Flask, command: str, folder: Path) -> None:
     """Run a command of the document, with the folders of the test."""
-    instance = app.config["INSTANCE_PATH"]
+    instance = current_settings(app).instance_path
     command = command.replace(FOLDER, str(folder)).replace(INSTANCE, str(instance))
     environment = {
         "PATH": os.environ["PATH"],
-        "TESTIMONIALS_DATABASE_URL": app.config["DATABASE_URL"],
+        "TESTIMONIALS_DATABASE_URL": current_settings(app).database_url,
     }
     done = subprocess.run(["bash", "-ec", command], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: {done.stderr}"
@@ -61,7 +62,7 @@ def test_all_of_it_comes_back(app: Flask, tmp_path: Path) -> None:
     db.session.commit()
     owner = Caller(app.test_client(), access.account.id, "owner@example.com", access.api_key)
     project = fill_project(app, owner)
-    before, secret = read_rows(app, project), app.config["SECRET_KEY"]
+    before, secret = read_rows(app, project), current_settings(app).secret_key
     backups = tmp_path / "backups"
     backups.mkdir()
     dumping = read_commands("### PostgreSQL", "pg_dump")

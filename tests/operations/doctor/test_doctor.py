@@ -35,6 +35,7 @@ from testimonials.operations.doctor.settings import (
     writes_extra_headers,
 )
 from testimonials.operations.jobs.running import run_jobs
+from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.mail_servers import OddServer
@@ -433,7 +434,7 @@ def ago(**length: float) -> int:
 def test_backups_that_fail_or_are_not_made(healthy: Flask, backend: str) -> None:
     if backend == "postgresql":
         pytest.skip("backups by `serve` are for SQLite")
-    folder = Path(healthy.config["BACKUP_PATH"])
+    folder = Path(current_settings(healthy).backup_path)
     (backup,) = folder.glob("*.tar.gz")
     old = clock.now().timestamp() - 50 * 3600
     os.utime(backup, (old, old))

@@ -21,6 +21,7 @@ from testimonials.core.data.leases import (
 from testimonials.extensions import db
 from testimonials.operations.jobs import running as jobs
 from testimonials.operations.jobs.running import JOBS, Job, hand_over_jobs, run_jobs
+from testimonials.settings.current import current_settings
 from tests.conftest import MakeApp, MovableClock
 from tests.process import clean_environment
 from tests.servers import wait_for
@@ -218,7 +219,7 @@ with app.app_context():
 
 @pytest.mark.process
 def test_processes_at_once_do_each_job_once(make_app: MakeApp, tmp_path: Path) -> None:
-    settings = make_app().config["SETTINGS"]
+    settings = current_settings(make_app())
     done = tmp_path / "done"
     environment = clean_environment(
         settings.instance_path, {"database_url": settings.database_url}
