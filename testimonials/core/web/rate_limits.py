@@ -162,7 +162,7 @@ class RateLimiter:
 
     def init_app(self, app: Flask) -> None:
         """Choose the storage that the settings of `app` name."""
-        url: str = current_settings(app).ratelimit_storage_url
+        url = current_settings(app).ratelimit_storage_url
         if url.startswith("unix://"):
             # Redis calls it so, the library that counts another way.
             url = f"redis+{url}"
@@ -242,7 +242,6 @@ class RateLimiter:
 
 
 def _told(storage: Storage) -> AbstractContextManager[None]:
-    """Name a failure of Redis; one of the database says itself what it is."""
     return nullcontext() if isinstance(storage, DatabaseStorage) else telling_of_failure(storage)
 
 
