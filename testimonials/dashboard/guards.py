@@ -33,7 +33,7 @@ from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, list_shared_projects, role_in
+from testimonials.projects.access import Access, Role, find_access, list_shared_projects
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.inbox import count_tabs
 
@@ -62,6 +62,27 @@ def require_session(view: View) -> View:
         return response
 
     return wrapper
+
+
+def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], View]:
+    """Make a decorator that hands the view ``access`` to the project of its ``project_id``.
+
+    With `for_update` the writing transaction has begun and the project is locked. Whoever is not
+    signed in is sent to sign in; raises `NotFound` and `RoleTooLow`.
+    """
+
+    def decorate(view: View) -> View:
+        @require_session
+        @functools.wraps(view)
+        def wrapper(owner: SignedIn, project_id: str, **arguments: object) -> ResponseReturnValue:
+            if for_update:
+                begin_write()
+            access = find_access(owner, project_id, needed, for_update=for_update)
+            return view(access=access, **arguments)
+
+        return wrapper
+
+    return decorate
 
 
 def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Callable[[View], View]:
@@ -140,16 +161,17 @@ def _ask_to_sign_in() -> ResponseReturnValue:
     return redirect(f"/login?{query}", 303)
 
 
-def build_shell(owner: SignedIn, active: str, project: Project | None = None) -> dict[str, Any]:
+def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
     """Return what the frame of a page shows: account, projects, where one is, the theme."""
     theme = request.cookies.get(theme_cookie(), "system")
-    role = role_in(owner.account_id, project) if project else None
+    access = who if isinstance(who, Access) else None
+    owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
     return {
         "email": owner.email,
         "project": project and describe_project(project),
         # Colleagues who only moderate see the inbox alone.
-        "is_admin": role is not None and role >= Role.ADMIN,
-        "is_owner": role == Role.OWNER,
+        "is_admin": access is not None and access.is_admin,
+        "is_owner": access is not None and access.role == Role.OWNER,
         "projects": [
             describe_project(each) | {"is_current": project is not None and each.id == project.id}
             for each in list_shared_projects(owner.account_id)

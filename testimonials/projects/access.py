@@ -1,10 +1,12 @@
 """Who may do what with a project: its owner, and the colleagues invited to it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 from sqlalchemy import and_, or_, select
 
+from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
@@ -34,28 +36,48 @@ class RoleTooLow(ServiceError):
     )
 
 
-def find_shared_project(
-    account_id: str, project_id: str, needed: Role, *, for_update: bool = False
-) -> Project:
-    """Return the project in which the account has at least the role `needed`, locked if to change.
+@dataclass(frozen=True)
+class Access:
+    """Somebody who is signed in, a project, and their role in it."""
 
-    Raises `NotFound` for a project that isn't shared with the account, and `RoleTooLow`.
+    user: SignedIn
+    project: Project
+    role: Role
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether this is the owner or an admin."""
+        return self.role >= Role.ADMIN
+
+
+def find_access(
+    user: SignedIn, project_id: str, needed: Role, *, for_update: bool = False
+) -> Access:
+    """Return the project, locked if to change, in which `user` has at least the role `needed`.
+
+    Raises `NotFound` for a project that isn't shared with them, and `RoleTooLow`.
     """
-    found = _find(account_id, project_id, for_update=for_update)
-    if found is None:
+    if not is_identifier(project_id):
         raise NotFound
-    project, role = found
+    is_member = and_(
+        ProjectMember.project_id == Project.id, ProjectMember.account_id == user.account_id
+    )
+    query = (
+        select(Project, ProjectMember.role)
+        .outerjoin(ProjectMember, is_member)
+        .where(Project.id == project_id, Project.deleted_at.is_(None))
+        .where(or_(Project.account_id == user.account_id, ProjectMember.role.is_not(None)))
+    )
+    if for_update:
+        query = query.with_for_update(of=Project)
+    row = db.session.execute(query).one_or_none()
+    if row is None:
+        raise NotFound
+    project, name = row
+    role = Role.OWNER if project.account_id == user.account_id else ROLES[name]
     if role < needed:
         raise RoleTooLow
-    return project
-
-
-def role_in(account_id: str, project: Project) -> Role:
-    """Return the role of the account in a project that it was given; raise `NotFound` for none."""
-    found = _find(account_id, project.id, for_update=False)
-    if found is None:
-        raise NotFound
-    return found[1]
+    return Access(user, project, role)
 
 
 def list_shared_projects(account_id: str) -> Sequence[Project]:
@@ -69,22 +91,3 @@ def list_shared_projects(account_id: str) -> Sequence[Project]:
         )
         .order_by(Project.created_at.desc(), Project.id.desc())
     ).all()
-
-
-def _find(account_id: str, project_id: str, *, for_update: bool) -> tuple[Project, Role] | None:
-    if not is_identifier(project_id):
-        return None
-    is_member = and_(ProjectMember.project_id == Project.id, ProjectMember.account_id == account_id)
-    query = (
-        select(Project, ProjectMember.role)
-        .outerjoin(ProjectMember, is_member)
-        .where(Project.id == project_id, Project.deleted_at.is_(None))
-        .where(or_(Project.account_id == account_id, ProjectMember.role.is_not(None)))
-    )
-    if for_update:
-        query = query.with_for_update(of=Project)
-    row = db.session.execute(query).one_or_none()
-    if row is None:
-        return None
-    project, role = row
-    return project, Role.OWNER if project.account_id == account_id else ROLES[role]

@@ -5,8 +5,9 @@ from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.extensions import db
-from testimonials.projects.access import Role, find_shared_project, role_in
+from testimonials.projects.access import Role, find_access
 from tests.conftest import Caller
 
 
@@ -20,8 +21,9 @@ def test_only_a_look_up_for_a_change_locks(
     project_id = owner.create_project()["_id"]
     lock = text("SELECT 1 FROM project WHERE id = :id FOR UPDATE NOWAIT")
     with app.app_context(), db.engine.connect() as other:
-        found = find_shared_project(owner.account_id, project_id, Role.ADMIN, **options)
-        assert role_in(owner.account_id, found) == Role.OWNER
+        user = SignedIn("", owner.account_id, "", None)
+        found = find_access(user, project_id, Role.ADMIN, **options)
+        assert found.role == Role.OWNER
         if for_update:
             with pytest.raises(OperationalError, match="could not obtain lock"):
                 other.execute(lock, {"id": project_id})

@@ -15,7 +15,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.collection.describe import describe_form, describe_thanks
 from testimonials.core.pictures.colours import ENOUGH, contrast, find_readable
 from testimonials.core.pictures.images import (
@@ -29,9 +28,9 @@ from testimonials.core.urls import collection_page_url, image_url
 from testimonials.core.web.errors import FieldErrors, ValidationFailed
 from testimonials.core.web.response_headers import answer_as
 from testimonials.dashboard.forms import read_before, wants_json
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.configuration import defaults
 from testimonials.projects.configuration.page_settings import set_logo, update_page_config
 from testimonials.projects.models import Project
@@ -49,26 +48,24 @@ _SCHEMA = PageConfigUpdateSchema()
 
 
 @page_editor.get("/dashboard/projects/<project_id>/page")
-@require_session
-def show_page_editor(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_page_editor(access: Access) -> ResponseReturnValue:
     """Show the collection page's settings beside its preview."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, {}, {})
+    return _page(access, {}, {})
 
 
 @page_editor.post("/dashboard/projects/<project_id>/page")
-@require_session
-def save_page(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def save_page(access: Access) -> ResponseReturnValue:
     """Change the settings that were sent; a form names in ``before`` what it showed."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     sent, was = read_settings(request.form), project.updated_at
     try:
         update_page_config(project, _SCHEMA.check(unflatten(sent)))
     except (ValidationError, ValidationFailed) as error:
         db.session.rollback()
         found = error.messages_dict if isinstance(error, ValidationError) else error.errors
-        return _refuse(owner, project_id, sent, _level(found or {}))
+        return _refuse(access, sent, _level(found or {}))
     if project.updated_at != was:
         record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
@@ -78,22 +75,22 @@ def save_page(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @page_editor.post("/dashboard/projects/<project_id>/page/logo")
-@require_session
-def upload_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def upload_logo(access: Access) -> ResponseReturnValue:
     """Show the uploaded picture as the project's logo."""
     request.max_content_length = LOGO_FORM_BYTES
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    project = access.project
     try:
         file = request.files.get("logo")
         # Decoded before the lock is taken: visitors' submissions need not wait for it.
         logo = read_image(file.stream if file else io.BytesIO(), LOGO)
     except (ImageRefused, ImageBusy) as error:
         answer_as(error)
-        return _refuse(owner, project_id, {}, {"logo": [error.message]})
+        return _refuse(access, {}, {"logo": [error.message]})
     except RequestEntityTooLarge:
-        return _refuse(owner, project_id, {}, {"logo": [LOGO_TOO_LARGE]})
+        return _refuse(access, {}, {"logo": [LOGO_TOO_LARGE]})
     begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = find_access(access.user, project.id, Role.ADMIN, for_update=True).project
     set_logo(project, logo)
     record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
@@ -101,11 +98,10 @@ def upload_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @page_editor.post("/dashboard/projects/<project_id>/page/logo/remove")
-@require_session
-def remove_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def remove_logo(access: Access) -> ResponseReturnValue:
     """Show the first letter of the project's name again."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     set_logo(project, None)
     record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
@@ -113,10 +109,10 @@ def remove_logo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @page_editor.get("/dashboard/projects/<project_id>/page/preview")
-@require_session
-def show_page_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_page_preview(access: Access) -> ResponseReturnValue:
     """Show the collection page, or its thanks, for the frame in the editor."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    project = access.project
     g.is_preview = True
     if request.args.get("view") == "thanks":
         shown = describe_thanks(project)
@@ -186,23 +182,21 @@ def _answer_logo(project: Project) -> ResponseReturnValue:
     return redirect(f"{_base(project)}?done=saved", 303)
 
 
-def _refuse(
-    owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
-) -> ResponseReturnValue:
+def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> ResponseReturnValue:
     if wants_json():
         messages = " ".join(message for each in errors.values() for message in each)
         return jsonify({"message": messages, "errors": errors}), 422
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, sent, errors), 422
+    return _page(access, sent, errors), 422
 
 
-def _page(owner: SignedIn, project: Project, sent: dict[str, Any], errors: FieldErrors) -> str:
+def _page(access: Access, sent: dict[str, Any], errors: FieldErrors) -> str:
+    project = access.project
     g.has_preview = True
     base, before = _base(project), flatten(project)
     is_saved = request.args.get("done") == "saved"
     return render_template(
         "dashboard/editors/page_editor.html",
-        shell=build_shell(owner, "page", project),
+        shell=build_shell(access, "page"),
         notice={"text": "Saved", "undo_url": None} if is_saved else None,
         values=before | sent,
         errors=errors,

@@ -10,7 +10,6 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.web.errors import FieldErrors, ValidationFailed
 from testimonials.core.web.fields import WEBSITE_PATTERN
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -23,9 +22,9 @@ from testimonials.dashboard.editors.widget_form import (
     read_widget_form,
 )
 from testimonials.dashboard.forms import read_before, wants_json
-from testimonials.dashboard.guards import build_shell, require_session
-from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.extensions import db
+from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration import defaults
 from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
@@ -40,25 +39,24 @@ reset_purpose = TokenPurpose("widget-reset")
 
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget")
-@require_session
-def show_editor(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_editor(access: Access) -> ResponseReturnValue:
     """Show the widget's settings beside its preview."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, flatten_widget(project), {})
+    project = access.project
+    return _page(access, flatten_widget(project), {})
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget")
-@require_session
-def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def save_widget(access: Access) -> ResponseReturnValue:
     """Change the settings that were sent; a form names in ``before`` what it showed."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     sent = read_widget_form(request.form)
     try:
         wanted = check_widget(sent)
     except ValidationFailed as error:
         db.session.rollback()
-        return _refuse(owner, project_id, sent, error.errors or {})
+        return _refuse(access, sent, error.errors or {})
     before, was = read_before(request.form.get("before", "")), project.updated_at
     change_widget(
         project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)}
@@ -72,11 +70,10 @@ def save_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
-@require_session
-def reset_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def reset_widget(access: Access) -> ResponseReturnValue:
     """Go back to the settings of a new project; the answer offers to undo that."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     before = flatten_widget(project)
     change_widget(project, DEFAULTS)
     token = reset_purpose.sign([project.id, before])
@@ -86,15 +83,14 @@ def reset_widget(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
-@require_session
-def undo_reset(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def undo_reset(access: Access) -> ResponseReturnValue:
     """Put back what a reset changed, but for what was changed since."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     before = _read_reset(project, request.form.get("undo", ""))
     if before is None:
         db.session.rollback()
-        return redirect(f"/dashboard/projects/{project_id}/widget", 303)
+        return redirect(_base(project), 303)
     config = flatten_widget(project)
     is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
     change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
@@ -104,10 +100,10 @@ def undo_reset(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
-@require_session
-def show_preview(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_preview(access: Access) -> ResponseReturnValue:
     """Show the real widget by itself, for the frame in the editor."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    project = access.project
     g.is_preview = True
     return render_template(
         "dashboard/editors/widget_preview.html",
@@ -125,22 +121,20 @@ def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
     return before if project_id == project.id else None
 
 
-def _refuse(
-    owner: SignedIn, project_id: str, sent: dict[str, Any], errors: FieldErrors
-) -> ResponseReturnValue:
+def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> ResponseReturnValue:
     if wants_json():
         messages = " ".join(message for each in errors.values() for message in each)
         return jsonify({"message": messages, "errors": errors}), 422
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, flatten_widget(project) | sent, errors), 422
+    return _page(access, flatten_widget(access.project) | sent, errors), 422
 
 
-def _page(owner: SignedIn, project: Project, values: dict[str, Any], errors: FieldErrors) -> str:
+def _page(access: Access, values: dict[str, Any], errors: FieldErrors) -> str:
+    project = access.project
     g.has_preview = True
     base = _base(project)
     return render_template(
         "dashboard/editors/widget.html",
-        shell=build_shell(owner, "widget", project),
+        shell=build_shell(access, "widget"),
         notice=_read_notice(project),
         values=values,
         errors=errors,

@@ -3,13 +3,12 @@
 from flask import Blueprint, jsonify, redirect, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.urls import widget_page_url
 from testimonials.core.web.errors import ServiceError
-from testimonials.dashboard.guards import require_session
+from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.inbox.checklist import note
-from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.extensions import db
+from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import HAS_LOOKED, HAS_SHARED, IS_HIDDEN
 
 checklist = Blueprint("checklist", __name__)
@@ -31,11 +30,10 @@ class StepUnknown(ServiceError):
 
 
 @checklist.post("/dashboard/projects/<project_id>/checklist")
-@require_session
-def change_checklist(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def change_checklist(access: Access) -> ResponseReturnValue:
     """Note a step, or hide or show the list; a script gets JSON, a form the page that follows."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     if (act := ACTS.get(request.form.get("do", ""))) is None:
         raise StepUnknown
     flag, is_on, target = act

@@ -12,7 +12,6 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.collection.flood import count_flood
 from testimonials.collection.requests.asked_people import find_invited_emails
 from testimonials.core.data.identifiers import is_identifier
@@ -20,7 +19,7 @@ from testimonials.core.urls import collection_page_url
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.forms import wants_json
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
 from testimonials.dashboard.inbox.view import (
     describe_address,
@@ -33,8 +32,8 @@ from testimonials.dashboard.inbox.view import (
     read_page,
 )
 from testimonials.dashboard.notices import add_notice, read_notice
-from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.extensions import db
+from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
@@ -65,15 +64,15 @@ inbox = Blueprint("inbox", __name__)
 
 
 @inbox.get("/dashboard/projects/<project_id>/inbox")
-@require_session
-def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR)
+def show_inbox(access: Access) -> ResponseReturnValue:
     """Show one tab of the inbox, searched and filtered as the address says."""
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
+    project = access.project
     wanted = _read_filter(project, request.args)
     page = read_page(request.args.get("page", "1"))
     rows, page, total = list_inbox(project.id, wanted, page)
     base = f"/dashboard/projects/{project.id}"
-    shell = build_shell(owner, "inbox", project)
+    shell = build_shell(access, "inbox")
     checklist = describe_checklist(project) if shell["is_admin"] else None
     invited = find_invited_emails(row.id for row in rows)
     return render_template(
@@ -110,14 +109,13 @@ def show_inbox(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action")
-@require_session
-def decide(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR, for_update=True)
+def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Do one thing to one testimonial."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    project = access.project
     row = find_testimonial(project, testimonial_id)
     name = _read_action()
-    batch, count = apply_action(project, [row], name, owner.email)
+    batch, count = apply_action(project, [row], name, access.user.email)
     if not count:
         raise ActionRefused(f"{row.author_name} is {_describe_state(row)} already.")
     text = ACTIONS[name].tell(row.author_name)
@@ -127,14 +125,13 @@ def decide(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRet
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
-@require_session
-def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR, for_update=True)
+def decide_many(access: Access) -> ResponseReturnValue:
     """Do one thing to all chosen testimonials, or to all that the filter finds."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    project = access.project
     rows = _find_chosen(project)
     name = _read_action()
-    batch, count = apply_action(project, rows, name, owner.email)
+    batch, count = apply_action(project, rows, name, access.user.email)
     if not count:
         raise ActionRefused("Nothing was chosen that this can be done to.")
     token = make_undo_token(project, batch)
@@ -145,15 +142,14 @@ def decide_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")
-@require_session
-def tag_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR, for_update=True)
+def tag_many(access: Access) -> ResponseReturnValue:
     """Put a tag on all chosen testimonials, or take it off them."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    project = access.project
     rows, name = _find_chosen(project), request.form.get("new_tag", "")
     is_off = request.form.get("tagging") == "remove"
     try:
-        batch, count = (remove_tag if is_off else add_tag)(project, rows, name, owner.email)
+        batch, count = (remove_tag if is_off else add_tag)(project, rows, name, access.user.email)
     except TagRefused as error:
         raise ActionRefused(error.message) from None
     if not count:
@@ -166,17 +162,16 @@ def tag_many(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/samples")
-@require_session
-def settle_samples(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR, for_update=True)
+def settle_samples(access: Access) -> ResponseReturnValue:
     """Put every sample into the trash, or keep them and stop asking."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    project = access.project
     if request.form.get("samples") == "keep":
         note(project, KEEPS_SAMPLES)
         db.session.commit()
         return _answer(project, "The samples stay, marked as samples", None)
     rows = find_rows(project.id, InboxFilter(tab="all", source="demo"), [], is_all=True)
-    batch, count = apply_action(project, rows, "delete", owner.email)
+    batch, count = apply_action(project, rows, "delete", access.user.email)
     if not count:
         raise ActionRefused("There are no samples left here.")
     token = make_undo_token(project, batch)
@@ -186,12 +181,11 @@ def settle_samples(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/undo")
-@require_session
-def undo(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR, for_update=True)
+def undo(access: Access) -> ResponseReturnValue:
     """Put back what one decision changed."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
-    undo_batch(project, request.form.get("undo", ""), owner.email)
+    project = access.project
+    undo_batch(project, request.form.get("undo", ""), access.user.email)
     db.session.commit()
     return _answer(project, "Undone", None)
 

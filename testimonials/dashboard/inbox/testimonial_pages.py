@@ -11,7 +11,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.addresses import EmailMalformed, normalize_email
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.collection.requests.asked_people import find_invited_emails
 from testimonials.core import clock
 from testimonials.core.pictures.images import (
@@ -26,11 +25,10 @@ from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.fields import clean
 from testimonials.core.web.response_headers import answer_as
 from testimonials.dashboard.describe import describe_change, describe_consent, describe_testimonial
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
-from testimonials.projects.models import Project
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.services import (
     add_testimonial,
@@ -66,49 +64,46 @@ REQUIRED = {"author_name": "Add the author’s name.", "text": "Add what they sa
 
 
 @editor.get("/dashboard/projects/<project_id>/testimonials/new")
-@require_session
-def show_new(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR)
+def show_new(access: Access) -> ResponseReturnValue:
     """Show the form that adds a testimonial."""
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-    return _form(owner, project, None, _empty_values(), {})
+    return _form(access, None, _empty_values(), {})
 
 
 @editor.post("/dashboard/projects/<project_id>/testimonials/new")
-@require_session
-def add_by_hand(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR)
+def add_by_hand(access: Access) -> ResponseReturnValue:
     """Add an approved testimonial."""
     request.max_content_length = UPLOAD_FORM_BYTES
     try:
         values, columns, errors = read_form()
     except RequestEntityTooLarge:
-        project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-        return _form(owner, project, None, _empty_values(), TOO_LARGE), 422
+        return _form(access, None, _empty_values(), TOO_LARGE), 422
     picture = _read_picture(errors)
     if errors:
-        project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-        return _form(owner, project, None, values, errors), 422
+        return _form(access, None, values, errors), 422
     begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    project = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True).project
     _store_picture(picture, columns, None)
     columns["tags"] = spell(find_spellings(project.id), columns["tags"])
-    row = add_testimonial(project, columns, owner.email)
+    row = add_testimonial(project, columns, access.user.email)
     record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
     db.session.commit()
     return redirect(f"/dashboard/projects/{project.id}/inbox?status=approved", 303)
 
 
 @editor.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
-@require_session
-def show_testimonial(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR)
+def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Show one testimonial with the form that edits it, and its history."""
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
+    project = access.project
     row = find_testimonial(project, testimonial_id)
-    return _form(owner, project, row, _read_values(row), {})
+    return _form(access, row, _read_values(row), {})
 
 
 @editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
-@require_session
-def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR)
+def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Change a testimonial; the words as they were sent are kept."""
     request.max_content_length = UPLOAD_FORM_BYTES
     try:
@@ -117,7 +112,8 @@ def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRetur
         values, columns, errors = None, {}, dict(TOO_LARGE)
     picture = None if errors else _read_picture(errors)
     begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    access = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True)
+    project = access.project
     row = find_testimonial(project, testimonial_id)
     batch = None
     if not errors:
@@ -126,14 +122,14 @@ def edit(owner: SignedIn, project_id: str, testimonial_id: str) -> ResponseRetur
             _store_picture(picture, columns, row)
             spelled = spell(find_spellings(project.id), columns["tags"])
             columns["tags"] = sorted(spelled, key=str.casefold)
-            batch = edit_testimonial(project, row, columns, owner.email)
+            batch = edit_testimonial(project, row, columns, access.user.email)
             db.session.commit()
         except ServiceError as error:
             errors = {"form": [error.message]}
     if errors:
         db.session.rollback()
         row = find_testimonial(project, testimonial_id)
-        return _form(owner, project, row, values or _read_values(row), errors), 422
+        return _form(access, row, values or _read_values(row), errors), 422
     here = f"/dashboard/projects/{project.id}/testimonials/{row.id}"
     if batch is None:
         return redirect(here, 303)
@@ -268,16 +264,16 @@ def _empty_values() -> dict[str, str]:
 
 
 def _form(
-    owner: SignedIn,
-    project: Project,
+    access: Access,
     row: Testimonial | None,
     values: dict[str, str],
     errors: Errors,
 ) -> str:
+    project = access.project
     base = f"/dashboard/projects/{project.id}"
     return render_template(
         "dashboard/inbox/testimonial.html",
-        shell=build_shell(owner, "inbox", project),
+        shell=build_shell(access, "inbox"),
         mode="edit" if row else "add",
         notice=read_notice(base),
         return_to=row and f"{base}/testimonials/{row.id}",

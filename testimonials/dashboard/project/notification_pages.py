@@ -5,13 +5,11 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.dashboard.describe import describe_notifications
-from testimonials.dashboard.guards import build_shell, require_session
-from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
-from testimonials.projects.models import Project
+from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.extensions import db
+from testimonials.projects.access import Access, Role
 from testimonials.projects.notifications.services import find_mode, set_mode
 
 notifications = Blueprint("notifications", __name__)
@@ -20,37 +18,36 @@ NOTICE = {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
 
 
 @notifications.get("/dashboard/projects/<project_id>/notifications")
-@require_session
-def show_notifications(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR)
+def show_notifications(access: Access) -> ResponseReturnValue:
     """Show the choice; colleagues who only moderate have it too."""
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-    mode = find_mode(owner.account_id, project.id)
-    return _page(owner, project, mode, {})
+    project = access.project
+    mode = find_mode(access.user.account_id, project.id)
+    return _page(access, mode, {})
 
 
 @notifications.post("/dashboard/projects/<project_id>/notifications")
-@require_session
-def choose_notifications(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.MODERATOR, for_update=True)
+def choose_notifications(access: Access) -> ResponseReturnValue:
     """Keep the choice, and go back to the page whose form it was."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.MODERATOR, for_update=True)
+    project = access.project
     try:
-        set_mode(project, owner.account_id, request.form.get("mode", ""))
+        set_mode(project, access.user.account_id, request.form.get("mode", ""))
     except ValidationFailed as error:
         db.session.rollback()
-        project = find_shared_project(owner.account_id, project_id, Role.MODERATOR)
-        mode = find_mode(owner.account_id, project.id)
-        return _page(owner, project, mode, dict(error.errors or {})), 422
+        mode = find_mode(access.user.account_id, project.id)
+        return _page(access, mode, dict(error.errors or {})), 422
     db.session.commit()
     page = "settings" if request.form.get("from") == "settings" else "notifications"
     return redirect(f"/dashboard/projects/{project.id}/{page}?saved=notifications", 303)
 
 
-def _page(owner: SignedIn, project: Project, mode: str, errors: dict[str, Any]) -> str:
+def _page(access: Access, mode: str, errors: dict[str, Any]) -> str:
+    project = access.project
     return render_template(
         "dashboard/project/notifications.html",
-        shell=build_shell(owner, "notifications", project),
+        shell=build_shell(access, "notifications"),
         notice=NOTICE if request.args.get("saved") == "notifications" else None,
-        notifications=describe_notifications(project, mode, owner.email),
+        notifications=describe_notifications(project, mode, access.user.email),
         errors=errors,
     )

@@ -12,10 +12,10 @@ from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.editors.rated import check_rated, describe_rated
 from testimonials.dashboard.forms import Errors, to_form_errors
-from testimonials.dashboard.guards import build_shell, require_proof, require_session
+from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.inbox.checklist import is_hidden
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_mode
@@ -33,19 +33,18 @@ _NOTICES = {
 
 
 @settings.get("/dashboard/projects/<project_id>/settings")
-@require_session
-def show_settings(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_settings(access: Access) -> ResponseReturnValue:
     """Show the project's settings."""
-    return _page(owner, find_shared_project(owner.account_id, project_id, Role.ADMIN))
+    return _page(access)
 
 
 @settings.post("/dashboard/projects/<project_id>/slug")
-@require_session
-def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def rename(access: Access) -> ResponseReturnValue:
     """Return the collection page a new address."""
     text = request.form.get("slug", "")
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     old = project.slug
     try:
         if len(text.strip()) > SLUG_LENGTH:
@@ -53,8 +52,7 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         rename_slug(project, text.strip())
     except ServiceError as error:
         db.session.rollback()
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        return _page(owner, project, to_form_errors(error, "slug")), 422
+        return _page(access, to_form_errors(error, "slug")), 422
     if project.slug != old:
         record_project_event(EventType.PROJECT_RENAMED, project, old=old, slug=project.slug)
     db.session.commit()
@@ -62,11 +60,10 @@ def rename(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @settings.post("/dashboard/projects/<project_id>/status")
-@require_session
-def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def change_status(access: Access) -> ResponseReturnValue:
     """Pause or resume the project."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     is_active = request.form.get("status") == "active"
     set_active(project, is_active=is_active)
     became = EventType.PROJECT_RESUMED if is_active else EventType.PROJECT_PAUSED
@@ -76,21 +73,19 @@ def change_status(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @settings.post("/dashboard/projects/<project_id>/rated")
-@require_session
-def save_rated(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def save_rated(access: Access) -> ResponseReturnValue:
     """Name what the ratings are about, for structured data, or switch that off."""
     sent = {name: request.form.get(name, "") for name in ("kind", "name")}
     try:
         wanted = check_rated(sent)
     except ValidationFailed as error:
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        return _page(owner, project, rated=(sent, to_form_errors(error))), 422
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-    change_rated(project, wanted)
-    record_project_event(EventType.PROJECT_CHANGED, project)
+        db.session.rollback()
+        return _page(access, rated=(sent, to_form_errors(error))), 422
+    change_rated(access.project, wanted)
+    record_project_event(EventType.PROJECT_CHANGED, access.project)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{project.id}/settings?saved=rated#rated", 303)
+    return redirect(f"/dashboard/projects/{access.project.id}/settings?saved=rated#rated", 303)
 
 
 @settings.post("/dashboard/projects/<project_id>/delete")
@@ -99,12 +94,12 @@ def save_rated(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Delete the project, once its slug was typed; it can be taken back for 7 days."""
     begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.OWNER, for_update=True)
+    access = find_access(owner, project_id, Role.OWNER, for_update=True)
+    project = access.project
     if request.form.get("confirm", "").strip() != project.slug:
         db.session.rollback()
-        project = find_shared_project(owner.account_id, project_id, Role.OWNER)
         errors = {"confirm": [f"Type {project.slug} to delete this project."]}
-        return _page(owner, project, delete_errors=errors), 422
+        return _page(access, delete_errors=errors), 422
     move_to_trash(project)
     record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
     db.session.commit()
@@ -112,24 +107,24 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 def _page(
-    owner: SignedIn,
-    project: Project,
+    access: Access,
     slug_errors: Errors | None = None,
     delete_errors: Errors | None = None,
     rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
 ) -> str:
+    project, user = access.project, access.user
     base = f"/dashboard/projects/{project.id}"
-    is_owner = project.account_id == owner.account_id
-    account = get_account(owner.account_id)
+    is_owner = access.role == Role.OWNER
+    account = get_account(user.account_id)
     return render_template(
         "dashboard/project/settings.html",
-        shell=build_shell(owner, "settings", project),
+        shell=build_shell(access, "settings"),
         notice=_NOTICES.get(request.args.get("saved", "")),
         page={"url": collection_page_url(project.slug), "slug": project.slug},
         slug_action=f"{base}/slug",
         slug_errors=slug_errors or {},
         notifications=describe_notifications(
-            project, find_mode(owner.account_id, project.id), owner.email
+            project, find_mode(user.account_id, project.id), user.email
         ),
         # The plan is the owner's own affair, not their colleagues'.
         limit=describe_plan(account) if is_owner else None,

@@ -10,7 +10,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.models import Account
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.collection.requests.address_lists import MAX_FILE_BYTES
 from testimonials.collection.requests.asked_people import (
     STATES,
@@ -31,7 +30,7 @@ from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.languages import speaking
 from testimonials.dashboard.forms import Errors
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.view import read_page
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.dashboard.requests.form import RequestForm, default_values, read_request_form
@@ -43,7 +42,7 @@ from testimonials.dashboard.requests.view import (
     describe_tabs,
 )
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.services import lock_account
 
@@ -60,41 +59,41 @@ TOO_LARGE = {
 
 
 @asking.get("/dashboard/projects/<project_id>/invitations")
-@require_session
-def show_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_requests(access: Access) -> ResponseReturnValue:
     """Show the form, and the list of who was asked; ``?state=`` and ``?page=`` choose of it."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, default_values(project), {})
+    project = access.project
+    return _page(access, default_values(project), {})
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/preview")
-@require_session
-def preview_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def preview_requests(access: Access) -> ResponseReturnValue:
     """Show who would get what, before anything is sent; or the form again, to change it."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    project = access.project
     form = _read_form(project)
     if form.errors:
-        return _page(owner, project, form.values, form.errors), 422
+        return _page(access, form.values, form.errors), 422
     if "change" in request.form:
         typed = request.form.get("original") or form.values["people"]
-        return _page(owner, project, form.values | {"people": typed}, {})
+        return _page(access, form.values | {"people": typed}, {})
     people, left_out = sort_out(project, form.pasted.people + form.uploaded.people)
     try:
         require_room(project.account_id, len(people))
     except AskingRefused as error:
-        return _page(owner, project, form.values, {"people": [error.message]}), 422
+        return _page(access, form.values, {"people": [error.message]}), 422
     if not people:
         reasons = [each.reason for each in form.pasted.wrong + form.uploaded.wrong]
         reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
         message = "Nobody is left to ask. " + " ".join(dict.fromkeys(reasons[:10]))
-        return _page(owner, project, form.values, {"people": [message]}), 422
+        return _page(access, form.values, {"people": [message]}), 422
     account = db.session.get_one(Account, project.account_id)
     with speaking(form.values["language"]) as language:
         preview = describe_preview(project, account, form, people, left_out)
         mail = render_template("email/_request.html", **preview.pop("mail"))
     return render_template(
         "dashboard/requests/requests_preview.html",
-        shell=build_shell(owner, "share", project),
+        shell=build_shell(access, "share"),
         urls=_addresses(project),
         token=make_batch_token(project),
         # Rendered by a template of ours, which escapes all that people wrote.
@@ -105,18 +104,18 @@ def preview_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations")
-@require_session
-def send_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def send_requests(access: Access) -> ResponseReturnValue:
     """Ask everybody of a preview; pressed twice, it is done once."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    project = access.project
     form = _read_form(project)
     if form.errors:
-        return _page(owner, project, form.values, form.errors), 422
-    account_id = project.account_id
+        return _page(access, form.values, form.errors), 422
     begin_write()
     # The account first: how many it may ask is counted over all of its projects.
-    lock_account(account_id)
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    lock_account(project.account_id)
+    access = find_access(access.user, project.id, Role.ADMIN, for_update=True)
+    project = access.project
     try:
         batch_id = read_batch_token(project, request.form.get("token", ""))
         if is_sent_already(batch_id):
@@ -124,11 +123,10 @@ def send_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         people, _ = sort_out(project, form.pasted.people)
         if not people:
             raise AskingRefused("Nobody is left to ask. Look at the list once more.")
-        ask_people(project, batch_id, form.letter, people, owner.email)
+        ask_people(project, batch_id, form.letter, people, access.user.email)
     except AskingRefused as error:
         db.session.rollback()
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-        return _page(owner, project, form.values, {"people": [error.message]}), 422
+        return _page(access, form.values, {"people": [error.message]}), 422
     write_due_mails()
     record_project_event(EventType.REQUESTS_SENT, project, count=len(people))
     db.session.commit()
@@ -137,11 +135,10 @@ def send_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/cancel")
-@require_session
-def cancel_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def cancel_requests(access: Access) -> ResponseReturnValue:
     """Take everybody off the list who had no mail yet."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     count = cancel_waiting(project)
     record_project_event(EventType.REQUESTS_CANCELLED, project, count=count)
     db.session.commit()
@@ -150,11 +147,10 @@ def cancel_requests(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/remove")
-@require_session
-def remove_request(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def remove_request(access: Access) -> ResponseReturnValue:
     """Delete somebody's row."""
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+    project = access.project
     invitation_id = request.form.get("id", "")
     remove_asked(project, invitation_id if is_identifier(invitation_id) else "")
     db.session.commit()
@@ -184,7 +180,8 @@ def _addresses(project: Project) -> dict[str, str]:
     }
 
 
-def _page(owner: SignedIn, project: Project, values: dict[str, str], errors: Errors) -> str:
+def _page(access: Access, values: dict[str, str], errors: Errors) -> str:
+    project = access.project
     base, project_url = _base(project), f"/dashboard/projects/{project.id}"
     state: str | None = request.args.get("state", "")
     state = state if state in STATES else None
@@ -193,7 +190,7 @@ def _page(owner: SignedIn, project: Project, values: dict[str, str], errors: Err
     shown: dict[str, Any] = describe_form(project)
     return render_template(
         "dashboard/requests/requests.html",
-        shell=build_shell(owner, "share", project),
+        shell=build_shell(access, "share"),
         notice=read_notice(project_url),
         is_active=project.is_active,
         urls=_addresses(project),

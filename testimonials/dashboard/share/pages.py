@@ -9,9 +9,8 @@ from markupsafe import Markup
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.urls import collection_page_url, image_url, wall_url
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.share.embed_choice import describe_choice, read_choice
 from testimonials.dashboard.share.embed_code import (
     describe_platforms,
@@ -27,8 +26,8 @@ from testimonials.dashboard.share.view import (
     read_message,
     set_message,
 )
-from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.extensions import db
+from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH
 from testimonials.projects.models import Project
 
@@ -36,31 +35,30 @@ share = Blueprint("share", __name__)
 
 
 @share.get("/dashboard/projects/<project_id>/share")
-@require_session
-def show_share(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_share(access: Access) -> ResponseReturnValue:
     """Show what there is to paste, to print and to send.
 
     ``?platform=`` opens that tab; ``?shape=``, ``?id=``, ``?tag=``, ``?min=``, ``?theme=`` and
     ``?pin=`` choose what the snippet is for.
     """
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _page(owner, project, message_of(project), [])
+    project = access.project
+    return _page(access, message_of(project), [])
 
 
 @share.post("/dashboard/projects/<project_id>/share/message")
-@require_session
-def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN, for_update=True)
+def save_message(access: Access) -> ResponseReturnValue:
     """Keep the message; the page saves while one types, and has a button without its script."""
     is_reset = "reset" in request.form
     message, problems = read_message("" if is_reset else request.form.get("message", ""))
     wants_json = request.accept_mimetypes.best == "application/json"
+    project = access.project
     if problems:
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        db.session.rollback()
         if wants_json:
             return jsonify({"message": problems[0]}), 422
-        return _page(owner, project, message, problems), 422
-    begin_write()
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
+        return _page(access, message, problems), 422
     set_message(project, message)
     record_project_event(EventType.PROJECT_CHANGED, project)
     db.session.commit()
@@ -70,26 +68,24 @@ def save_message(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 
 @share.get("/dashboard/projects/<project_id>/share/qr.svg")
-@require_session
-def get_qr_svg(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def get_qr_svg(access: Access) -> ResponseReturnValue:
     """Return the link's QR code as an SVG file."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _answer_file(project, draw_svg, "svg", "image/svg+xml")
+    return _answer_file(access.project, draw_svg, "svg", "image/svg+xml")
 
 
 @share.get("/dashboard/projects/<project_id>/share/qr.png")
-@require_session
-def get_qr_png(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def get_qr_png(access: Access) -> ResponseReturnValue:
     """Return the link's QR code as a PNG file."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _answer_file(project, draw_png, "png", "image/png")
+    return _answer_file(access.project, draw_png, "png", "image/png")
 
 
 @share.get("/dashboard/projects/<project_id>/share/card")
-@require_session
-def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_card(access: Access) -> ResponseReturnValue:
     """Show a card to print and to put on a table or beside the till."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    project = access.project
     link = collection_page_url(project.slug)
     return render_template(
         "dashboard/share/share_card.html",
@@ -101,7 +97,8 @@ def show_card(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     )
 
 
-def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) -> str:
+def _page(access: Access, message: str, problems: list[str]) -> str:
+    project = access.project
     base = f"/dashboard/projects/{project.id}"
     link = collection_page_url(project.slug)
     errors: dict[str, Any] = {"message": problems} if problems else {}
@@ -109,7 +106,7 @@ def _page(owner: SignedIn, project: Project, message: str, problems: list[str]) 
     g.has_preview = True
     return render_template(
         "dashboard/share/share.html",
-        shell=build_shell(owner, "share", project),
+        shell=build_shell(access, "share"),
         is_active=project.is_active,
         choice=describe_choice(project, choice),
         platforms=describe_platforms(project, request.args.get("platform", ""), choice),

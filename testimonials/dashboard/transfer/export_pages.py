@@ -15,7 +15,7 @@ from testimonials.core import clock
 from testimonials.dashboard.account.activity_view import read_search
 from testimonials.dashboard.guards import require_proof, require_session
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.accounts import make_account_archive
 from testimonials.transfer.archives.snapshot import reading_one_moment
@@ -36,7 +36,7 @@ MOST_EVENTS = 50_000
 def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Hand out all of the project as a zip."""
     with reading_one_moment():
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        project = find_access(owner, project_id, Role.ADMIN).project
         slug, file = project.slug, make_archive(project)
     _record(project, "an archive")
     return _hand_out(file, f"{slug}.zip", "application/zip")
@@ -47,7 +47,7 @@ def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Hand out the project's testimonials as a table."""
     with reading_one_moment():
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+        project = find_access(owner, project_id, Role.ADMIN).project
         slug, file = project.slug, make_table(project)
     _record(project, "a table")
     return _hand_out(file, f"{slug}.csv", "text/csv")

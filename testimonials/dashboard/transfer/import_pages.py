@@ -19,12 +19,11 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.data.outages import log_fault
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.rate_limits import Limit
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice
 from testimonials.dashboard.transfer.import_form import (
     FORM_BYTES,
@@ -38,7 +37,7 @@ from testimonials.dashboard.transfer.import_view import (
     describe_plan_of_import,
 )
 from testimonials.extensions import begin_write, db, limiter
-from testimonials.projects.access import Role, find_shared_project
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.models import Project
 from testimonials.transfer.tables.importing import (
     Plan,
@@ -61,42 +60,41 @@ IMPORTS_PER_ACCOUNT = Limit("import-account", 120, "to import files, from one ac
 
 
 @importing.get("/dashboard/projects/<project_id>/import")
-@require_session
-def show_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def show_import(access: Access) -> ResponseReturnValue:
     """Show the form in which the file is chosen."""
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
-    return _choose_page(owner, project, ImportForm())
+    return _choose_page(access, ImportForm())
 
 
 @importing.post("/dashboard/projects/<project_id>/import/preview")
-@require_session
-def preview_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def preview_import(access: Access) -> ResponseReturnValue:
     """Show what would happen to each line, with the columns to change; writes nothing."""
-    limiter.count(IMPORTS_PER_ACCOUNT, owner.account_id)
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
+    project = access.project
     form = _read_form()
     if form.table is None:
-        return _choose_page(owner, project, form), 422
+        return _choose_page(access, form), 422
     plan = None if form.errors else plan_import(project.id, form.table, form.options)
     is_wrong = plan is None or plan.asks_for_order
-    return _preview_page(owner, project, form, plan), 422 if is_wrong else 200
+    return _preview_page(access, form, plan), 422 if is_wrong else 200
 
 
 @importing.post("/dashboard/projects/<project_id>/import")
-@require_session
-def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+@require_role(Role.ADMIN)
+def run_import(access: Access) -> ResponseReturnValue:
     """Import what the preview showed, in short transactions; a script hears how far it is."""
-    limiter.count(IMPORTS_PER_ACCOUNT, owner.account_id)
-    project = find_shared_project(owner.account_id, project_id, Role.ADMIN)
+    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
+    project = access.project
     form = _read_form()
     if form.table is None:
-        return _choose_page(owner, project, form), 422
+        return _choose_page(access, form), 422
     plan = None if form.errors else plan_import(project.id, form.table, form.options)
     is_seen = request.form.get("seen") == form.seen
     if plan is None or plan.asks_for_order or not plan.new or not is_seen:
-        return _preview_page(owner, project, form, plan), 422
-    steps = _write(owner, project_id, plan.new)
-    target = f"/dashboard/projects/{project_id}/inbox?status={form.status}&source=import"
+        return _preview_page(access, form, plan), 422
+    steps = _write(access, plan.new)
+    target = f"/dashboard/projects/{project.id}/inbox?status={form.status}&source=import"
     if request.accept_mimetypes.best == LINES:
         lines = stream_with_context(_tell(steps, len(plan.new), target))
         # A proxy that waits for the whole answer would keep the progress from the page.
@@ -107,13 +105,13 @@ def run_import(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return redirect(add_notice(target, _say(count)), 303)
 
 
-def _write(owner: SignedIn, project_id: str, found: Sequence[NewTestimonial]) -> Iterator[int]:
+def _write(access: Access, found: Sequence[NewTestimonial]) -> Iterator[int]:
     """Write part after part, each in a transaction of its own; return how many each has added."""
     batch_id, written = new_identifier(), 0
     for part, remaining in in_batches(found):
         begin_write()
-        project = find_shared_project(owner.account_id, project_id, Role.ADMIN, for_update=True)
-        count = write_batch(project, part, remaining, batch_id, owner.email)
+        project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
+        count = write_batch(project, part, remaining, batch_id, access.user.email)
         record_project_event(EventType.TESTIMONIALS_IMPORTED, project, count=count)
         db.session.commit()
         written += count
@@ -164,10 +162,11 @@ def _addresses(project: Project) -> dict[str, str]:
     }
 
 
-def _choose_page(owner: SignedIn, project: Project, form: ImportForm) -> str:
+def _choose_page(access: Access, form: ImportForm) -> str:
+    project = access.project
     return render_template(
         "dashboard/transfer/import.html",
-        shell=build_shell(owner, "settings", project),
+        shell=build_shell(access, "settings"),
         urls=_addresses(project),
         form=form,
         errors=form.errors,
@@ -175,14 +174,15 @@ def _choose_page(owner: SignedIn, project: Project, form: ImportForm) -> str:
     )
 
 
-def _preview_page(owner: SignedIn, project: Project, form: ImportForm, plan: Plan | None) -> str:
+def _preview_page(access: Access, form: ImportForm, plan: Plan | None) -> str:
+    project = access.project
     shown: dict[str, Any] = describe_plan_of_import(plan) if plan is not None else {}
     errors = dict(form.errors)
     if shown.get("asks_for_order"):
         errors["dates"] = ["Dates such as 03/04/2026: say whether the day or the month is first."]
     return render_template(
         "dashboard/transfer/import_preview.html",
-        shell=build_shell(owner, "settings", project),
+        shell=build_shell(access, "settings"),
         urls=_addresses(project),
         form=form,
         errors=errors,

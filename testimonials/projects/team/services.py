@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from testimonials.auth.models import Account
 from testimonials.auth.sign_in.sessions import SignedIn
@@ -18,7 +18,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.extensions import db
-from testimonials.projects.access import ROLES, Role, RoleTooLow
+from testimonials.projects.access import ROLES, Access, Role, RoleTooLow
 from testimonials.projects.models import (
     MemberInvitation,
     NotificationChoice,
@@ -136,48 +136,39 @@ def list_memberships(account_id: str) -> dict[str, Membership]:
     return {row[0]: Membership(ROLES[row[1]], row[2]) for row in rows}
 
 
-def count_team(project_id: str) -> int:
-    """Return how many of a project's places are taken, by members and by invitations."""
-    members = select(func.count()).where(ProjectMember.project_id == project_id)
-    invited = select(func.count()).where(MemberInvitation.project_id == project_id)
-    return int(db.session.scalar(members) or 0) + int(db.session.scalar(invited) or 0)
-
-
-def invite_member(
-    project: Project, actor: Role, inviter: SignedIn, email: str, role: str
-) -> NewInvitation:
+def invite_member(access: Access, email: str, role: str) -> NewInvitation:
     """Invite an address (normalized) to the locked project.
 
     Raises `RoleTooLow`, `AlreadyInTeam`, `AlreadyInvited` and `TeamFull`.
     """
-    _require_over(actor, ROLES[role])
-    if any(member.email == email for member in list_members(project)):
-        raise AlreadyInTeam(errors={"email": [f"{email} is in this project already."]})
-    present = db.session.get(MemberInvitation, (project.id, email))
-    if present is not None:
+    project = access.project
+    _require_over(access.role, ROLES[role])
+    members, invitations = list_members(project), list_invitations(project)
+    if any(member.email == email for member in members):
+        raise AlreadyInTeam(errors={"email": [f"{email} is already in this project."]})
+    if any(invitation.email == email for invitation in invitations):
         raise AlreadyInvited(
-            errors={"email": [f"{email} is invited already. Send the mail again from the list."]}
+            errors={"email": [f"{email} is already invited. Send the mail again from the list."]}
         )
-    if count_team(project.id) >= MAX_TEAM:
+    # The owner takes no place.
+    if len(members) - 1 + len(invitations) >= MAX_TEAM:
         raise TeamFull(errors={"email": [TeamFull.default_message]})
     invitation = MemberInvitation(project_id=project.id, email=email, role=role)
     db.session.add(invitation)
-    return _renew(invitation, inviter)
+    return _renew(invitation, access.user)
 
 
-def resend_invitation(
-    project: Project, actor: Role, inviter: SignedIn, email: str
-) -> NewInvitation:
+def resend_invitation(access: Access, email: str) -> NewInvitation:
     """Make a new link for an invitation to the locked project; the earlier one stops working.
 
     Raises `NotFound` and `RoleTooLow`.
     """
-    return _renew(_find_invitation(project, actor, email), inviter)
+    return _renew(_find_manageable(access, email), access.user)
 
 
-def revoke_invitation(project: Project, actor: Role, email: str) -> None:
+def revoke_invitation(access: Access, email: str) -> None:
     """Take an invitation to the locked project back; raise `NotFound` and `RoleTooLow`."""
-    db.session.delete(_find_invitation(project, actor, email))
+    db.session.delete(_find_manageable(access, email))
     db.session.flush()
 
 
@@ -189,32 +180,38 @@ def find_member(project: Project, account_id: str) -> TeamMember:
     raise NotFound("Nobody in this project has this id.")
 
 
-def change_role(project: Project, actor: Role, account_id: str, role: str) -> None:
-    """Return a member of the locked project another role; raise `NotFound` and `RoleTooLow`."""
-    member = find_member(project, account_id)
-    # Only the owner may, whatever the two roles are: it makes admins, or takes that from them.
-    _require_over(actor, Role.ADMIN)
-    _require_over(actor, member.role)
-    row = db.session.get_one(ProjectMember, (project.id, account_id))
+def change_role(access: Access, account_id: str, role: str) -> TeamMember:
+    """Give a member of the locked project another role; return who they were.
+
+    Raises `NotFound`, and `RoleTooLow` for everybody but the owner.
+    """
+    member = find_member(access.project, account_id)
+    _require_over(access.role, Role.ADMIN)
+    _require_over(access.role, member.role)
+    row = db.session.get_one(ProjectMember, (access.project.id, account_id))
     row.role = role
     if ROLES[role] < Role.ADMIN:
-        _withdraw_invitations_by(project, account_id)
+        _withdraw_invitations_by(access.project, account_id)
     db.session.flush()
+    return member
 
 
-def remove_member(project: Project, actor: Role, account_id: str) -> None:
-    """End a member's access to the locked project; raise `NotFound` and `RoleTooLow`."""
-    member = find_member(project, account_id)
-    _require_over(actor, member.role)
-    _end_membership(project, member)
+def remove_member(access: Access, account_id: str) -> TeamMember:
+    """End a member's access to the locked project and return who they were.
+
+    Raises `NotFound` and `RoleTooLow`.
+    """
+    member = find_member(access.project, account_id)
+    _require_over(access.role, member.role)
+    _end_membership(access.project, account_id)
+    return member
 
 
-def leave_project(project: Project, account_id: str) -> None:
-    """End the account's own access to the locked project; raise `NotFound` and `OwnerStays`."""
-    member = find_member(project, account_id)
-    if member.role == Role.OWNER:
+def leave_project(access: Access) -> None:
+    """End the user's own access to the locked project; raise `OwnerStays`."""
+    if access.role == Role.OWNER:
         raise OwnerStays
-    _end_membership(project, member)
+    _end_membership(access.project, access.user.account_id)
 
 
 def delete_expired_invitations() -> int:
@@ -237,13 +234,13 @@ def _require_over(actor: Role, role: Role) -> None:
         raise RoleTooLow
 
 
-def _find_invitation(project: Project, actor: Role, email: str) -> MemberInvitation:
-    # A database may refuse even to look for this one character.
-    key = (project.id, email.replace("\0", ""))
+def _find_manageable(access: Access, email: str) -> MemberInvitation:
+    # PostgreSQL refuses to look for this one character.
+    key = (access.project.id, email.replace("\0", ""))
     invitation = db.session.get(MemberInvitation, key)
     if invitation is None:
         raise NotFound("This invitation is gone: it was answered or taken back.")
-    _require_over(actor, ROLES[invitation.role])
+    _require_over(access.role, ROLES[invitation.role])
     return invitation
 
 
@@ -256,14 +253,12 @@ def _renew(invitation: MemberInvitation, inviter: SignedIn) -> NewInvitation:
     return NewInvitation(invitation, nonce)
 
 
-def _end_membership(project: Project, member: TeamMember) -> None:
+def _end_membership(project: Project, account_id: str) -> None:
     for model in (ProjectMember, NotificationChoice):
         db.session.execute(
-            delete(model).where(
-                model.project_id == project.id, model.account_id == member.account_id
-            )
+            delete(model).where(model.project_id == project.id, model.account_id == account_id)
         )
-    _withdraw_invitations_by(project, member.account_id)
+    _withdraw_invitations_by(project, account_id)
 
 
 def _withdraw_invitations_by(project: Project, account_id: str) -> None:

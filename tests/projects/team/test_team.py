@@ -149,8 +149,8 @@ def test_a_very_long_name_is_cut_in_the_subject_alone(team: Team) -> None:
         ("someone@mailinator.com", "moderator", "Disposable"),
         (NOOR, "owner", "Choose moderator or admin."),
         (NOOR, "", "Choose moderator or admin."),
-        ("Owner@example.com", "admin", "owner@example.com is in this project already."),
-        ("moderator@example.com", "admin", "moderator@example.com is in this project already."),
+        ("Owner@example.com", "admin", "owner@example.com is already in this project."),
+        ("moderator@example.com", "admin", "moderator@example.com is already in this project."),
     ],
 )
 def test_what_cannot_be_invited_is_said_and_what_was_typed_stays(
@@ -171,7 +171,7 @@ def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team: Team) -
     first = mailed_path(team.app, "invitation")
     answer = team.invite(role="admin")
     assert answer.status_code == 422
-    assert "is invited already" in answer.text
+    assert "is already invited" in answer.text
     assert invited(team.app) == {NOOR: "moderator"}
     assert team.post("invitations/resend", email=NOOR).status_code == 303
     second = mailed_path(team.app, "invitation")
