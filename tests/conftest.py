@@ -7,6 +7,7 @@ are started once for a whole run, by the process that starts the workers.
 import gc
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -40,6 +41,13 @@ from tests.servers import (
     memory_folder,
     new_database,
 )
+
+# Pages are as wide as their fonts, so browsers see one set of them, whatever the machine has.
+FONTS = Path(__file__).parent / "fonts" / f"{os.environ.get('TESTS_FONTS', 'dejavu')}.conf"
+os.environ["FONTCONFIG_FILE"] = str(FONTS)
+# A time zone that nobody forgets by accident, for this process and those that it starts.
+os.environ["TZ"] = "<+1245>-12:45"
+time.tzset()
 
 # A loaded machine is slow, and that is no finding.
 hypothesis.settings.register_profile("suite", deadline=None)
