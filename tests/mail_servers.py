@@ -16,7 +16,7 @@ from tests.servers import PATIENCE, MailController, MailSink
 USER, PASSWORD = "shop@example.com", "p/w: 100%"
 URL_USER = "shop%40example.com:p%2Fw%3A%20100%25"
 
-HANG, DIE, DRIP = "(hang)", "(die)", "(drip)"
+HANG, DIE = "(hang)", "(die)"
 DEFAULTS = {
     "GREETING": "220 odd.example.com",
     "EHLO": "250 odd.example.com",
@@ -31,7 +31,7 @@ DEFAULTS = {
 
 
 class OddServer:
-    """Answers each command as the test says: with a line, by hanging, dying or dripping.
+    """Answers each command as the test says: with a line, by hanging or by dying.
 
     `END` is the end of a mail, `GREETING` the beginning. `taken` counts the mails that were
     answered 250.
@@ -82,9 +82,6 @@ class OddServer:
         answer = self.answers.get(command, "500 what?")
         if answer == HANG:
             self._is_stopped.wait(PATIENCE)
-        elif answer == DRIP:
-            while not self._is_stopped.wait(0.05):
-                connection.sendall(b"2")
         elif answer != DIE:
             connection.sendall(f"{answer}\r\n".encode())
             return True

@@ -1,4 +1,4 @@
-"""`testimonials mail`: what waits, what left, what failed, and whether mail works at all."""
+"""`testimonials mail`: look at the outbox, and test the mail settings."""
 
 import math
 from typing import Any
@@ -19,27 +19,18 @@ from testimonials.core.commands import (
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail, list_mails, retry_mails
 from testimonials.core.mail.smtp_advice import advise
-from testimonials.core.mail.transports import (
-    LONGEST_SECONDS,
-    TIMEOUT_SECONDS,
-    DeliveryFailed,
-    SmtpTransport,
-)
+from testimonials.core.mail.transports import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.urls import app_url
 from testimonials.extensions import begin_write, db
 from testimonials.settings.current import current_settings
 
-NO_MAIL = "The outbox is empty."
-TEXT_FORGOTTEN = "The text of a mail that has left is not kept."
-# A conversation of about as many answers is over by then.
-MOST_TIMEOUTS = 8
-READABLE = "But the password travelled readable for everybody in between: add ?starttls=1."
+READABLE = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
 
 
 @click.group()
 def mail() -> None:
-    """Look at the outbox, and try the mail settings."""
+    """Look at the outbox, and test the mail settings."""
 
 
 @mail.command("list")
@@ -47,14 +38,15 @@ def mail() -> None:
 @click.option(
     "--state",
     type=click.Choice([state.value for state in MailState]),
-    help="Only mails in this state.",
+    help="Only mail in this state.",
 )
 @json_option
 @database_command
 def list_command(limit: int, state: str | None, as_json: bool) -> None:
-    """List the newest mails."""
+    """List the newest mail."""
     rows = [_describe(found) for found in list_mails(db.session(), limit, state)]
-    print_rows(rows, as_json=as_json, empty="There is no such mail." if state else NO_MAIL)
+    empty = f"There is no mail in the state {state}." if state else "The outbox is empty."
+    print_rows(rows, as_json=as_json, empty=empty)
 
 
 @mail.command("show")
@@ -62,7 +54,7 @@ def list_command(limit: int, state: str | None, as_json: bool) -> None:
 @json_option
 @database_command
 def show_command(mail_id: str, as_json: bool) -> None:
-    """Show one mail; until it has left also its text, which may hold a link that works."""
+    """Show one mail, with its text until it has been sent (it may hold a working link)."""
     found = db.session.get(OutboxMail, mail_id)
     if found is None:
         raise click.ClickException(f"There is no mail with the id {mail_id}.")
@@ -70,7 +62,7 @@ def show_command(mail_id: str, as_json: bool) -> None:
         print_json(_describe(found) | {"text": found.text, "html": found.html})
     else:
         print_record(_describe(found), as_json=False)
-        lines = (found.text or TEXT_FORGOTTEN).splitlines()
+        lines = (found.text or "The text of a sent mail is not kept.").splitlines()
         click.echo("\n".join(["", *map(make_printable, lines)]))
 
 
@@ -79,17 +71,12 @@ def show_command(mail_id: str, as_json: bool) -> None:
 @json_option
 @database_command
 def retry_command(mail_id: str | None, as_json: bool) -> None:
-    """Send failed and waiting mail now, or one by its ID; `serve` does the sending.
-
-    Mail that is unconfirmed has most likely arrived, and is sent again by its ID alone.
-    """
+    """Send failed and waiting mail now, or one by its ID; `serve` does the sending."""
     begin_write()
     count = retry_mails(db.session(), mail_id)
     db.session.commit()
     if mail_id is not None and not count:
-        raise click.ClickException(
-            f"There is no failed, waiting or unconfirmed mail with the id {mail_id}."
-        )
+        raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
     if as_json:
         print_json({"queued": count})
     else:
@@ -108,20 +95,14 @@ def retry_command(mail_id: str | None, as_json: bool) -> None:
 @json_option
 @database_command
 def test_command(recipient: str, timeout: float, as_json: bool) -> None:
-    """Send a test mail to RECIPIENT at once, show what the server said, and advise on a failure."""
+    """Send a test mail to RECIPIENT now, show the conversation, and advise on a failure."""
     if math.isnan(timeout):
         # Neither below nor above any limit.
-        raise click.BadParameter("Write a number of seconds.", param_hint="--timeout")
+        raise click.BadParameter("Enter a number of seconds.", param_hint="--timeout")
     settings = current_settings()
     if not settings.smtp_url:
-        raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can leave.")
-    transport = SmtpTransport(
-        settings.smtp_url,
-        settings.mail_from,
-        timeout=timeout,
-        # Somebody waits for it, and an answer that drips in is never late by itself.
-        longest=min(LONGEST_SECONDS, timeout * MOST_TIMEOUTS),
-    )
+        raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can be sent.")
+    transport = SmtpTransport(settings.smtp_url, settings.mail_from, timeout=timeout)
     test = make_test_mail(parse_email(recipient))
     problem = advice = None
     try:
@@ -131,7 +112,7 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
     else:
         if transport.user and not transport.dialogue.is_encrypted:
             advice = READABLE
-    # A server may say anything, also what steers a terminal.
+    # A server may send anything, including sequences that control a terminal.
     lines = [make_printable(line) for line in transport.dialogue.lines]
     if as_json:
         outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
@@ -139,9 +120,9 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
     else:
         click.echo("\n".join([*lines, ""]))
         if problem is None:
-            click.echo(f"The mail server took the mail to {test.recipient}.")
+            click.echo(f"The mail server accepted the mail to {test.recipient}.")
         else:
-            click.echo(f"Error: The mail did not leave: {problem}", err=True)
+            click.echo(f"Error: The mail was not sent: {problem}", err=True)
         if advice is not None:
             click.echo(advice, err=problem is not None)
     if problem is not None:
@@ -149,7 +130,7 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
 
 
 def make_test_mail(recipient: str) -> OutboxMail:
-    """Return the mail of `mail test`, which never gets into the outbox."""
+    """Return the mail of `mail test`, which never enters the outbox."""
     values = {"app_url": app_url()}
     return OutboxMail(
         purpose="test",
@@ -157,7 +138,7 @@ def make_test_mail(recipient: str) -> OutboxMail:
         subject="Test mail from Testimonials",
         text=render_template("email/test.txt", **values),
         html=render_template("email/test.html", **values),
-        # It never gets into the outbox, so it needs what the database would have filled in.
+        # The database fills these in for mail in the outbox.
         id=new_identifier(),
         created_at=clock.now(),
     )

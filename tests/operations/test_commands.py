@@ -127,7 +127,7 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller)
     for arguments, words in (
         (("projects", "list"), "There are no projects yet."),
         (("mail", "list"), "The outbox is empty."),
-        (("mail", "list", "--state", "failed"), "There is no such mail."),
+        (("mail", "list", "--state", "failed"), "There is no mail in the state failed."),
         (("db", "upgrade"), "already."),
         (("db", "current"), "database 0"),
     ):
@@ -174,7 +174,7 @@ def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
         (("testimonials", "list", "x", "--status", "lost"), "is not one of"),
         (("testimonials", "list", "x", "--limit", "0"), "0 is not in the range"),
         (("mail", "show", "x"), "There is no mail with the id x."),
-        (("mail", "retry", "x"), "There is no failed, waiting or unconfirmed mail"),
+        (("mail", "retry", "x"), "There is no failed or waiting mail"),
         (("mail", "test", "x@example.com"), "TESTIMONIALS_SMTP_URL is not set"),
         (("accounts", "show", "\udcff"), "not valid UTF-8"),
         (("projects", "show", "\udcff"), "not valid UTF-8"),

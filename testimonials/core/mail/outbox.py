@@ -1,33 +1,19 @@
-"""The outbox: mail is a row, written in the transaction of what it tells of, and sent later.
+"""The outbox: mail is a row, written in the transaction of what it reports, and sent later.
 
-A mail so survives a crash and is retried. A worker leases a row before it sends, so that several
-workers never send the same one; a lease that runs out (its worker died) frees the row again.
+A worker leases a row before it sends the mail, so that no other worker sends it too. When a worker
+dies, its lease runs out and the mail is sent again, with the same Message-ID: at least once.
 """
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Index,
-    Text,
-    and_,
-    case,
-    delete,
-    func,
-    not_,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Index, Text, and_, delete, func, not_, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.mail.handover import Remains, Stage
 
 LEASE = timedelta(minutes=3)
 # About three days: longer than a weekend without a mail server.
@@ -37,33 +23,20 @@ LONGEST_DELAY = timedelta(hours=6)
 
 
 class MailState(StrEnum):
-    """Where a mail stands: waiting, being sent, sent, printed to the log, or given up.
-
-    An unconfirmed one was handed over whole by a process that was killed before the answer.
-    """
+    """Where a mail stands: waiting, being sent, sent, printed to the log, or given up."""
 
     QUEUED = "queued"
     SENDING = "sending"
     SENT = "sent"
-    UNCONFIRMED = "unconfirmed"
     PRINTED = "printed"
     FAILED = "failed"
 
 
-# What a mail becomes whose process was killed: without its last bytes the server has discarded it,
-# with them it has most likely taken it, and says no more about that.
-AFTER_A_KILL = {
-    Stage.BEFORE_THE_END: MailState.QUEUED,
-    Stage.HANDED_OVER: MailState.UNCONFIRMED,
-    Stage.TAKEN: MailState.SENT,
-}
-
-
 class OutboxMail(Base):
-    """One mail: what is to be sent, and how far it got."""
+    """One mail: what to send, and how far it got."""
 
     __tablename__ = "outbox_mail"
-    # Counting by state and looking for what is due read no mail.
+    # Lets counts by state and the search for due mail read no mail.
     __table_args__ = (Index("ix_outbox_mail_state", "state", "next_attempt_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -72,9 +45,9 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
-    # Who gets an answer to it, where that isn't the sender.
+    # Who gets the reply, if not the sender.
     reply_to: Mapped[str | None]
-    # The address that ends mails of this kind in one click, where that can be asked for.
+    # The address that unsubscribes from mail of this kind in one click, where there is one.
     list_unsubscribe: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)
     attempts: Mapped[int] = mapped_column(default=0)
@@ -84,18 +57,8 @@ class OutboxMail(Base):
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
-# What is taken out of a mail that has left: links in it may work for years. The subject goes with
-# it where somebody else's act caused the mail, whom it may name.
-FORGOTTEN: dict[str, Any] = {
-    "text": "",
-    "html": "",
-    "list_unsubscribe": None,
-    "subject": case((OutboxMail.list_unsubscribe.is_not(None), ""), else_=OutboxMail.subject),
-}
-
-
 def list_mails(session: Session, limit: int, state: str | None) -> Sequence[OutboxMail]:
-    """Return the newest `limit` mails, of all or of one state."""
+    """Return the newest `limit` mails in any state, or in one."""
     query = select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
     if state is not None:
         query = query.where(OutboxMail.state == state)
@@ -103,10 +66,9 @@ def list_mails(session: Session, limit: int, state: str | None) -> Sequence[Outb
 
 
 def is_due(now: datetime) -> ColumnElement[bool]:
-    """Return the condition under which a mail waits at `now`: queued, or its worker has died.
+    """Return the condition for mail to send at `now`: queued, or leased by a worker that died.
 
-    An attempt that lies further ahead than any is put off was planned before the clock was put
-    back, and would keep the mail for as long as the clock had been ahead.
+    An attempt further ahead than any delay was planned before the clock was set back.
     """
     is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     attempt = OutboxMail.next_attempt_at
@@ -123,8 +85,7 @@ def count_mails(session: Session) -> dict[str, int]:
 def measure_waiting(session: Session) -> tuple[int, timedelta]:
     """Return how many mails have not left, and how old the oldest of them is.
 
-    One that was refused counts while it waits for its next attempt too, so that a mail server that
-    refuses everything is seen.
+    Mail that waits for its next attempt counts, so that a server that refuses everything shows.
     """
     waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     row = session.execute(
@@ -134,12 +95,12 @@ def measure_waiting(session: Session) -> tuple[int, timedelta]:
 
 
 def has_due_mail(session: Session) -> bool:
-    """Tell whether any mail waits to be sent now."""
+    """Return whether any mail is due now."""
     return bool(session.scalar(select(select(OutboxMail.id).where(is_due(clock.now())).exists())))
 
 
 def lease_mail(session: Session) -> OutboxMail | None:
-    """Take the mail that is due longest; a commit keeps it from other workers for `LEASE`."""
+    """Lease the mail that has been due longest; after a commit no other worker takes it."""
     now = clock.now()
     mail = session.scalars(
         select(OutboxMail)
@@ -156,15 +117,19 @@ def lease_mail(session: Session) -> OutboxMail | None:
 
 
 def settle_sent(mail: OutboxMail, state: MailState) -> None:
-    """Note that the mail has left, and keep nothing that was in it, or that it was printed."""
+    """Record that the mail was sent or printed; of a sent one the content is not kept.
+
+    Links in it may work for years. A subject that somebody else's act caused may name them.
+    """
     mail.state, mail.sent_at, mail.last_error = state, clock.now(), None
     if state is MailState.SENT:
-        for name, value in FORGOTTEN.items():
-            setattr(mail, name, value)
+        mail.text = mail.html = ""
+        if mail.list_unsubscribe is not None:
+            mail.list_unsubscribe, mail.subject = None, ""
 
 
 def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> None:
-    """Note a failed attempt: try again later, or give up after a refusal for good."""
+    """Record a failed attempt: try again later, or give up."""
     mail.last_error = problem
     if is_permanent or mail.attempts >= MAX_ATTEMPTS:
         mail.state = MailState.FAILED
@@ -174,41 +139,13 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
         mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
 
 
-def settle_remains(session: Session, found: Remains) -> MailState | None:
-    """Note how far a mail got that a killed process had in hand; return its state now.
-
-    None where there is nothing to note: the mail is settled, gone, or in other hands by now.
-    """
-    now = clock.now()
-    state = AFTER_A_KILL[found.stage]
-    values: dict[str, object] = {"state": state}
-    if state is MailState.QUEUED:
-        values |= {"next_attempt_at": now}
-    else:
-        values |= {"sent_at": now, "last_error": None}
-    if state is MailState.UNCONFIRMED:
-        values |= {"last_error": "The service ended before the mail server's answer."}
-    if state is MailState.SENT:
-        values |= FORGOTTEN
-    settled = session.scalar(
-        update(OutboxMail)
-        .where(
-            OutboxMail.id == found.mail_id,
-            OutboxMail.attempts == found.attempt,
-            OutboxMail.state == MailState.SENDING,
-        )
-        .values(values)
-        .returning(OutboxMail.id)
-    )
-    return state if settled is not None else None
-
-
 def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
-    """Remove mail that left, was printed or was given up `before` a time; return how many.
+    """Delete mail that was sent, printed or given up `before` a time; return how many.
 
-    Mail that was given up stays as long as it is `needed` to tell of it.
+    Mail that was given up stays while it is `needed` to show that.
     """
-    is_done = OutboxMail.state.in_((MailState.SENT, MailState.UNCONFIRMED, MailState.PRINTED))
+    # Earlier versions had another state for mail that has left, `unconfirmed`.
+    is_done = OutboxMail.state.not_in((MailState.QUEUED, MailState.SENDING, MailState.FAILED))
     is_given_up = and_(OutboxMail.state == MailState.FAILED, not_(needed))
     removed = session.scalars(
         delete(OutboxMail)
@@ -220,20 +157,10 @@ def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[b
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:
-    """Queue failed and waiting mail now, all of it or one, but none that is being sent.
-
-    One that is unconfirmed has most likely arrived, so it is sent again only by its id. Gives how
-    many.
-    """
-    states = [MailState.FAILED, MailState.QUEUED]
-    conditions = []
+    """Queue failed and waiting mail now, all or the one with this id; return how many."""
+    states = (MailState.FAILED, MailState.QUEUED)
+    query = update(OutboxMail).where(OutboxMail.state.in_(states))
     if mail_id is not None:
-        states.append(MailState.UNCONFIRMED)
-        conditions.append(OutboxMail.id == mail_id)
-    matched = session.scalars(
-        update(OutboxMail)
-        .where(OutboxMail.state.in_(states), *conditions)
-        .values(state=MailState.QUEUED, attempts=0, next_attempt_at=clock.now())
-        .returning(OutboxMail.id)
-    ).all()
-    return len(matched)
+        query = query.where(OutboxMail.id == mail_id)
+    values = {"state": MailState.QUEUED, "attempts": 0, "next_attempt_at": clock.now()}
+    return len(session.scalars(query.values(values).returning(OutboxMail.id)).all())

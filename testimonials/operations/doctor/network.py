@@ -5,7 +5,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from typing import Any
@@ -29,8 +28,6 @@ from testimonials.settings.current import current_settings
 TIMEOUT_SECONDS = 5
 MOST_REASONS = 3
 MOST_BYTES = 10_000
-# After that whoever misses a mail has asked for another.
-LATELY = timedelta(days=3)
 
 
 @dataclass(frozen=True)
@@ -87,18 +84,6 @@ def check_outbox_mail() -> Iterator[Finding]:
                 f"{row[1]} mail(s) {words}: {scrub(str(row[0]))}",
                 "Mend the reason, then: testimonials mail retry. `mail list` shows which they are.",
             )
-
-    unheard = db.session.scalar(
-        select(func.count()).where(
-            OutboxMail.state == MailState.UNCONFIRMED, OutboxMail.sent_at > clock.now() - LATELY
-        )
-    )
-    if unheard:
-        yield Finding(
-            f"The service ended while the mail server took {unheard} mail(s); they have most "
-            "likely arrived.",
-            "`mail list --state unconfirmed` shows them; `mail retry ID` sends one again.",
-        )
 
 
 def check_urls() -> Iterator[Finding]:

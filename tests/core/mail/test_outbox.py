@@ -1,5 +1,6 @@
 """The outbox and its delivery (architecture, rule 2; `core/mail/outbox.py`)."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
@@ -19,12 +20,7 @@ from testimonials.core.mail.outbox import (
     OutboxMail,
     lease_mail,
 )
-from testimonials.core.mail.transports import (
-    DeliveryFailed,
-    LogTransport,
-    SmtpTransport,
-    make_transport,
-)
+from testimonials.core.mail.transports import SmtpTransport, make_transport
 from testimonials.extensions import begin_write, db
 from tests.applications import change_settings
 from tests.auth.links import init, mails
@@ -91,7 +87,7 @@ def test_nothing_in_a_mail_is_kept_once_it_has_left(
     assert (mail.text, mail.html, mail.list_unsubscribe, mail.subject) == ("", "", None, subject)
     assert smtp.received[0].text == "Grüße\r\n"
     shown = app.test_cli_runner().invoke(args=["mail", "show", mail.id])
-    assert "The text of a mail that has left is not kept." in shown.output
+    assert "The text of a sent mail is not kept." in shown.output
 
 
 def test_several_workers_never_send_the_same_mail(app: Flask, smtp: MailSink) -> None:
@@ -127,12 +123,26 @@ def test_a_refusal_for_now_is_tried_again_later_and_later(
     assert (only_mail(app).state, only_mail(app).last_error) == (MailState.SENT, None)
 
 
-def test_a_refusal_for_good_is_given_up(app: Flask, smtp: MailSink) -> None:
+def test_a_refusal_for_good_is_given_up_and_can_be_tried_again_by_hand(
+    app: Flask, smtp: MailSink
+) -> None:
     put_mail(app)
     smtp.answers = ["550 5.1.1 No such person"]
     deliver(app, smtp.url)
-    assert only_mail(app).state == MailState.FAILED
-    assert "550" in (only_mail(app).last_error or "")
+    mail = only_mail(app)
+    assert (mail.state, mail.last_error) == (MailState.FAILED, "550 5.1.1 No such person")
+    runner = app.test_cli_runner()
+    table = runner.invoke(args=["mail", "list"]).stdout
+    assert "failed" in table
+    assert "550 5.1.1 No such person" in table
+    assert json.loads(runner.invoke(args=["mail", "retry", mail.id, "--json"]).stdout) == {
+        "queued": 1
+    }
+    assert deliver(app, smtp.url) == 1
+    assert only_mail(app).state == MailState.SENT
+    again = runner.invoke(args=["mail", "retry", mail.id])
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert f"There is no failed or waiting mail with the id {mail.id}." in again.stderr
 
 
 def test_a_server_that_is_away_is_tried_again_and_at_last_given_up(
@@ -174,8 +184,11 @@ def test_without_a_server_mail_is_printed_and_kept(
     caplog.set_level("INFO", "testimonials.mail")
     put_mail(app)
     assert deliver(app, "") == 1
+    assert "mail to owner@example.com (SMTP_URL is not set" in caplog.text
     assert "Grüße" in caplog.text
-    assert only_mail(app).state == MailState.PRINTED
+    mail = only_mail(app)
+    assert mail.state == MailState.PRINTED
+    assert "Grüße" in app.test_cli_runner().invoke(args=["mail", "show", mail.id]).stdout
 
 
 def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
@@ -224,11 +237,6 @@ def test_starttls_asked_for_is_never_left_out(app: Flask, smtp: MailSink) -> Non
     deliver(app, f"{smtp.url}?starttls=1")
     assert smtp.received == []
     assert only_mail(app).state == MailState.QUEUED
-
-
-def test_no_server_means_the_log() -> None:
-    assert isinstance(make_transport("", SENDER), LogTransport)
-    assert not DeliveryFailed("x", is_permanent=False).is_permanent
 
 
 def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
