@@ -12,6 +12,7 @@ JUDGE = "() => axe.run({resultTypes: ['violations']}).then(results => results.vi
 
 def find_violations(page: Page) -> list[dict[str, Any]]:
     """Return what axe finds on the page as it is now: `id` of a rule, `nodes` that break it."""
+    page.wait_for_load_state()
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE_SCRIPT)
     found: list[dict[str, Any]] = page.evaluate(JUDGE)

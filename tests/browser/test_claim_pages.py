@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Site
+from tests.browser.pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -19,7 +20,7 @@ with_and_without_script = pytest.mark.parametrize(
 
 def claim_button(page: Page) -> None:
     """Send the form with the mouse."""
-    page.get_by_role("button", name="Claim my account").click()
+    follow(page.get_by_role("button", name="Claim my account"))
 
 
 @with_and_without_script
@@ -158,12 +159,12 @@ def test_somebody_who_never_asked_removes_it(
 ) -> None:
     project = site.create_project()
     page = open_page(project.claim_link(), java_script_enabled=has_script)
-    page.get_by_role("link", name="I didn’t ask for this").click()
+    follow(page.get_by_role("link", name="I didn’t ask for this"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Remove this account?")
-    page.get_by_role("link", name="Go back, keep it").click()
+    follow(page.get_by_role("link", name="Go back, keep it"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Make it yours")
-    page.get_by_role("link", name="I didn’t ask for this").click()
-    page.get_by_role("button", name="Remove this account").click()
+    follow(page.get_by_role("link", name="I didn’t ask for this"))
+    follow(page.get_by_role("button", name="Remove this account"))
     expect(page.get_by_role("heading", level=1)).to_have_text("The account is removed")
     assert site.service.call("GET", "/v1/me", headers=project.headers).status == 401
     assert site.service.call("GET", f"/{project.slug}").status == 404
@@ -179,11 +180,11 @@ def test_newer_link_can_be_asked_for_and_works(
     expect(page.get_by_role("heading", level=1)).to_have_text("This link doesn’t work")
     address = page.get_by_role("textbox", name="Your email address")
     address.fill("no address")
-    page.get_by_role("button", name="Send me a new link").click()
+    follow(page.get_by_role("button", name="Send me a new link"))
     expect(page.get_by_role("alert")).to_be_focused()
     expect(address).to_have_value("no address")
     address.fill(project.email.upper())
-    page.get_by_role("button", name="Send me a new link").click()
+    follow(page.get_by_role("button", name="Send me a new link"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Look in your mail")
     new = site.claim_link(project.email, other_than=old)
     page.goto(old)

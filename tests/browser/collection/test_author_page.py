@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site, other_address
+from tests.browser.pages import follow
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -25,7 +26,7 @@ def write(page: Page, email: str) -> str:
     page.get_by_label("Your name").fill("Hannah Whitlock")
     page.get_by_label("Email").fill(email)
     page.get_by_role("checkbox").check()
-    page.get_by_role("button", name="Send my testimonial").click()
+    follow(page.get_by_role("button", name="Send my testimonial"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
     return page.get_by_role("textbox", name="Your own link").input_value()
 
@@ -45,7 +46,7 @@ def sign_in(project: Project, page: Page) -> None:
     """Claim the owner's account, which signs in."""
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("radio", name="Keep it").check()
-    page.get_by_role("button", name="Claim my account").click()
+    follow(page.get_by_role("button", name="Claim my account"))
     expect(page.get_by_role("heading", name="Your account is claimed")).to_be_visible()
     page.goto(f"{project.site.url}/dashboard/projects/{project.id}/inbox")
 
@@ -71,7 +72,7 @@ def test_from_the_form_to_the_widget_and_back(
     assert mailed.partition("?")[0] != own.partition("?")[0]
     page.goto(mailed)
     expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Yes, this is my address").click()
+    follow(page.get_by_role("button", name="Yes, this is my address"))
     expect(page.get_by_role("status").first).to_contain_text("this is your address")
 
     owner = open_page(project.claim_link())
@@ -83,29 +84,29 @@ def test_from_the_form_to_the_widget_and_back(
 
     page.goto(own)
     expect(page.get_by_text("Shown in public")).to_be_visible()
-    page.get_by_role("link", name="Take back my consent").click()
-    page.get_by_role("button", name="Take back my consent").click()
+    follow(page.get_by_role("link", name="Take back my consent"))
+    follow(page.get_by_role("button", name="Take back my consent"))
     expect(page.get_by_text("Withdrawn", exact=True)).to_be_visible()
     assert shown(project) == (0, 0, 0)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=rejected")
     expect(owner.get_by_text("Withdrawn by its author")).to_be_visible()
     expect(owner.get_by_role("button", name="Approve: Hannah")).to_have_count(0)
 
-    page.get_by_role("button", name="Give my consent again").click()
+    follow(page.get_by_role("button", name="Give my consent again"))
     expect(page.get_by_role("alert")).to_contain_text("Tick this")
     page.get_by_role("checkbox").check()
-    page.get_by_role("button", name="Give my consent again").click()
+    follow(page.get_by_role("button", name="Give my consent again"))
     expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
     (stored,) = project.stored()
     assert stored["status"] == "pending"
 
-    page.get_by_role("link", name="Correct it").click()
+    follow(page.get_by_role("link", name="Correct it"))
     page.get_by_label("Your words").fill("Three good questions.")
-    page.get_by_role("button", name="Send my correction").click()
+    follow(page.get_by_role("button", name="Send my correction"))
     expect(page.get_by_text("Your correction has arrived.")).to_be_visible()
     expect(page.get_by_role("figure")).to_contain_text("Three good questions.")
-    page.get_by_role("link", name="Delete everything").click()
-    page.get_by_role("button", name="Delete everything").click()
+    follow(page.get_by_role("link", name="Delete everything"))
+    follow(page.get_by_role("button", name="Delete everything"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Everything is deleted")
     assert project.stored() == []
     page.goto(own)

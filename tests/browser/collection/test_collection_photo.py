@@ -15,6 +15,7 @@ from tests.browser.collection.test_collection_page import (
     write,
 )
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow, next_page
 from tests.collection.test_photos import phone_photo
 from tests.pictures import HEIC, SVG, photo, png_of_size, read, to_bytes
 
@@ -195,7 +196,8 @@ def test_a_kept_photo_can_be_removed_without_a_script(
     page = open_page(project.page_url, java_script_enabled=False)
     write(page, "")
     choose(page, file(phone_photo()))
-    send(page)
+    with next_page(page):
+        send(page)
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_role("checkbox", name="Remove the photo").check()
     send(page)
@@ -313,7 +315,7 @@ def test_a_link_fills_in_and_a_draft_comes_before_it(project: Project, open_page
     page.get_by_role("button", name="Start afresh").click()
     expect(page.get_by_label("Your name")).to_have_value("Aiko")
     expect(page.get_by_role("radio", name="5 stars")).to_be_checked()
-    page.get_by_role("link", name="Deutsch").click()
+    follow(page.get_by_role("link", name="Deutsch"))
     expect(page.get_by_label("Ihr Name")).to_have_value("Aiko")
 
 

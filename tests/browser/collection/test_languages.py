@@ -7,6 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -136,7 +137,7 @@ def test_switching_the_language_keeps_what_was_typed(project: Project, open_page
     page.get_by_label("Your words").fill("Two good questions.")
     page.get_by_label("Your name").fill("Hannah")
     page.get_by_role("radio", name="4 stars").check(force=True)
-    page.get_by_role("link", name="Deutsch").click()
+    follow(page.get_by_role("link", name="Deutsch"))
     expect(page).to_have_url(f"{project.page_url}?from=mail&lang=de")
     expect(page.get_by_label("Ihre Worte")).to_have_value("Two good questions.")
     expect(page.get_by_label("Ihr Name")).to_have_value("Hannah")
@@ -151,7 +152,7 @@ def test_a_form_is_answered_in_its_language(
     project: Project, open_page: OpenPage, has_script: bool
 ) -> None:
     page = open_page(project.page_url, locale="es-MX", java_script_enabled=has_script)
-    page.get_by_role("link", name="Français").click()
+    follow(page.get_by_role("link", name="Français"))
     page.get_by_role("button", name="Envoyer mon témoignage").click()
     expect(page.get_by_role("alert")).to_contain_text("3 points sont à corriger")
     page.get_by_label("Votre témoignage", exact=True).fill("Très bien.")

@@ -10,6 +10,7 @@ from sqlalchemy import update
 from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Site
+from tests.browser.pages import follow
 from tests.browser.screens import check_screens
 from tests.servers import wait_for
 
@@ -36,7 +37,7 @@ def mailed(site: Site, email: str, path: str) -> str:
 
 def press(page: Page, button: str, heading: str) -> None:
     """Press a button, and look at the page that follows on every screen."""
-    page.get_by_role("button", name=button, exact=True).click()
+    follow(page.get_by_role("button", name=button, exact=True))
     expect(page.get_by_role("heading", level=1)).to_have_text(heading)
     check_screens(page, (320, 1280))
 
@@ -53,7 +54,7 @@ def test_who_signs_up_clears_away_what_a_stranger_began(site: Site, open_page: O
     strange = site.create_project()
     page = open_page(f"{site.url}/signup")
     page.get_by_label("Email address").fill(strange.email)
-    page.get_by_role("button", name="Mail me the link").click()
+    follow(page.get_by_role("button", name="Mail me the link"))
     first = site.claim_link(strange.email)
     link = site.claim_link(strange.email, other_than=first)
     # The stranger tries to keep the link from working.
@@ -97,7 +98,7 @@ def test_an_account_is_taken_back_from_who_moved_it(site: Site, open_page: OpenP
     expect(owner.get_by_role("checkbox", name="Replace the API key too")).to_be_checked()
     owner.get_by_label("New password").fill(NEW)
     press(owner, "Save the new password", "Your password is changed")
-    owner.get_by_role("link", name="Open your dashboard").click()
+    follow(owner.get_by_role("link", name="Open your dashboard"))
     expect(owner.get_by_text(project.email).first).to_be_attached()
     thief.goto(f"{site.url}/dashboard/account")
     expect(thief.get_by_role("heading", level=1)).to_have_text("Sign in")

@@ -9,6 +9,7 @@ from testimonials.activity.services import add_event
 from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Site
+from tests.browser.pages import follow
 from tests.browser.screens import check_screens
 from tests.conftest import PASSWORD
 
@@ -62,7 +63,7 @@ def test_a_proof_is_sent_once_however_often_it_is_pressed(site: Site, open_page:
         db.session.execute(update(Session).values(proved_at=None))
         db.session.commit()
     page.goto(f"{site.url}/dashboard/account")
-    page.get_by_role("button", name="Export everything of mine").click()
+    follow(page.get_by_role("button", name="Export everything of mine"))
     page.get_by_label("Your password").fill(PASSWORD)
     held: list[Route] = []
     page.route("**/account/export", lambda route: held.append(route))

@@ -6,6 +6,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.dashboard.test_inbox import claim
+from tests.browser.pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -20,9 +21,9 @@ def file_of(text: str) -> FilePayload:
 def choose(page: Page, project: Project, text: str) -> None:
     """Come from the settings, choose a file and look at what would happen."""
     page.goto(f"{project.site.url}/dashboard/projects/{project.id}/settings")
-    page.get_by_role("link", name="Import testimonials").click()
+    follow(page.get_by_role("link", name="Import testimonials"))
     page.get_by_label("CSV or JSON file").set_input_files(file_of(text))
-    page.get_by_role("button", name="Preview").click()
+    follow(page.get_by_role("button", name="Preview"))
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
@@ -36,7 +37,7 @@ def test_a_file_is_looked_at_changed_and_imported(
     choose(page, project, f"Wer,Words,Rating\n{people}Li,Good,9\n")
     expect(page.get_by_role("heading", name="A question first")).to_be_visible()
     page.get_by_label("Name", exact=True).select_option(label="Wer")
-    page.get_by_role("button", name="Preview").click()
+    follow(page.get_by_role("button", name="Preview"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 600 testimonials?")
     expect(page.get_by_text("Rating: Must be a number from 1 to 5.")).to_be_visible()
     page.get_by_role("button", name="Import 600 testimonials").click()

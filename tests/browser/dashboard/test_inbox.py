@@ -8,6 +8,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow
 from tests.browser.screens import check_screens
 from tests.servers import wait_for
 from tests.visitors import Visitors, words_of
@@ -23,7 +24,7 @@ def submit(page: Page, project: Project, name: str) -> None:
     page.get_by_label("Your words").fill(f"Words of {name}")
     page.get_by_label("Your name").fill(name)
     page.get_by_role("checkbox", name=re.compile("may show my words")).check()
-    page.get_by_role("button", name="Send my testimonial").click()
+    follow(page.get_by_role("button", name="Send my testimonial"))
     page.wait_for_url("**/thanks?*")
 
 
@@ -31,7 +32,7 @@ def claim(page: Page, project: Project) -> None:
     """Claim the account, which signs in."""
     page.goto(project.claim_link())
     page.get_by_label("Password", exact=True).fill("three blue wardrobes")
-    page.get_by_role("button", name="Claim my account").click()
+    follow(page.get_by_role("button", name="Claim my account"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account is claimed")
 
 
@@ -44,7 +45,7 @@ def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
     submit(visitor, project, "Hannah Whitlock")
     page = open_page(project.page_url, java_script_enabled=has_script)
     claim(page, project)
-    page.get_by_role("link", name="Open your dashboard").click()
+    follow(page.get_by_role("link", name="Open your dashboard"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
     page.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
     expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
@@ -127,10 +128,10 @@ def test_a_session_that_was_ended_elsewhere_is_out_at_once(site: Site, open_page
     second = open_page(f"{site.url}/login")
     second.get_by_label("Email").fill(project.email)
     second.get_by_label("Password", exact=True).fill("three blue wardrobes")
-    second.get_by_role("button", name="Sign in").click()
+    follow(second.get_by_role("button", name="Sign in"))
     expect(second.get_by_role("heading", level=1)).to_have_text("Inbox")
     first.goto(f"{site.url}/dashboard/account")
-    first.get_by_role("button", name=re.compile("^Sign out everywhere")).click()
+    follow(first.get_by_role("button", name=re.compile("^Sign out everywhere")))
     expect(first.get_by_role("heading", level=1)).to_have_text("Sign in")
     second.reload()
     expect(second.get_by_role("heading", level=1)).to_have_text("Sign in")

@@ -9,6 +9,7 @@ from playwright.sync_api import FrameLocator, Page, Route, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow, next_page
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -172,9 +173,10 @@ def test_it_works_without_a_script(site: Site, open_page: OpenPage) -> None:
     page.get_by_label("Headline").fill("Saved by hand")
     page.get_by_label("Button colour", exact=True).fill("#2F8F6B")
     page.get_by_role("switch", name="Company").uncheck()
-    page.get_by_label("Headline").press("Enter")
+    with next_page(page):
+        page.get_by_label("Headline").press("Enter")
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Use #2C8564").click()
+    follow(page.get_by_role("button", name="Use #2C8564"))
     config = project.call("GET", "")[CONFIG]
     assert config["headline"] == "Saved by hand"
     assert config["buttonColor"] == "#2C8564"

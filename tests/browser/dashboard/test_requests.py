@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.dashboard.test_inbox import numbers
+from tests.browser.pages import follow
 from tests.browser.screens import check_screens
 from tests.servers import Received, wait_for
 
@@ -16,13 +17,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.process]
 def ask(page: Page, project: Project, people: str, count: int) -> None:
     """Ask people as an owner does, coming from the Share page."""
     page.goto(f"{project.site.url}/dashboard/projects/{project.id}/share")
-    page.get_by_role("link", name="Ask for testimonials").click()
+    follow(page.get_by_role("link", name="Ask for testimonials"))
     if not page.get_by_label("Email addresses").is_visible():
         page.get_by_text("Ask more people").click()
     page.get_by_label("Email addresses").fill(people)
-    page.get_by_role("button", name="Preview").click()
+    follow(page.get_by_role("button", name="Preview"))
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"Send to {count} ")
-    page.get_by_role("button", name=re.compile(f"^Send to {count} ")).click()
+    follow(page.get_by_role("button", name=re.compile(f"^Send to {count} ")))
     expect(page.get_by_text(re.compile("on the way$"))).to_be_visible()
 
 
@@ -77,14 +78,14 @@ def test_two_addresses_are_asked_and_one_of_them_answers(
     visitor.get_by_role("button", name="Send my testimonial").click()
     visitor.wait_for_url("**/thanks*")
     state_is(noor, "Answered")
-    owner.get_by_role("link", name=re.compile("^Read")).click()
+    follow(owner.get_by_role("link", name=re.compile("^Read")))
     expect(owner.get_by_text(f"Asked by email at {noor}")).to_be_visible()
 
     visitor.goto(link_in(mail_to(site, tom), "I’d rather not"))
-    visitor.get_by_role("button", name="I’d rather not").click()
+    follow(visitor.get_by_role("button", name="I’d rather not"))
     expect(visitor.get_by_role("heading", level=1)).to_have_text("That’s fine")
-    visitor.get_by_role("link", name="Don’t ask me again").click()
-    visitor.get_by_role("button", name="Don’t ask me again").click()
+    follow(visitor.get_by_role("link", name="Don’t ask me again"))
+    follow(visitor.get_by_role("button", name="Don’t ask me again"))
     expect(visitor.get_by_role("heading", level=1)).to_have_text("You won’t be asked again")
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/invitations")
     state_is(tom, "Unsubscribed")
@@ -97,16 +98,16 @@ def test_axe_finds_nothing_on_the_pages_of_asking(site: Site, open_page: OpenPag
     project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/invitations")
     check_screens(owner, (320, 1280))
-    owner.get_by_role("button", name="Preview").click()
+    follow(owner.get_by_role("button", name="Preview"))
     expect(owner.get_by_role("heading", name="One thing needs a change")).to_be_visible()
     check_screens(owner, (320, 1280))
     email = f"leila{number}@example.com"
     long = f"{'a' * 60}{number}@{'b' * 60}.example.com"
     owner.get_by_label("Email addresses").fill(f"ليلى منصور <{email}>\n{long}\n{email}\nfoo")
-    owner.get_by_role("button", name="Preview").click()
+    follow(owner.get_by_role("button", name="Preview"))
     expect(owner.get_by_text("1 line needs a correction")).to_be_visible()
     check_screens(owner, (320, 1280))
-    owner.get_by_role("button", name=re.compile("^Send to 2")).click()
+    follow(owner.get_by_role("button", name=re.compile("^Send to 2")))
     expect(owner.get_by_text("2 requests are on the way")).to_be_visible()
     check_screens(owner, (320, 1280))
     mail = mail_to(site, email)
@@ -115,6 +116,6 @@ def test_axe_finds_nothing_on_the_pages_of_asking(site: Site, open_page: OpenPag
     for words in ("I’d rather not", "Don’t ask me again"):
         visitor.goto(link_in(mail, words))
         check_screens(visitor, (320, 1280))
-        visitor.get_by_role("button", name=words).click()
+        follow(visitor.get_by_role("button", name=words))
         expect(visitor.get_by_role("button", name=words)).to_have_count(0)
         check_screens(visitor, (320, 1280))

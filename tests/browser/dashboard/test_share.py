@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.dashboard.test_inbox import submit
+from tests.browser.pages import follow
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -120,13 +121,13 @@ def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
 def test_without_a_script(site: Site, open_page: OpenPage) -> None:
     project, page = open_share(site, open_page, java_script_enabled=False, viewport=WIDE)
     for name in PLATFORMS:
-        page.get_by_role("link", name=name, exact=True).click()
+        follow(page.get_by_role("link", name=name, exact=True))
         panel = page.locator("[data-panel]:visible")
         expect(panel).to_have_count(1)
         expect(panel.locator("code").first).to_contain_text(project.id)
     expect(page.get_by_role("button", name=re.compile("^Copy"))).to_have_count(0)
     page.get_by_label("Message to customers").fill("Two words?\n" + project.page_url)
-    page.get_by_role("button", name="Save").click()
+    follow(page.get_by_role("button", name="Save"))
     expect(page.get_by_label("Message to customers")).to_have_value(
         "Two words?\n" + project.page_url
     )
@@ -135,13 +136,13 @@ def test_without_a_script(site: Site, open_page: OpenPage) -> None:
     page.get_by_role("radio", name="Rating badge").check()
     page.get_by_role("combobox", name="Theme").select_option("dark")
     page.get_by_role("switch", name="Pin this version").check()
-    page.get_by_role("button", name="Update the snippet").click()
+    follow(page.get_by_role("button", name="Update the snippet"))
     code = page.locator("[data-panel]:visible code")
     expect(code).to_contain_text('data-testimonials-shape="badge" data-testimonials-theme="dark"')
     expect(code).to_contain_text('integrity="sha384-')
-    page.get_by_role("link", name="Vue").click()
+    follow(page.get_by_role("link", name="Vue"))
     expect(code).to_contain_text('data-testimonials-shape="badge"')
-    page.get_by_role("button", name="Use our words").click()
+    follow(page.get_by_role("button", name="Use our words"))
     expect(page.get_by_label("Message to customers")).to_have_value(re.compile("honest"))
 
 
@@ -212,7 +213,7 @@ def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
     expect(field).to_have_value("Grüße & mehr\nzwei Zeilen")
     # Leaving at once loses nothing.
     field.fill("Left in a hurry")
-    page.get_by_role("link", name="Settings").click()
+    follow(page.get_by_role("link", name="Settings"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
     wait_for(lambda: "Left in a hurry" in page.request.get(share_of(project)).text(), what="it")
     page.go_back()
@@ -268,7 +269,7 @@ def test_the_checklist_leads_to_the_end(site: Site, open_page: OpenPage) -> None
     project, page = open_share(site, open_page)
     page.goto(inbox_of(project))
     expect(page.get_by_text("Your assistant has built the first version.")).to_be_visible()
-    page.get_by_role("button", name="Look", exact=True).click()
+    follow(page.get_by_role("button", name="Look", exact=True))
     page.wait_for_url(f"**/widget/{project.id}")
     expect(page.locator('[data-testimonials-state="ready"]')).to_be_attached()
     visitor = open_page(project.page_url)
@@ -280,14 +281,14 @@ def test_the_checklist_leads_to_the_end(site: Site, open_page: OpenPage) -> None
     expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
     page.reload()
     expect(page.get_by_text("3 of 5 done")).to_be_visible()
-    page.get_by_role("button", name="Remove all 6").click()
+    follow(page.get_by_role("button", name="Remove all 6"))
     expect(page.get_by_role("heading", name="Sample testimonials")).to_have_count(0)
     items = project.call("GET", "/testimonials")["items"]
     assert [item["authorName"] for item in items] == ["Hannah Whitlock"]
-    page.get_by_role("button", name="Hide checklist").click()
+    follow(page.get_by_role("button", name="Hide checklist"))
     expect(page.get_by_role("heading", name="Getting started")).to_have_count(0)
-    page.get_by_role("link", name="Settings").first.click()
-    page.get_by_role("button", name="Show checklist").click()
+    follow(page.get_by_role("link", name="Settings").first)
+    follow(page.get_by_role("button", name="Show checklist"))
     expect(page.get_by_role("heading", name="Getting started")).to_be_visible()
 
 

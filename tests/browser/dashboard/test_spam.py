@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow
 from tests.browser.screens import check_screens
 from tests.conftest import StartService
 from tests.servers import wait_for
@@ -94,10 +95,8 @@ def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) ->
     page.goto(f"{site.url}/dashboard")
     expect(page.get_by_role("listitem").filter(has_text="Words of Maya")).to_be_visible()
     expect(page.get_by_text("Link Farm")).to_have_count(0)
-    page.get_by_role("link", name=re.compile("^Spam")).click()
+    follow(page.get_by_role("link", name=re.compile("^Spam")))
     expect(page.get_by_text("Held: three links")).to_be_visible()
-    # Keys count once the page's script is there.
-    page.wait_for_load_state()
     page.keyboard.press("s")
     expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
     expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
@@ -105,7 +104,7 @@ def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) ->
     expect(page.get_by_text("Held: three links")).to_be_visible()
     page.keyboard.press("s")
     expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
-    page.get_by_role("link", name=re.compile("^Pending")).click()
+    follow(page.get_by_role("link", name=re.compile("^Pending")))
     expect(page.get_by_role("listitem").filter(has_text="Link Farm")).to_be_visible()
     assert {row["status"] for row in project.stored()} == {"pending"}
 
@@ -130,7 +129,7 @@ def test_without_a_script_spam_is_released(site: Site, open_page: OpenPage) -> N
     write(page, project, "Link Farm", LINKS)
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=spam")
-    page.get_by_role("button", name=re.compile("Not spam.*Link Farm")).click()
+    follow(page.get_by_role("button", name=re.compile("Not spam.*Link Farm")))
     expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
     assert project.stored()[0]["status"] == "pending"
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow, next_page
 from tests.browser.screens import check_screens
 from tests.pictures import photo, to_bytes
 
@@ -36,9 +37,10 @@ def test_tagging_two_of_three_and_finding_them(
     page.get_by_text("Tag…").click()
     page.get_by_label("Tag for the selected").fill("Wedding hair")
     # Enter in the field tags, and decides nothing.
-    page.get_by_label("Tag for the selected").press("Enter")
+    with next_page(page):
+        page.get_by_label("Tag for the selected").press("Enter")
     expect(page.get_by_text("Tagged 2 testimonials")).to_be_visible()
-    page.get_by_role("link", name="Wedding hair").first.click()
+    follow(page.get_by_role("link", name="Wedding hair").first)
     expect(page.get_by_text("Words of Maya")).to_be_visible()
     expect(page.get_by_text("Words of Tom")).to_be_visible()
     expect(page.get_by_text("Words of Aiko")).to_have_count(0)
@@ -91,12 +93,12 @@ def test_what_was_typed_outlives_the_session(
     page.get_by_label("Testimonial", exact=True).fill("Typed for an hour.")
     page.get_by_label("Author’s name").fill("Aiko")
     page.context.clear_cookies()
-    page.get_by_role("button", name="Add testimonial").click()
+    follow(page.get_by_role("button", name="Add testimonial"))
     page.get_by_label("Email").fill(project.email)
     page.get_by_label("Password", exact=True).fill("three blue wardrobes")
-    page.get_by_role("button", name="Sign in").click()
+    follow(page.get_by_role("button", name="Sign in"))
     expect(page.get_by_text("Typed for an hour.")).to_be_visible()
-    page.get_by_role("button", name="Send it now").click()
+    follow(page.get_by_role("button", name="Send it now"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
     expect(page.get_by_text("Typed for an hour.")).to_be_visible()
 
@@ -110,7 +112,7 @@ def test_axe_finds_nothing(site: Site, open_page: OpenPage) -> None:
         page.get_by_text("Tag…").click()
         page.get_by_label("Tag for the selected").fill(tag)
         check_screens(page, (320, 1280))
-        page.get_by_role("button", name="Add", exact=True).click()
+        follow(page.get_by_role("button", name="Add", exact=True))
         expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
     edit = page.locator("[data-edit]").first.get_attribute("href")
     for address in (f"{base}/inbox?status=all", f"{site.url}{edit}", f"{base}/testimonials/new"):

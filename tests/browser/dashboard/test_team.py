@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.dashboard.test_inbox import numbers, submit
+from tests.browser.pages import follow, next_page
 from tests.browser.screens import check_screens
 from tests.servers import wait_for
 
@@ -19,10 +20,10 @@ PASSWORD = "seven paper lanterns"
 def invite(page: Page, project: Project, email: str, role: str = "moderator") -> str:
     """Invite a colleague on the team page; return the link that the mail server received."""
     page.goto(f"{project.site.url}/dashboard/projects/{project.id}/settings")
-    page.get_by_role("link", name="Manage team").click()
+    follow(page.get_by_role("link", name="Manage team"))
     page.get_by_label("Their email address").fill(email)
     page.locator(f"#role-{role}").check()
-    page.get_by_role("button", name="Send invitation").click()
+    follow(page.get_by_role("button", name="Send invitation"))
     expect(page.get_by_text("The invitation is on its way")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text=email)).to_be_visible()
 
@@ -50,7 +51,7 @@ def test_a_colleague_joins_decides_and_is_removed(
     expect(colleague.get_by_role("heading", level=1)).to_contain_text("Fern & Fable")
     expect(colleague.get_by_text(project.email)).to_be_visible()
     colleague.get_by_label("Choose a password").fill(PASSWORD)
-    colleague.get_by_role("button", name="Create my account and join").click()
+    follow(colleague.get_by_role("button", name="Create my account and join"))
     expect(colleague.get_by_role("heading", level=1)).to_have_text("Inbox")
     expect(colleague.get_by_role("link", name="Settings")).to_have_count(0)
     colleague.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
@@ -62,15 +63,15 @@ def test_a_colleague_joins_decides_and_is_removed(
 
     owner.reload()
     row = owner.get_by_role("listitem").filter(has_text=email)
-    row.get_by_role("link", name=re.compile("Remove")).click()
+    follow(row.get_by_role("link", name=re.compile("Remove")))
     expect(owner.get_by_role("heading", level=1)).to_contain_text(email)
-    owner.get_by_role("button", name="Remove").click()
+    follow(owner.get_by_role("button", name="Remove"))
     expect(owner.get_by_text("Removed from the project")).to_be_visible()
     expect(owner.get_by_role("listitem").filter(has_text=email)).to_have_count(0)
 
-    colleague.get_by_role("link", name=re.compile("^All")).first.click()
+    follow(colleague.get_by_role("link", name=re.compile("^All")).first)
     expect(colleague.get_by_role("heading", level=1)).to_have_text("There is nothing here")
-    colleague.get_by_role("link", name="Open your dashboard").click()
+    follow(colleague.get_by_role("link", name="Open your dashboard"))
     expect(colleague.get_by_role("heading", level=1)).to_have_text("Projects")
     expect(colleague.get_by_text("Fern & Fable")).to_have_count(0)
 
@@ -85,12 +86,12 @@ def test_a_removed_colleagues_key_press_says_so_and_decides_nothing(
     email = f"noor{next(numbers)}@example.com"
     colleague = open_page(invite(owner, project, email))
     colleague.get_by_label("Choose a password").fill(PASSWORD)
-    colleague.get_by_role("button", name="Create my account and join").click()
+    follow(colleague.get_by_role("button", name="Create my account and join"))
     expect(colleague.get_by_role("listitem").filter(has_text="Tom Okafor")).to_be_visible()
     owner.reload()
     row = owner.get_by_role("listitem").filter(has_text=email)
-    row.get_by_role("link", name=re.compile("Remove")).click()
-    owner.get_by_role("button", name="Remove").click()
+    follow(row.get_by_role("link", name=re.compile("Remove")))
+    follow(owner.get_by_role("button", name="Remove"))
     expect(owner.get_by_text("Removed from the project")).to_be_visible()
     colleague.keyboard.press("a")
     expect(
@@ -121,7 +122,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPag
     stranger = open_page(link)
     look(stranger, link, "Join")
     look(stranger, held_link, "Join")
-    stranger.get_by_role("button", name="Claim my account and join").click()
+    follow(stranger.get_by_role("button", name="Claim my account and join"))
     expect(stranger.get_by_role("heading", name="2 things need a change")).to_be_visible()
     check_screens(stranger, (320, 1280))
     look(stranger, f"{link}/decline", "Decline the invitation?")
@@ -130,7 +131,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPag
 
     stranger.goto(link)
     stranger.get_by_label("Choose a password").fill(PASSWORD)
-    stranger.get_by_role("button", name="Create my account and join").click()
+    follow(stranger.get_by_role("button", name="Create my account and join"))
     expect(stranger.get_by_role("heading", level=1)).to_have_text("Inbox")
     look(stranger, link, "You are in already")
     look(stranger, f"{base}/leave", "Leave")
@@ -140,10 +141,10 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPag
     look(owner, f"{base}/team", "Team")
     look(owner, f"{base}/settings", "Settings")
     owner.goto(f"{base}/team")
-    owner.get_by_role("button", name="Send invitation").click()
+    follow(owner.get_by_role("button", name="Send invitation"))
     expect(owner.get_by_role("heading", name="One thing needs a change")).to_be_visible()
     check_screens(owner, (320, 1280))
-    owner.get_by_role("link", name=re.compile("^Remove")).click()
+    follow(owner.get_by_role("link", name=re.compile("^Remove")))
     expect(owner.get_by_role("heading", level=1)).to_contain_text("Remove")
     check_screens(owner, (320, 1280))
 
@@ -159,7 +160,8 @@ def test_all_of_it_goes_by_keyboard(site: Site, open_page: OpenPage) -> None:
     owner.keyboard.press("Tab")
     owner.keyboard.press("ArrowDown")
     owner.keyboard.press("Tab")
-    owner.keyboard.press("Enter")
+    with next_page(owner):
+        owner.keyboard.press("Enter")
     row = owner.get_by_role("listitem").filter(has_text=email)
     expect(row).to_contain_text("Admin")
     tab_to(owner, lambda: row.get_by_role("button", name=re.compile("Take back")))

@@ -205,7 +205,8 @@ def test_the_owner_is_told_where_the_widget_was_seen(
     host.body = snippet["container"] + snippet["script"]
     visitor = open_page(host.url)
     check_widget(visitor)
-    seen = f"Seen on {host.url.removeprefix('http://').rstrip('/')} just now"
+    # On a busy machine it may be minutes ago.
+    seen = re.compile(rf"Seen on {host.url.removeprefix('http://').rstrip('/')} (just|\d+ min)")
     owner.reload()
     expect(owner.get_by_text(seen)).to_be_visible()
     # The same answer out of memory is noted as well, and our own page is no website of others.
