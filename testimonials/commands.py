@@ -13,8 +13,7 @@ from testimonials.operations.mail_cli import mail
 from testimonials.operations.prune_cli import prune
 from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
-from testimonials.transfer.archives.accounts_cli import export_account
-from testimonials.transfer.archives.projects_cli import export_project, import_project
+from testimonials.transfer.archives.cli import export_account, export_project, import_project
 from testimonials.transfer.tables.testimonials_cli import import_testimonials
 
 # Files hold more than one feature has, so these commands come from a later one.

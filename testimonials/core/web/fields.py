@@ -40,6 +40,8 @@ class StrictSchema(Schema):
     class Meta:
         unknown: UnknownOption = RAISE
 
+    error_messages = {"type": "Must be an object."}  # noqa: RUF012
+
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the loaded fields; raise `ValidationError` with a list of messages a field."""
         unknown = [name for name in payload if name not in self.fields]

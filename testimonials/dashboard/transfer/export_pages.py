@@ -1,6 +1,7 @@
 """Taking one's data along: a project as an archive or a table, an account with everything."""
 
 import io
+from functools import partial
 from typing import IO
 
 from flask import Blueprint, Response, request, send_file
@@ -17,11 +18,10 @@ from testimonials.dashboard.guards import require_proof, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
-from testimonials.transfer.archives.accounts import make_account_archive
-from testimonials.transfer.archives.snapshot import reading_one_moment
-from testimonials.transfer.archives.writing import make_archive
+from testimonials.transfer.archives.accounts import write_account_archive
+from testimonials.transfer.archives.writing import reading_one_moment, spool, write_archive
 from testimonials.transfer.tables.activity_table import find_names, write_events
-from testimonials.transfer.tables.table_export import make_table
+from testimonials.transfer.tables.table_export import write_table
 
 exporting: Blueprint = Blueprint("exporting", __name__)
 
@@ -37,7 +37,7 @@ def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Hand out all of the project as a zip."""
     with reading_one_moment():
         project = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = project.slug, make_archive(project)
+        slug, file = project.slug, spool(partial(write_archive, project))
     _record(project, "an archive")
     return _hand_out(file, f"{slug}.zip", "application/zip")
 
@@ -48,7 +48,7 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Hand out the project's testimonials as a table."""
     with reading_one_moment():
         project = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = project.slug, make_table(project)
+        slug, file = project.slug, spool(partial(write_table, project))
     _record(project, "a table")
     return _hand_out(file, f"{slug}.csv", "text/csv")
 
@@ -59,7 +59,7 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     """Hand out everything of the account as a zip."""
     with reading_one_moment():
-        file = make_account_archive(get_account(owner.account_id))
+        file = spool(partial(write_account_archive, get_account(owner.account_id)))
     begin_write()
     record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
     db.session.commit()

@@ -1,88 +1,98 @@
-"""What an archive of a project holds: each column of each table, or why it isn't in there.
+"""The rows of a project's archive: their columns, and what each value may be.
 
-A test compares this with the models, so that a column that is added later is decided on here.
+Columns, types and limits come from the models, and further rules from the schemas of the doors, so
+that a new column or setting is in the archive as soon as it exists. Only what neither can say is
+written here: rules of single columns, and the columns that are left out, with the reason.
 """
 
+import copy
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from marshmallow import ValidationError
+from marshmallow import Schema, ValidationError, fields, missing, validate
+from marshmallow.exceptions import SCHEMA
+from sqlalchemy import Boolean, Column, Integer, String
+from sqlalchemy import Text as LongText
 
 from testimonials.collection.models import Invitation, InvitationBatch
-from testimonials.collection.requests.asking import MESSAGE_LENGTH
-from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
-from testimonials.core.data.database import Base
+from testimonials.core import clock
+from testimonials.core.data.database import Base, Timestamp
 from testimonials.core.pictures.images import LOGO, Image
-from testimonials.core.web.fields import StrictSchema
-from testimonials.projects.configuration.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH
+from testimonials.core.web.fields import Choice, Count, StrictSchema, Switch, Text
+from testimonials.projects.configuration.dashboard_config import DashboardConfigSchema
+from testimonials.projects.configuration.defaults import PAGE_CONFIG, WIDGET_CONFIG
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.schemas import (
-    AVATAR_LENGTH,
-    LINE_LENGTH,
-    RATING_RANGE,
-    TEXT_LENGTH,
-)
+from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
+from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialChange
+from testimonials.testimonials.moderation.tag_names import MAX_TAGS
+from testimonials.testimonials.schemas import TEXT_LENGTH, TestimonialCreateSchema
 from testimonials.transfer.archives.values import (
-    Address,
-    DashboardConfig,
-    Email,
-    Exact,
-    Filled,
-    Flag,
-    Identifier,
-    Key,
+    EMAIL,
+    IDENTIFIER,
+    ORIGIN,
+    SLUG,
+    Before,
     Moment,
-    Number,
-    OneOf,
-    Origin,
-    PageConfig,
-    Slug,
-    Twitter,
-    WidgetConfig,
-    Words,
+    Settings,
+    StoredPageConfigSchema,
+    StoredTwitterSchema,
 )
 
 FORMAT, VERSION = "testimonials-project", 1
-SENTENCE_LENGTH, NAME_LENGTH, LANGUAGE_LENGTH = 1000, 254, 35
-STATES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
-SOURCES = ("public_page", "manual", "import", "demo")
-# Requests are sent at most some days after they were written down.
-REQUESTED_AHEAD = timedelta(days=60)
+# Where a model names no limit.
+LINE_LENGTH, LARGEST_NUMBER = 254, 100_000
+
+Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
 class Part:
-    """One kind of row: what is written of each column, and why the others are left out."""
+    """One kind of row in an archive.
 
-    model: type[Base]
-    columns: Mapping[str, Exact]
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    A column's rule is the one in `rules`, that of the field with its name in the `door`'s schema,
+    or what its type says. `beside` has what stands in the row without being a column.
+    """
 
-    def __post_init__(self) -> None:
-        schema = StrictSchema.from_dict({to_name(key): each for key, each in self.columns.items()})
-        object.__setattr__(self, "_schema", schema())
+    def __init__(
+        self,
+        model: type[Base],
+        left_out: Mapping[str, str],
+        rules: Mapping[str, fields.Field[Any]] | None = None,
+        *,
+        door: type[Schema] | None = None,
+        beside: Mapping[str, fields.Field[Any]] | None = None,
+    ) -> None:
+        self.table: Any = model.__table__
+        self.left_out = left_out
+        self.columns = [each.name for each in self.table.columns if each.name not in left_out]
+        known = (door or Schema)().fields
+        self.fields: dict[str, Any] = {
+            to_name(name): _make_field(
+                self.table.columns[name], (rules or {}).get(name) or known.get(to_name(name))
+            )
+            for name in self.columns
+        }
+        self.fields |= beside or {}
+        schema: Any = StrictSchema.from_dict(self.fields)
+        self._schema: StrictSchema = schema()
 
-    def write(self, row: Any) -> dict[str, Any]:
-        """Return a row as the archive holds it."""
-        return {to_name(key): write_value(each, getattr(row, key)) for key, each in self._items()}
+    def write(self, row: Any) -> Row:
+        """Return the columns of a row as the archive has them."""
+        return write_columns(row, self.columns)
 
-    def read(self, written: Any, where: str) -> dict[str, Any]:
-        """Return the columns of a row of an archive; raise `ValidationError` that says where."""
-        if not isinstance(written, dict):
-            raise ValidationError(f"{where}: It is no object.")
+    def read(self, written: Any, where: str) -> Row:
+        """Return a row of an archive, by columns; raise `ValidationError` that says where."""
         try:
-            schema: StrictSchema = getattr(self, "_schema")  # noqa: B009
-            loaded = schema.check(written)
+            json.dumps(written, ensure_ascii=False).encode()
+            # `check` also tells which fields there are.
+            check = self._schema.check if isinstance(written, dict) else self._schema.load
+            found: Row = check(written)
+        except UnicodeEncodeError:
+            raise ValidationError(f"{where}: A character is cut in half.") from None
         except ValidationError as error:
-            name, messages = next(iter(error.messages_dict.items()))
-            raise ValidationError(f"{where}, {str(name)[:60]}: {messages[0]}") from None
-        return {key: loaded[to_name(key)] for key in self.columns}
-
-    def _items(self) -> Any:
-        return self.columns.items()
+            raise ValidationError(_name_place(where, error.messages)) from None
+        return found
 
 
 def to_name(column: str) -> str:
@@ -91,9 +101,54 @@ def to_name(column: str) -> str:
     return first + "".join(each.capitalize() for each in others)
 
 
-def write_value(kind: Exact, value: Any) -> Any:
-    """Return a value as JSON."""
-    return kind._serialize(value, None, None)
+def write_columns(row: Any, columns: list[str]) -> Row:
+    """Return columns of a row under their names in an archive, as JSON."""
+    values = {name: getattr(row, name) for name in columns}
+    return {
+        to_name(name): clock.iso(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+
+
+def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.Field[Any]:
+    field = copy.deepcopy(rule or _choose_field(column))
+    default = getattr(column.default, "arg", None) if column.default is not None else None
+    usual = None if callable(default) else default
+    field.attribute, field.allow_none = column.name, bool(column.nullable)
+    # A column that is newer than the archive has its usual value.
+    field.required = not column.nullable and usual is None
+    field.load_default = missing if field.required else usual
+    field.error_messages |= {"required": "Is missing.", "null": "Must not be null."}
+    return field
+
+
+def _choose_field(column: Column[Any]) -> fields.Field[Any]:
+    """Return the field that the type of a column asks for."""
+    kind = column.type
+    if isinstance(kind, Timestamp):
+        return Moment()
+    if column.name == "id" or column.name.endswith("_id"):
+        return IDENTIFIER
+    if isinstance(kind, Boolean):
+        return Switch()
+    if isinstance(kind, Integer):
+        return Count(0, LARGEST_NUMBER)
+    if isinstance(kind, LongText):
+        return Text(TEXT_LENGTH)
+    if isinstance(kind, String):
+        return Text(kind.length or LINE_LENGTH, one_line=True)
+    raise TypeError(f"Say in {__name__} what {column} may be in an archive.")
+
+
+def _name_place(where: str, messages: Any) -> str:
+    """Return the first message with the way to its place."""
+    while isinstance(messages, dict):
+        key, messages = next(iter(messages.items()))
+        if isinstance(key, int):
+            where += f" {key + 1}"
+        elif key != SCHEMA:
+            where += f", {key[:60]}"
+    return f"{where}: {messages[0]}"
 
 
 _PARENT = "Its place in the archive says it."
@@ -101,142 +156,74 @@ _PARENT = "Its place in the archive says it."
 PROJECT = Part(
     Project,
     {
-        "id": Identifier(),
-        "status": OneOf("active", "inactive"),
-        "business_name": Words(BUSINESS_NAME_LENGTH),
-        "slug": Slug(SLUG_LENGTH),
-        "page_config": PageConfig(),
-        "widget_config": WidgetConfig(),
-        "dashboard_config": DashboardConfig(),
-        "logo_id": Identifier(empty=True),
-        "created_at": Moment(),
-        "updated_at": Moment(),
+        "account_id": "The person who imports it names the account.",
+        "feed_version": "It rises, so that no cache shows what it was before.",
+        "last_testimonial_at": "It is the time of the newest testimonial.",
+        "deleted_at": "An imported project is not in the trash.",
     },
     {
-        "account_id": "Whoever imports it names the account.",
-        "feed_version": "It rises, so that nothing old is shown from a memory.",
-        "last_testimonial_at": "It is the time of the newest testimonial.",
-        "deleted_at": "What is imported is there again.",
+        "status": Choice("active", "inactive"),
+        "slug": SLUG,
+        "page_config": Settings(StoredPageConfigSchema, PAGE_CONFIG),
+        "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "dashboard_config": fields.Nested(DashboardConfigSchema),
     },
+    door=ProjectCreateSchema,
 )
-OLD_SLUG = Part(
-    OldSlug, {"slug": Slug(SLUG_LENGTH), "renamed_at": Moment()}, {"project_id": _PARENT}
-)
-SIGHTING = Part(
-    WidgetSighting, {"origin": Origin(300), "seen_at": Moment()}, {"project_id": _PARENT}
+OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
+SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
+CHANGE = Part(
+    TestimonialChange,
+    {"testimonial_id": _PARENT, "before": "It is written as a testimonial is."},
+    beside={"before": Before(lambda: _before_schema(), required=True)},
 )
 TESTIMONIAL = Part(
     Testimonial,
+    {"project_id": _PARENT, "is_visible": "The database derives it from the status."},
     {
-        "id": Identifier(),
-        "status": OneOf(*STATES),
-        "source": OneOf(*SOURCES),
-        "author_name": Filled(LINE_LENGTH),
-        "author_email": Email(empty=True),
-        "author_role": Words(LINE_LENGTH),
-        "author_company": Words(LINE_LENGTH, empty=True),
-        "author_avatar": Address(AVATAR_LENGTH, empty=True),
-        "avatar_id": Identifier(empty=True),
-        "twitter": Twitter(empty=True),
-        "text": Filled(TEXT_LENGTH, lines=True),
-        "rating": Number(*RATING_RANGE, empty=True),
-        "is_pinned": Flag(),
-        "submitted_at": Moment(),
-        "reviewed_at": Moment(empty=True),
-        "consent_text": Words(SENTENCE_LENGTH, lines=True, empty=True),
-        "consent_language": Words(LANGUAGE_LENGTH, empty=True),
-        "consented_at": Moment(empty=True),
-        "submission_key": Key(64, empty=True),
-        "import_key": Key(64, empty=True),
-        "held_for": Words(200, empty=True),
-        "text_fingerprint": Key(32, empty=True),
-        "email_verified_at": Moment(empty=True),
-        "consent_withdrawn_at": Moment(empty=True),
-        "returned_at": Moment(empty=True),
-        "original_text": Words(TEXT_LENGTH, lines=True, empty=True),
-        "deleted_at": Moment(empty=True),
-        "created_at": Moment(),
-        "updated_at": Moment(),
+        "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
+        "source": Choice("public_page", "manual", "import", "demo"),
+        "author_email": EMAIL,
+        "twitter": fields.Nested(StoredTwitterSchema),
     },
-    {"project_id": _PARENT, "is_visible": "The database tells it from the status."},
-)
-CHANGE = Part(
-    TestimonialChange,
-    {
-        "id": Identifier(),
-        "batch_id": Identifier(),
-        "actor": Words(NAME_LENGTH),
-        "action": Words(40),
-        "created_at": Moment(),
+    door=TestimonialCreateSchema,
+    beside={
+        "tags": fields.List(
+            Text(TAG_LENGTH, one_line=True, blank=False),
+            required=True,
+            validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
+        ),
+        "changes": fields.List(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
     },
-    {"testimonial_id": _PARENT, "before": "Its values are written as those of a testimonial are."},
 )
-BATCH = Part(
-    InvitationBatch,
-    {
-        "id": Identifier(),
-        "actor": Words(NAME_LENGTH),
-        "subject": Words(SUBJECT_LENGTH),
-        "message": Words(MESSAGE_LENGTH, lines=True),
-        "language": Words(LANGUAGE_LENGTH),
-        "remind_after_days": Number(0, 365, whole=True, empty=True),
-        "size": Number(0, 100_000, whole=True),
-        "created_at": Moment(),
-    },
-    {"project_id": _PARENT},
-)
+BATCH = Part(InvitationBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
 INVITATION = Part(
     Invitation,
-    {
-        "id": Identifier(),
-        "batch_id": Identifier(),
-        "email": Email(),
-        "name": Words(LINE_LENGTH),
-        "company": Words(LINE_LENGTH, empty=True),
-        "next_mail_at": Moment(empty=True, ahead=REQUESTED_AHEAD),
-        "sent_at": Moment(empty=True),
-        "reminded_at": Moment(empty=True),
-        "opened_at": Moment(empty=True),
-        "answered_at": Moment(empty=True),
-        "declined_at": Moment(empty=True),
-        "testimonial_id": Identifier(empty=True),
-        "created_at": Moment(),
-    },
     {
         "project_id": _PARENT,
         "email_hash": "It is made of the account and the address.",
         "mail_id": "The outbox stays where it is.",
     },
+    # Requests are sent some days after they were written at most.
+    {"email": EMAIL, "next_mail_at": Moment(ahead=timedelta(days=60))},
+    beside={"unsubscribedAt": Moment(required=True, allow_none=True)},
 )
 IMAGE = Part(
     Image,
-    {
-        "id": Identifier(),
-        "width": Number(1, LOGO.width, whole=True),
-        "height": Number(1, LOGO.width, whole=True),
-        "created_at": Moment(),
-    },
     {"content": "It is a file of its own in the archive."},
+    {"width": Count(1, LOGO.width), "height": Count(1, LOGO.width)},
 )
-PARTS = (PROJECT, OLD_SLUG, SIGHTING, TESTIMONIAL, CHANGE, BATCH, INVITATION, IMAGE)
-
-# Tables that no archive of a project has, or not as rows.
-OTHER_TABLES = {
-    "testimonial_tag": "The names of the tags stand with the testimonial.",
-    "unsubscribed_address": "It stands with the invitation to the address, as `unsubscribedAt`.",
-    "project_member": "People and their roles are told in `team`, and given no access elsewhere.",
-    "member_invitation": "The link in it belongs to one instance.",
-    "notification_choice": "It belongs to a person of one instance.",
-    "share_picture": "It is drawn anew.",
-    "widget_script": "Versions of the widget's script belong to the instance that served them.",
-    "account": "An account is exported by itself.",
-    "event": "The record of what happened belongs to the account.",
-    "former_address": "An address that was left belongs to the account.",
-    "link_request": "It is answered within seconds, by mail.",
-    "session": "A signed-in browser belongs to one instance.",
-    "billing_subscription": "It belongs to the account.",
-    "outbox_mail": "The outbox stays where it is.",
-    "background_job": "It belongs to the processes of one instance.",
-    "rate_limit_counter": "It is gone within an hour.",
-    "secret_mark": "It tells the secret key of one instance.",
+# The lists of `project.json`, in its order.
+LISTS = {
+    "oldSlugs": OLD_SLUG,
+    "widgetSightings": SIGHTING,
+    "testimonials": TESTIMONIAL,
+    "invitationBatches": BATCH,
+    "invitations": INVITATION,
+    "images": IMAGE,
 }
+
+
+def _before_schema() -> Schema:
+    remembered = {name: each for name, each in TESTIMONIAL.fields.items() if name != "changes"}
+    return StrictSchema.from_dict(remembered)()

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import tempfile
 import unicodedata
 from collections.abc import Iterator
 from typing import IO, Any
@@ -41,15 +40,6 @@ COLUMNS = (
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
 LONGEST_START = 100
 ROWS_AT_ONCE = 500
-SPOOLED_BYTES = 8 * 1024 * 1024
-
-
-def make_table(project: Project) -> IO[bytes]:
-    """Return the testimonials but for samples as a temporary file at its beginning."""
-    out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
-    write_table(project, out)
-    out.seek(0)
-    return out
 
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:

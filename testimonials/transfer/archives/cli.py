@@ -1,4 +1,4 @@
-"""`testimonials projects export` and `import`: a project as a file, and back."""
+"""`accounts export`, `projects export` and `projects import`: archives as files, and back."""
 
 from pathlib import Path
 from typing import IO
@@ -6,18 +6,39 @@ from typing import IO
 import click
 
 from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
+from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.services import get_account
 from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import get_project, lock_account
 from testimonials.projects.slugs import make_slug
+from testimonials.transfer.archives.accounts import write_account_archive
 from testimonials.transfer.archives.files import force_option, tell_of_file, writing_file
 from testimonials.transfer.archives.opening import open_archive
 from testimonials.transfer.archives.restoring import Restored, restore_project
-from testimonials.transfer.archives.snapshot import reading_one_moment
-from testimonials.transfer.archives.writing import write_archive
+from testimonials.transfer.archives.writing import reading_one_moment, write_archive
 from testimonials.transfer.tables.table_export import write_table
+
+
+@click.command("export")
+@click.argument("account", metavar="ID_OR_EMAIL")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@force_option
+@json_option
+@database_command
+def export_account(account: str, file: Path, force: bool, as_json: bool) -> None:
+    """Write everything of an account into FILE, a zip, without its secrets.
+
+    It has the account's data, sessions, memberships and activity, and an archive of each of its
+    projects that `projects import` takes.
+    """
+    with writing_file(file, is_forced=force) as out, reading_one_moment():
+        found = get_account(account)
+        write_account_archive(found, out)
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, found.id)
+    db.session.commit()
+    tell_of_file(account, file, as_json=as_json)
 
 
 @click.command("export")
