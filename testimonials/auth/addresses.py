@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from marshmallow import ValidationError
 
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.mail.messages import ENCODED
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.fields import Text
 from testimonials.settings.current import current_settings
 
 if TYPE_CHECKING:
     from email_validator import ValidatedEmail
 
 
+EMAIL_LENGTH = 254
 # Longer than any address may be.
 LONGEST = 1000
 
@@ -81,6 +85,31 @@ def hash_mailbox(email: str) -> str:
     if domain in ("gmail.com", "googlemail.com"):
         name, domain = name.replace(".", ""), "gmail.com"
     return hash_secret(f"{name}@{domain}")
+
+
+class Email(Text):
+    """The field of a form for an address, which comes out in the form of `normalize_email`.
+
+    `is_lasting` False takes addresses of disposable domains too.
+    """
+
+    messages: ClassVar[dict[str, str]] = Text.messages | {
+        "malformed": "Write the address like name@example.com.",
+        "disposable": "Use a lasting address; this domain gives out disposable ones.",
+    }
+
+    def __init__(self, *, is_lasting: bool = True, **options: Any) -> None:
+        self.is_lasting = is_lasting
+        super().__init__(EMAIL_LENGTH, one_line=True, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            text = super()._deserialize(value, attr, data, **kwargs)
+            return normalize_email(text) if self.is_lasting else parse_email(text)
+        except (ValidationError, EmailMalformed):
+            raise self.make_error("malformed") from None
+        except EmailDisposable:
+            raise self.make_error("disposable") from None
 
 
 def require_open_signup(email: str) -> None:

@@ -13,7 +13,7 @@ from testimonials.core.urls import collection_page_url, image_url
 from testimonials.core.web.languages import PARAMETER, asked_language, gettext, translate
 from testimonials.projects.configuration.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
-from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
+from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 
 
 def describe_form(

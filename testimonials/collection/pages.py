@@ -23,6 +23,7 @@ from testimonials.collection.schemas import Errors, read_form, to_values
 from testimonials.collection.spam import ADDRESS, BAIT
 from testimonials.core.pictures.images import ImageBusy
 from testimonials.core.web.errors import NotFound, RateLimited, answer_service_error
+from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
     PARAMETER,
     asked_language,
@@ -31,7 +32,6 @@ from testimonials.core.web.languages import (
 )
 from testimonials.core.web.rate_limits import Limit, client_key
 from testimonials.core.web.response_headers import answer_as, answer_privately
-from testimonials.core.web.unsent_forms import read_unsent_form
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed

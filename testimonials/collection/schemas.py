@@ -9,7 +9,7 @@ from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normali
 from testimonials.core.web.fields import clean
 from testimonials.core.web.languages import format_number
 from testimonials.core.web.languages import gettext as _
-from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
+from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 
 Errors = dict[str, list[str]]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
+from testimonials.core.text_rules import WEBSITE_PATTERN
 from testimonials.core.web.fields import (
-    WEBSITE_PATTERN,
     Choice,
     Colour,
     Count,

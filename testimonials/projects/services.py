@@ -13,8 +13,8 @@ from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.web.fields import is_web_url
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config

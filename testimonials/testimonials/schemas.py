@@ -5,12 +5,9 @@ from typing import Any
 from marshmallow import Schema, fields, post_dump
 
 from testimonials.core.web.endpoint import QuerySchema
-from testimonials.core.web.fields import Amount, QueryCount, StrictSchema, Text, Time, WebUrl
+from testimonials.core.web.fields import QueryCount, StrictSchema, Time
+from testimonials.testimonials.fields import AuthorAvatar, AuthorLine, AuthorName, Rating, Words
 
-LINE_LENGTH = 120
-TEXT_LENGTH = 2000
-AVATAR_LENGTH = 500
-RATING_RANGE = (1, 5)
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
 
@@ -29,12 +26,12 @@ OPTIONAL = (
 class TestimonialCreateSchema(StrictSchema):
     """The body of POST testimonials."""
 
-    authorName = Text(LINE_LENGTH, one_line=True, blank=False, required=True)  # noqa: N815
-    text = Text(TEXT_LENGTH, blank=False, required=True)
-    rating = Amount(*RATING_RANGE, description="Fractions are allowed; leave out for no stars.")
-    authorRole = Text(LINE_LENGTH, one_line=True)  # noqa: N815
-    authorCompany = Text(LINE_LENGTH, one_line=True)  # noqa: N815
-    authorAvatar = WebUrl(AVATAR_LENGTH, description="URL of a public image.")  # noqa: N815
+    authorName = AuthorName()  # noqa: N815
+    text = Words()
+    rating = Rating(description="Fractions are allowed; leave out for no stars.")
+    authorRole = AuthorLine()  # noqa: N815
+    authorCompany = AuthorLine()  # noqa: N815
+    authorAvatar = AuthorAvatar(description="URL of a public image.")  # noqa: N815
 
 
 class TwitterSchema(Schema):
@@ -65,7 +62,7 @@ class TestimonialSchema(Schema):
     authorAvatar = fields.String(attribute="avatar_url")  # noqa: N815
     twitter = fields.Nested(TwitterSchema)
     text = fields.String(required=True)
-    rating = Amount(*RATING_RANGE)
+    rating = Rating()
     pinned = fields.Boolean(attribute="is_pinned")
     submittedAt = Time(attribute="submitted_at", required=True)  # noqa: N815
     reviewedAt = Time(attribute="reviewed_at")  # noqa: N815

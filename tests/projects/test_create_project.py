@@ -12,8 +12,8 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import ValidationFailed
-from testimonials.core.web.fields import is_web_url
 from testimonials.projects.services import complete_website
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.shapes import data_of, error_of

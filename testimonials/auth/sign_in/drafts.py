@@ -5,9 +5,9 @@ without a script. After signing in a page shows it with one button: nothing is s
 since somebody else may have signed in, or hours may have passed.
 """
 
+from testimonials.core.web.forms import UnsentForm, read_unsent_form
 from testimonials.core.web.response_headers import safe_target
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.core.web.unsent_forms import UnsentForm, read_unsent_form
 
 DRAFT_SECONDS = 60 * 60
 

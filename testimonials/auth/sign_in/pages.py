@@ -40,9 +40,9 @@ from testimonials.auth.sign_in.services import (
 from testimonials.auth.sign_in.sessions import end_session, find_session
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.errors import RateLimited, ServiceError
+from testimonials.core.web.forms import UnsentForm
 from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.core.web.response_headers import answer_privately, safe_target
-from testimonials.core.web.unsent_forms import UnsentForm
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.team.passwords import judge_password

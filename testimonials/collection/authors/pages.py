@@ -14,10 +14,10 @@ from testimonials.collection.authors import services as authors
 from testimonials.collection.authors.services import AuthorLinkInvalid, AuthorRefused, find_own
 from testimonials.collection.authors.view import describe_confirmation, describe_edit, describe_own
 from testimonials.collection.schemas import Errors, consent_missing, read_words, to_values
+from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import PARAMETER, asked_language, use_visitors_language
 from testimonials.core.web.rate_limits import Limit, limit_by_address
 from testimonials.core.web.response_headers import answer_privately
-from testimonials.core.web.unsent_forms import read_unsent_form
 from testimonials.extensions import begin_write, db, limiter
 
 author = Blueprint("author", __name__)

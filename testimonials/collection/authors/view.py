@@ -9,8 +9,8 @@ from testimonials.collection.describe import describe_page
 from testimonials.collection.schemas import Errors
 from testimonials.collection.services import consent_sentence
 from testimonials.core import clock
+from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
 # What was done by the request before, as an address may say it.
 DONE = ("corrected", "withdrawn", "consented", "verified")

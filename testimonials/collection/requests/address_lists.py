@@ -10,7 +10,7 @@ from marshmallow import ValidationError
 
 from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
 from testimonials.core.web.fields import clean
-from testimonials.testimonials.schemas import LINE_LENGTH
+from testimonials.testimonials.fields import LINE_LENGTH
 
 MAX_PEOPLE = 500
 # So many people with names and addresses as long as they may be.

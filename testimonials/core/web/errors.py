@@ -13,8 +13,8 @@ from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.data.outages import BUSY, log_fault
+from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import gettext_noop, ngettext, translate, use_visitors_language
-from testimonials.core.web.unsent_forms import read_unsent_form
 
 logger = logging.getLogger("testimonials")
 

@@ -1,35 +1,27 @@
-"""Strict fields for request bodies: no coercion, and messages that name the rule.
+"""The fields that every schema is made of: each holds one rule, and the words for breaking it.
 
-JSON types count (decisions: "JSON is strict"): no "5" for 5, no 1 for true, no null in place of
-leaving a field out. Each field also carries the same rule as JSON Schema for the OpenAPI document.
+In a `StrictSchema` (request bodies) JSON types count: no "5" for 5, no 1 for true, no null in place
+of leaving a field out, and a message names the rule for the program that reads it. In a
+`core.web.forms.FormSchema` the same fields take what a browser sends, and speak to a person in the
+language of the page. Each field also carries its rule as JSON Schema for the OpenAPI document.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 from marshmallow.types import UnknownOption
 
 from testimonials.core.clock import iso
-
-# What the patterns below are made of: classes of characters that Python and JSON Schema (ECMA 262)
-# read alike, as their own \s and \w differ. SPACE is what `str.strip` takes away.
-_CONTROL = r"\u0000-\u0008\u000b-\u001f"
-_BREAK = r"\n\u0085\u2028\u2029"
-_SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-
-CONTROL = re.compile(f"[{_CONTROL}]")
-LINE_BREAK = re.compile(f"[{_BREAK}]")
-
-# By (one_line, blank): the same rules as `clean` has. Outer white space is trimmed, so it may hold
-# line breaks; a text that must not be blank has one character that is left over.
-_PATTERNS = {
-    (False, True): f"^[^{_CONTROL}]*$",
-    (False, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_CONTROL}]*$",
-    (True, True): f"^[{_SPACE}]*[^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
-    (True, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
-}
+from testimonials.core.text_rules import (
+    LINE_BREAK,
+    TEXT_PATTERNS,
+    UNUSABLE,
+    URL_PATTERN,
+    is_web_url,
+)
+from testimonials.core.web.languages import format_number, gettext_noop, translate
 
 NULL = "null is no value here. Leave the field out instead."
 
@@ -58,8 +50,56 @@ class StrictSchema(Schema):
         return loaded
 
 
-class Text(fields.String):
+class RuleField(fields.Field[Any]):
+    """What all fields here share: two sets of words for one rule.
+
+    `rule` is the message about a value of another type or range. `error_messages` are words of the
+    one schema, and go before both sets.
+    """
+
+    messages: ClassVar[dict[str, str]] = {}
+    # What a form says instead; translated where it is shown.
+    form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
+
+    def __init__(
+        self, *, rule: str, error_messages: Mapping[str, str] | None = None, **options: Any
+    ) -> None:
+        self.own_messages = dict(error_messages or {})
+        rules = {
+            "required": f"This field is required. {rule}",
+            "null": f"{NULL} {rule}",
+            "invalid": rule,
+        }
+        super().__init__(error_messages={**rules, **self.messages, **self.own_messages}, **options)
+
+    def make_error(self, key: str, **values: Any) -> ValidationError:
+        """Return the error of a broken rule, with numbers as the reader's language writes them."""
+        message = translate(str(self.error_messages[key]))
+        shown = {
+            name: format_number(value) if isinstance(value, int) else value
+            for name, value in values.items()
+        }
+        return ValidationError(message % shown if shown else message)
+
+    def from_text(self, text: str) -> Any:
+        """Return what a form's text stands for; what stands for nothing stays text."""
+        return text
+
+
+class Text(RuleField, fields.String):
     """A string, trimmed, of at most `max_length` code points; `one_line` refuses line breaks."""
+
+    messages: ClassVar[dict[str, str]] = {
+        "control": "Must not contain control characters but tab and newline; found %(code)s.",
+        "line_break": "Must be one line, without line breaks.",
+        "long": "Must be at most %(limit)s characters; this has %(count)s.",
+        "empty": "Must not be empty: 1 to %(limit)s characters.",
+    }
+    form_messages: ClassVar[dict[str, str]] = {
+        "control": gettext_noop("Remove the control characters from this."),
+        "line_break": gettext_noop("Write this on one line."),
+        "long": gettext_noop("Shorten this to %(limit)s characters; it has %(count)s."),
+    }
 
     def __init__(
         self,
@@ -76,33 +116,29 @@ class Text(fields.String):
         self.blank = blank
         rules: dict[str, Any] = {
             "maxLength": max_length,
-            "pattern": _PATTERNS[one_line, blank],
+            "pattern": TEXT_PATTERNS[one_line, blank],
             "description": description,
         }
         if not blank:
             rules["minLength"] = 1
-        least = 0 if blank else 1
-        rule = f"Must be a string of {least} to {max_length} characters."
         super().__init__(
+            rule=f"Must be a string of {0 if blank else 1} to {max_length} characters.",
             metadata=rules | dict(metadata or {}),
-            error_messages={
-                "required": f"This field is required. {rule}",
-                "null": f"{NULL} {rule}",
-                "invalid": rule,
-            },
             **options,
         )
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str):
             raise self.make_error("invalid")
-        text = clean(value, one_line=self.one_line)
+        if found := UNUSABLE.search(value):
+            raise self.make_error("control", code=f"U+{ord(found.group()):04X}")
+        text = value.strip()
+        if self.one_line and LINE_BREAK.search(text):
+            raise self.make_error("line_break")
         if len(text) > self.max_length:
-            raise ValidationError(
-                f"Must be at most {self.max_length} characters; this has {len(text)}."
-            )
+            raise self.make_error("long", limit=self.max_length, count=len(text))
         if not text and not self.blank:
-            raise ValidationError(f"Must not be empty: 1 to {self.max_length} characters.")
+            raise self.make_error("empty", limit=self.max_length)
         return text
 
 
@@ -111,19 +147,20 @@ def clean(value: str, *, one_line: bool) -> str:
 
     Raises `ValidationError`, naming the character.
     """
-    if found := CONTROL.search(value):
-        raise ValidationError(
-            f"Must not contain control characters but tab and newline; found "
-            f"U+{ord(found.group()):04X}."
-        )
-    text = value.strip()
-    if one_line and LINE_BREAK.search(text):
-        raise ValidationError("Must be one line, without line breaks.")
+    text: str = Text(len(value), one_line=one_line).deserialize(value)
     return text
 
 
 class WebUrl(Text):
     """An absolute http(s) URL."""
+
+    messages: ClassVar[dict[str, str]] = Text.messages | {
+        "url": "Must be an absolute URL that starts with http:// or https://, such as "
+        "https://example.com/photo.jpg."
+    }
+    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+        "url": "Write the whole address, such as https://example.com."
+    }
 
     def __init__(self, max_length: int, **options: Any) -> None:
         super().__init__(max_length, one_line=True, metadata={"pattern": URL_PATTERN}, **options)
@@ -131,47 +168,20 @@ class WebUrl(Text):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
         if not is_web_url(text):
-            raise ValidationError(
-                "Must be an absolute URL that starts with http:// or https://, such as "
-                "https://example.com/photo.jpg."
-            )
+            raise self.make_error("url")
         return text
 
 
-# A label of a host name: ASCII letters, digits, - and _, not - at its ends, and any sign outside
-# ASCII but white space and invisible ones, since what such a name may hold is a registry's to say.
-_UNSEEN = r"\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
-_EDGE = rf"[^\u0000-/:-@\[-\^`{{-\u007e{_UNSEEN}]"
-_INNER = rf"[^\u0000-,./:-@\[-\^`{{-\u007e{_UNSEEN}]"
-_LABEL = rf"{_EDGE}(?:{_INNER}{{0,61}}{_EDGE})?"
-_HOST = rf"{_LABEL}(?:\.{_LABEL})*\.?"
-_PORT = r"(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-# Behind the host: no characters that no URL holds unescaped, or that markup could trip over.
-_REST = rf"""(?:[/?#][^\u0000- "<>\\\^`{{|}}\u007f-\u009f{_SPACE}]*)?"""
-_ADDRESS = rf"{_HOST}(?::{_PORT})?{_REST}"
-_SCHEME = "[Hh][Tt][Tt][Pp][Ss]?://"
-
-# For the OpenAPI document; the one with an optional scheme may be empty too.
-URL_PATTERN = f"^[{_SPACE}]*{_SCHEME}{_ADDRESS}[{_SPACE}]*$"
-WEBSITE_PATTERN = f"^[{_SPACE}]*(?:(?:{_SCHEME})?{_ADDRESS})?[{_SPACE}]*$"
-
-_URL = re.compile(_SCHEME + _ADDRESS)
-
-
-def is_web_url(text: str) -> bool:
-    """Tell whether `text` is an http(s) URL with a sound name and port, without credentials."""
-    return _URL.fullmatch(text) is not None
-
-
-class Choice(fields.String):
+class Choice(RuleField, fields.String):
     """One of a fixed set of words."""
+
+    form_messages: ClassVar[dict[str, str]] = {"invalid": "Choose one of the options."}
 
     def __init__(self, *choices: str, description: str = "", **options: Any) -> None:
         self.choices = choices
-        rule = f"Must be one of: {', '.join(choices)}."
         super().__init__(
+            rule=f"Must be one of: {', '.join(choices)}.",
             metadata={"enum": list(choices), "description": description},
-            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
             **options,
         )
 
@@ -181,13 +191,13 @@ class Choice(fields.String):
         return value
 
 
-class Colour(fields.String):
+class Colour(RuleField, fields.String):
     """A colour as `#RRGGBB`; it comes out in capitals."""
 
     rule = "Must be a colour such as #4F46E5."
 
     def __init__(self) -> None:
-        super().__init__(error_messages={"invalid": self.rule, "null": f"{NULL} {self.rule}"})
+        super().__init__(rule=self.rule)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):
@@ -195,16 +205,16 @@ class Colour(fields.String):
         return value.strip().upper()
 
 
-class Switch(fields.Boolean):
-    """true or false, nothing else."""
+class Switch(RuleField, fields.Boolean):
+    """true or false, nothing else; in a form, a box that sends any other text is ticked."""
 
     def __init__(self, *, description: str = "", **options: Any) -> None:
-        rule = "Must be true or false."
         super().__init__(
-            metadata={"description": description},
-            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
-            **options,
+            rule="Must be true or false.", metadata={"description": description}, **options
         )
+
+    def from_text(self, text: str) -> Any:
+        return text != "false"
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, bool):
@@ -212,19 +222,24 @@ class Switch(fields.Boolean):
         return value
 
 
-class Amount(fields.Float):
-    """A JSON number from `low` to `high`; fractions are allowed, `true` and "5" are not."""
+class _Range(RuleField):
+    """A JSON number from `low` to `high`; `true` and "5" are none."""
 
-    rule = "Must be a number from {low} to {high}."
+    kind: ClassVar[str]
 
     def __init__(self, low: int, high: int, *, description: str = "", **options: Any) -> None:
         self.low, self.high = low, high
-        rule = self.rule.format(low=low, high=high)
         super().__init__(
+            rule=f"Must be a {self.kind} from {low} to {high}.",
             metadata={"minimum": low, "maximum": high, "description": description},
-            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
             **options,
         )
+
+    def from_text(self, text: str) -> Any:
+        try:
+            return float(text)
+        except ValueError:
+            return text
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -233,41 +248,38 @@ class Amount(fields.Float):
             raise self.make_error("invalid")
         return float(value)
 
+
+class Amount(_Range, fields.Float):
+    """A number that may have a fraction."""
+
+    kind = "number"
+
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
         if value is None:
             return None
         return int(value) if float(value).is_integer() else float(value)
 
 
-class Count(fields.Integer):
-    """A whole JSON number from `low` to `high`; 5.0 is 5, as JSON has one kind of number."""
+class Count(_Range, fields.Integer):
+    """A whole number; 5.0 is 5, as JSON has one kind of number."""
 
-    def __init__(self, low: int, high: int, *, description: str = "", **options: Any) -> None:
-        self.low, self.high = low, high
-        rule = f"Must be a whole number from {low} to {high}."
-        super().__init__(
-            metadata={"minimum": low, "maximum": high, "description": description},
-            error_messages={"invalid": rule, "null": f"{NULL} {rule}"},
-            **options,
-        )
+    kind = "whole number"
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        number = super()._deserialize(value, attr, data, **kwargs)
+        if not number.is_integer():
             raise self.make_error("invalid")
-        if not self.low <= value <= self.high or value != int(value):
-            raise self.make_error("invalid")
-        return int(value)
+        return int(number)
 
 
-class QueryCount(fields.Integer):
+class QueryCount(RuleField, fields.Integer):
     """A whole number in a query string, at least `low`; digits alone, and any number of them."""
 
     def __init__(self, low: int, **options: Any) -> None:
         self.low = low
+        metadata = {"minimum": low} | options.pop("metadata", {})
         super().__init__(
-            metadata={"minimum": low} | options.pop("metadata", {}),
-            error_messages={"invalid": f"Must be a whole number, {low} or more."},
-            **options,
+            rule=f"Must be a whole number, {low} or more.", metadata=metadata, **options
         )
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

@@ -10,8 +10,8 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
+from testimonials.core.text_rules import WEBSITE_PATTERN
 from testimonials.core.web.errors import FieldErrors, ValidationFailed
-from testimonials.core.web.fields import WEBSITE_PATTERN
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.dashboard.editors.widget_form import (
     DEFAULTS,

@@ -29,6 +29,7 @@ from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
+from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.services import (
     add_testimonial,
@@ -44,7 +45,6 @@ from testimonials.testimonials.moderation.tag_names import (
     spell,
 )
 from testimonials.testimonials.moderation.undoing import make_undo_token
-from testimonials.testimonials.schemas import LINE_LENGTH, TEXT_LENGTH
 
 editor = Blueprint("editor", __name__)
 

@@ -25,9 +25,10 @@ from testimonials.projects.configuration.dashboard_config import DashboardConfig
 from testimonials.projects.configuration.defaults import PAGE_CONFIG, WIDGET_CONFIG
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
+from testimonials.testimonials.fields import TEXT_LENGTH
 from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.tag_names import MAX_TAGS
-from testimonials.testimonials.schemas import TEXT_LENGTH, TestimonialCreateSchema
+from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.transfer.archives.values import (
     EMAIL,
     IDENTIFIER,

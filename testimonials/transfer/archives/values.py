@@ -7,7 +7,8 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, validate
 
 from testimonials.core import clock
-from testimonials.core.web.fields import StrictSchema, Switch, Text, is_web_url
+from testimonials.core.text_rules import is_web_url
+from testimonials.core.web.fields import StrictSchema, Switch, Text
 from testimonials.projects.configuration.defaults import PAGE_CONFIG, SLUG_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.schemas import CollectFieldsUpdateSchema, PageConfigUpdateSchema
 from testimonials.testimonials.moderation.changes import to_json

@@ -1,0 +1,49 @@
+"""Which characters a text may have, and which text is the address of something on the web.
+
+Python and JSON Schema (ECMA 262) read the classes here alike; their \\s and \\w differ.
+"""
+
+import re
+
+_CONTROL = r"\u0000-\u0008\u000b-\u001f"
+_BREAK = r"\n\u0085\u2028\u2029"
+# What `str.strip` removes.
+_SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+
+CONTROL = re.compile(f"[{_CONTROL}]")
+LINE_BREAK = re.compile(f"[{_BREAK}]")
+# Halves of a character too: JSON can hold them, as where an emoji was cut, and no database can.
+UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
+
+# By (one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
+# line breaks; a text that must not be blank has one character that is left over.
+TEXT_PATTERNS = {
+    (False, True): f"^[^{_CONTROL}]*$",
+    (False, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_CONTROL}]*$",
+    (True, True): f"^[{_SPACE}]*[^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
+    (True, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
+}
+
+# A label of a host name: ASCII letters, digits, - and _, not - at its ends, and any character
+# outside ASCII but white space and invisible ones: registries decide which of those they allow.
+_UNSEEN = r"\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+_EDGE = rf"[^\u0000-/:-@\[-\^`{{-\u007e{_UNSEEN}]"
+_INNER = rf"[^\u0000-,./:-@\[-\^`{{-\u007e{_UNSEEN}]"
+_LABEL = rf"{_EDGE}(?:{_INNER}{{0,61}}{_EDGE})?"
+_HOST = rf"{_LABEL}(?:\.{_LABEL})*\.?"
+_PORT = r"(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+# After the host: nothing that must be escaped in a URL, or that could break out of markup.
+_REST = rf"""(?:[/?#][^\u0000- "<>\\\^`{{|}}\u007f-\u009f{_SPACE}]*)?"""
+_ADDRESS = rf"{_HOST}(?::{_PORT})?{_REST}"
+_SCHEME = "[Hh][Tt][Tt][Pp][Ss]?://"
+
+# For the OpenAPI document; the one with an optional scheme may be empty too.
+URL_PATTERN = f"^[{_SPACE}]*{_SCHEME}{_ADDRESS}[{_SPACE}]*$"
+WEBSITE_PATTERN = f"^[{_SPACE}]*(?:(?:{_SCHEME})?{_ADDRESS})?[{_SPACE}]*$"
+
+_URL = re.compile(_SCHEME + _ADDRESS)
+
+
+def is_web_url(text: str) -> bool:
+    """Tell whether `text` is an http(s) URL with a sound name and port, without credentials."""
+    return _URL.fullmatch(text) is not None

@@ -1,0 +1,132 @@
+"""HTML forms: reading one by a schema, and keeping what was typed where a form was not taken.
+
+The form of a page is a `FormSchema` of the fields of `core.web.fields`, and nothing else cleans
+what a person typed. A view reads it, and shows the page again with `typed` and `errors` where
+something is wrong:
+
+    class RenameForm(FormSchema):
+        name = Text(120, one_line=True, required=True, error_messages={"required": "Add a name."})
+        website = WebUrl(500, attribute="url")
+
+    sent = RenameForm().read(request.form)
+    if sent.errors:
+        return show_page(project, sent.typed, sent.errors), 422
+    rename(project, **sent.values)
+
+`values` has a key for each field, or its `attribute`. A field left empty is a missing one: an error
+where the field is required, else its `load_default`, None if it names none. Secrets don't belong
+in a schema, since they are neither trimmed nor shown again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import request
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
+from marshmallow.types import UnknownOption
+from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.core.web.fields import RuleField
+
+# More than anybody types into a form here; the sign-in form itself takes 256 KiB.
+MAX_LENGTH = 64 * 1024
+# Enough for a form with a photo, which is read for its words.
+MAX_FORM_BYTES = 16 * 1024 * 1024
+# Buttons, hidden fields, and confirmations of what can't be undone: nobody typed a text there that
+# they would miss. A form with a secret in it is not kept at all.
+NOT_TYPED = {
+    "action", "all", "before", "confirm", "consent", "draft", "ids", "invitation", "kept_photo",
+    "lang", "next", "original", "return_to", "seen", "status", "theme", "token", "undo",
+}  # fmt: skip
+SECRETS = {"password", "current", "proof"}
+# A file, packed into a field: it has to be chosen again.
+FILES = {"packed"}
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """A form as it was sent: its texts, what they stand for, and the messages by field."""
+
+    typed: dict[str, str]
+    values: dict[str, Any]
+    errors: dict[str, list[str]]
+
+
+class FormSchema(Schema):
+    """The form of a page: a text for each field, others are passed over."""
+
+    class Meta:
+        unknown: UnknownOption = EXCLUDE
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Let the field speak to a person, and be left empty unless it is required."""
+        if isinstance(field_obj, RuleField):
+            words = RuleField.form_messages | field_obj.form_messages | field_obj.own_messages
+            field_obj.error_messages |= words
+        if not field_obj.required and field_obj.load_default is missing:
+            field_obj.load_default = None
+
+    def read(self, form: Mapping[str, str], *, is_partial: bool = False) -> SentForm:
+        """Return what was sent, checked; with `is_partial`, of the fields that were sent alone."""
+        typed = {
+            name: _read_text(form, name) for name in self.fields if not is_partial or name in form
+        }
+        given = {name: self._to_value(name, text) for name, text in typed.items() if text.strip()}
+        skipped = [name for name in self.fields if name not in typed]
+        try:
+            return SentForm(typed, self.load(given, partial=skipped), {})
+        except ValidationError as error:
+            return SentForm(typed, dict(error.valid_data or {}), error.messages_dict)
+
+    def _to_value(self, name: str, text: str) -> Any:
+        field = self.fields[name]
+        return field.from_text(text) if isinstance(field, RuleField) else text
+
+
+@dataclass(frozen=True)
+class UnsentForm:
+    """A form that was not taken: its path, its fields in order, and whether a file came with it."""
+
+    path: str
+    fields: list[tuple[str, str]]
+    had_file: bool
+
+    @property
+    def typed(self) -> list[tuple[str, str]]:
+        """What a person wrote, with the name of each field as words."""
+        return [
+            (name.replace("_", " ").capitalize(), text)
+            for name, text in self.fields
+            if name not in NOT_TYPED and text.strip()
+        ]
+
+
+def read_unsent_form() -> UnsentForm | None:
+    """Return the form that was sent; None if nothing was typed that can be shown again."""
+    if request.method != "POST":
+        return None
+    # Known before it is read; encoded, a byte takes up to three.
+    is_packed = request.mimetype == "application/x-www-form-urlencoded"
+    if is_packed and (request.content_length or 0) > 3 * MAX_LENGTH:
+        return None
+    request.max_content_length = MAX_FORM_BYTES
+    try:
+        fields = list(request.form.items(multi=True))
+        had_file = any(file.filename for file in request.files.values())
+    except RequestEntityTooLarge:
+        return None
+    names = {name for name, _ in fields}
+    form = UnsentForm(request.full_path.rstrip("?"), fields, had_file)
+    length = sum(len(name) + len(text) for name, text in fields)
+    if names & (SECRETS | FILES) or "confirm" in names or length > MAX_LENGTH or not form.typed:
+        return None
+    return form
+
+
+def _read_text(form: Mapping[str, str], name: str) -> str:
+    # A switch is sent twice when it is on, since browsers send nothing for one that is off.
+    texts = form.getlist(name) if isinstance(form, MultiDict) else [form.get(name, "")]
+    # Browsers send line breaks as CR LF.
+    return texts[-1].replace("\r\n", "\n").replace("\r", "\n") if texts else ""

@@ -1,0 +1,121 @@
+"""What a testimonial may hold: one field for each rule, for every door that takes one.
+
+The API's schema, the forms of the collection page, of its author and of the dashboard, and the rows
+of an import are made of these (see `core.web.fields` and `core.web.forms`).
+"""
+
+from datetime import UTC, date, datetime, time
+from typing import Any, ClassVar
+
+from marshmallow import ValidationError
+
+from testimonials.core import clock
+from testimonials.core.web.fields import Amount, RuleField, Text, WebUrl
+from testimonials.core.web.languages import gettext_noop
+from testimonials.testimonials.moderation.tag_names import TagRefused, read_tags
+
+LINE_LENGTH = 120
+TEXT_LENGTH = 2000
+AVATAR_LENGTH = 500
+RATING_RANGE = (1, 5)
+HANDLE_LENGTH = 15
+EARLIEST_DAY = date(1990, 1, 1)
+
+
+class AuthorName(Text):
+    """Who says it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(LINE_LENGTH, one_line=True, blank=False, required=True, **options)
+
+
+class AuthorLine(Text):
+    """The author's role or company."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(LINE_LENGTH, one_line=True, **options)
+
+
+class AuthorAvatar(WebUrl):
+    """The address of a picture of the author elsewhere."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(AVATAR_LENGTH, **options)
+
+
+class Words(Text):
+    """What they say."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(TEXT_LENGTH, blank=False, required=True, **options)
+
+
+class Rating(Amount):
+    """From 1 to 5 stars, fractions allowed; where `is_whole`, none."""
+
+    form_messages: ClassVar[dict[str, str]] = {
+        "invalid": gettext_noop("Choose from 1 to 5 stars, or none.")
+    }
+
+    def __init__(self, *, is_whole: bool = False, **options: Any) -> None:
+        self.is_whole = is_whole
+        super().__init__(*RATING_RANGE, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        rating = super()._deserialize(value, attr, data, **kwargs)
+        if self.is_whole and not rating.is_integer():
+            raise self.make_error("invalid")
+        return rating
+
+
+class SaidOn(RuleField):
+    """The day on which they said it, as YYYY-MM-DD; it comes out as noon UTC of that day."""
+
+    form_messages: ClassVar[dict[str, str]] = {
+        "required": "Choose the day they said it.",
+        "invalid": "Choose a day from 1990 until today.",
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(rule="Must be a day such as 2024-12-31.", **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+        if not EARLIEST_DAY <= day <= clock.now().date():
+            raise self.make_error("invalid")
+        return datetime.combine(day, time(12), UTC)
+
+
+class Handle(Text):
+    """A handle on X, with or without its @; it comes out as the profile that is stored."""
+
+    messages: ClassVar[dict[str, str]] = Text.messages | {
+        "handle": "A handle has letters, digits and _, at most 15 of them."
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(LINE_LENGTH, one_line=True, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        name = super()._deserialize(value, attr, data, **kwargs).lstrip("@")
+        if not name:
+            return None
+        if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= HANDLE_LENGTH):
+            raise self.make_error("handle")
+        return {"id": "", "handle": name, "displayName": name, "avatarUrl": "", "verified": False}
+
+
+class Tags(RuleField):
+    """Tags with commas between them; they come out as a list, each once."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(rule="Must be tags with commas between them.", **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            return read_tags(value)
+        except TagRefused as error:
+            raise ValidationError(error.message) from None
