@@ -1,48 +1,35 @@
-"""`testimonials doctor`: look at everything, and say what to do."""
+"""`testimonials doctor`: check everything, and say what to do."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 import click
 from flask.cli import with_appcontext
+from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.commands import json_option, print_json
-from testimonials.operations.doctor.data import (
-    check_backups,
-    check_clock,
-    check_database,
-    check_schema,
-    check_work,
-)
-from testimonials.operations.doctor.findings import NO_SCHEMA, Check, Finding, run_check
-from testimonials.operations.doctor.network import (
-    check_limits,
-    check_mail,
-    check_outbox_mail,
-    check_urls,
-)
-from testimonials.operations.doctor.settings import (
-    check_files,
-    check_python,
-    check_room,
-    check_settings,
-)
+from testimonials.core.logs.scrubbing import scrub
+from testimonials.extensions import db
+from testimonials.operations.doctor import data, network, settings
+from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
 
+Check = Callable[[], Iterator[Finding]]
 CHECKS: dict[str, Check] = {
-    "python": check_python,
-    "settings": check_settings,
-    "files": check_files,
-    "disk": check_room,
-    "database": check_database,
-    "schema": check_schema,
-    "rate limits": check_limits,
-    "clock": check_clock,
-    "addresses": check_urls,
-    "mail server": check_mail,
-    "outbox": check_outbox_mail,
-    "background work": check_work,
-    "backups": check_backups,
+    "python": settings.check_python,
+    "settings": settings.check_settings,
+    "files": settings.check_files,
+    "disk": settings.check_room,
+    "database": data.check_database,
+    "schema": data.check_schema,
+    "rate limits": network.check_limits,
+    "clock": data.check_clock,
+    "addresses": network.check_urls,
+    "mail server": network.check_mail,
+    "outbox": network.check_outbox_mail,
+    "background work": data.check_work,
+    "backups": data.check_backups,
 }
-# These ask tables, and to connect makes a database where there is none.
+# These query tables, and connecting would create a database where there is none.
 NEED_SCHEMA = ("clock", "outbox", "background work", "backups")
 
 
@@ -50,23 +37,19 @@ NEED_SCHEMA = ("clock", "outbox", "background work", "backups")
 @json_option
 @with_appcontext
 def doctor(as_json: bool) -> None:
-    """Look at settings, files, database, clock, mail, addresses and backups; say what to do.
+    """Check settings, files, database, clock, mail, addresses and backups, and say what to do.
 
-    Changes no data and sends no mail. Exits with 1 when it finds anything.
+    Changes no data and sends no mail. Exits with 1 if it finds a problem.
     """
     found: dict[str, list[Finding]] = {}
     for name, check in CHECKS.items():
         is_possible = name not in NEED_SCHEMA or not found["schema"]
-        found[name] = run_check(check) if is_possible else [NO_SCHEMA]
+        found[name] = _run(check) if is_possible else [NO_SCHEMA]
     is_fine = all(map(_is_fine, found.values()))
     if as_json:
         checks = [
-            {
-                "check": name,
-                "ok": _is_fine(findings),
-                "findings": [asdict(each) for each in findings],
-            }
-            for name, findings in found.items()
+            {"check": name, "ok": _is_fine(each), "findings": list(map(asdict, each))}
+            for name, each in found.items()
         ]
         print_json({"ok": is_fine, "checks": checks})
     else:
@@ -77,6 +60,19 @@ def doctor(as_json: bool) -> None:
                 click.echo(f"      {each.problem}\n      -> {each.advice}")
     if not is_fine:
         click.get_current_context().exit(1)
+
+
+def _run(check: Check) -> list[Finding]:
+    try:
+        return list(check())
+    except (SQLAlchemyError, click.ClickException) as error:
+        reason = scrub(" ".join(str(getattr(error, "orig", None) or error).split()))
+        return [Finding(f"The database can't be queried: {reason}", "Fix what the database names.")]
+    except OSError as error:
+        words = f"{error.strerror or error} ({error.filename or 'no file'})"
+        return [Finding(f"This can't be checked: {words}", "Run this as the service's own user.")]
+    finally:
+        db.session.rollback()
 
 
 def _is_fine(findings: list[Finding]) -> bool:
