@@ -4,55 +4,65 @@ from enum import StrEnum
 
 
 class EventType(StrEnum):
-    """What happened: the subject, then what became of it. A name never changes its meaning."""
+    """What happened: the subject, then what became of it. A name never changes its meaning.
 
-    SESSION_STARTED = "session.started"
-    SESSION_REFUSED = "session.refused"
-    SESSION_ENDED = "session.ended"
-    PASSWORD_CHANGED = "password.changed"  # noqa: S105
-    PASSWORD_RESET = "password.reset"  # noqa: S105
-    PASSWORD_REFUSED = "password.refused"  # noqa: S105
-    ADDRESS_REQUESTED = "address.requested"
-    ADDRESS_CHANGED = "address.changed"
-    ADDRESS_RESTORED = "address.restored"
-    KEY_ISSUED = "key.issued"
-    KEY_REPLACED = "key.replaced"
-    KEY_DROPPED = "key.dropped"
-    ACCOUNT_CLAIMED = "account.claimed"
-    ACCOUNT_EXPORTED = "account.exported"
-    ACCOUNT_LIMITED = "account.limited"
-    ACCOUNT_DELETED = "account.deleted"
-    PLAN_CHANGED = "plan.changed"
-    INVITATION_SENT = "invitation.sent"
-    INVITATION_ACCEPTED = "invitation.accepted"
-    INVITATION_DECLINED = "invitation.declined"
-    INVITATION_WITHDRAWN = "invitation.withdrawn"
-    MEMBER_CHANGED = "member.changed"
-    MEMBER_REMOVED = "member.removed"
-    MEMBER_LEFT = "member.left"
-    PROJECT_CREATED = "project.created"
-    PROJECT_CHANGED = "project.changed"
-    PROJECT_RENAMED = "project.renamed"
-    PROJECT_PAUSED = "project.paused"
-    PROJECT_RESUMED = "project.resumed"
-    PROJECT_EXPORTED = "project.exported"
-    PROJECT_IMPORTED = "project.imported"
-    PROJECT_DELETED = "project.deleted"
-    PROJECT_RESTORED = "project.restored"
-    PAGE_CHANGED = "page.changed"
-    WIDGET_CHANGED = "widget.changed"
-    REQUESTS_SENT = "requests.sent"
-    REQUESTS_CANCELLED = "requests.cancelled"
-    TESTIMONIAL_CREATED = "testimonial.created"
-    TESTIMONIALS_IMPORTED = "testimonials.imported"
-    TESTIMONIALS_DELETED = "testimonials.deleted"
-    SAMPLES_DELETED = "samples.deleted"
-    AUTHOR_ERASED = "author.erased"
+    `sentence` tells it to a person, with the names of the event's details in braces.
+    """
+
+    sentence: str
+
+    def __new__(cls, name: str, sentence: str = "") -> "EventType":
+        member = str.__new__(cls, name)
+        member._value_, member.sentence = name, sentence
+        return member
+
+    SESSION_STARTED = "session.started", "signed in by {means}"
+    SESSION_REFUSED = "session.refused", "tried to sign in with a wrong password"
+    SESSION_ENDED = "session.ended", "signed out {which}"
+    PASSWORD_CHANGED = "password.changed", "changed the password"
+    PASSWORD_RESET = "password.reset", "chose a new password through a mailed link"
+    PASSWORD_REFUSED = "password.refused", "gave a wrong password while signed in"
+    ADDRESS_REQUESTED = "address.requested", "asked to change the email address to {email}"
+    ADDRESS_CHANGED = "address.changed", "changed the email address from {old} to {email}"
+    ADDRESS_RESTORED = "address.restored", "moved the account back from {old} to {email}"
+    KEY_ISSUED = "key.issued", "created a new API key"
+    KEY_REPLACED = "key.replaced", "replaced the API key"
+    KEY_DROPPED = "key.dropped", "removed the agent’s API key"
+    ACCOUNT_CLAIMED = "account.claimed", "claimed the account"
+    ACCOUNT_EXPORTED = "account.exported", "exported the whole account"
+    ACCOUNT_LIMITED = "account.limited", "set the project limit to {limit}"
+    ACCOUNT_DELETED = "account.deleted", "deleted the account {account}"
+    PLAN_CHANGED = "plan.changed", "changed the plan to {plan}"
+    INVITATION_SENT = "invitation.sent", "invited {email} as {role}"
+    INVITATION_ACCEPTED = "invitation.accepted", "accepted the invitation to {email}"
+    INVITATION_DECLINED = "invitation.declined", "declined the invitation to {email}"
+    INVITATION_WITHDRAWN = "invitation.withdrawn", "withdrew the invitation to {email}"
+    MEMBER_CHANGED = "member.changed", "made {email} {role}"
+    MEMBER_REMOVED = "member.removed", "removed {email} (…{member}) from the team"
+    MEMBER_LEFT = "member.left", "left the team"
+    PROJECT_CREATED = "project.created", "created {name}"
+    PROJECT_CHANGED = "project.changed", "changed the settings"
+    PROJECT_RENAMED = "project.renamed", "changed the page’s address from {old} to {slug}"
+    PROJECT_PAUSED = "project.paused", "paused the project"
+    PROJECT_RESUMED = "project.resumed", "resumed the project"
+    PROJECT_EXPORTED = "project.exported", "exported the project as {form}"
+    PROJECT_IMPORTED = "project.imported", "imported {name} from an archive"
+    PROJECT_DELETED = "project.deleted", "deleted {name}"
+    PROJECT_RESTORED = "project.restored", "restored {name}"
+    PAGE_CHANGED = "page.changed", "changed the collection page"
+    WIDGET_CHANGED = "widget.changed", "changed the widget"
+    REQUESTS_SENT = "requests.sent", "asked for testimonials by mail: {count}"
+    REQUESTS_CANCELLED = "requests.cancelled", "cancelled waiting requests: {count}"
+    TESTIMONIAL_CREATED = "testimonial.created", "added a testimonial"
+    TESTIMONIALS_IMPORTED = "testimonials.imported", "imported testimonials: {count}"
+    TESTIMONIALS_DELETED = "testimonials.deleted", "deleted testimonials: {count}"
+    SAMPLES_DELETED = "samples.deleted", "deleted samples: {count}"
+    AUTHOR_ERASED = "author.erased", "erased an author with testimonials: {count}"
 
 
 # Of these, the same by the same actor from the same network within an hour is one event with a
-# count: a guesser can't fill the disk, an editor that saves by itself can't fill the page, and an
-# import that writes part after part is told of once.
+# count: guessing passwords can't fill the disk, an editor that saves by itself can't fill the page,
+# and an import in many parts is one line.
 COUNTED = {
     EventType.SESSION_REFUSED,
     EventType.PASSWORD_REFUSED,
@@ -60,4 +70,12 @@ COUNTED = {
     EventType.PAGE_CHANGED,
     EventType.WIDGET_CHANGED,
     EventType.TESTIMONIALS_IMPORTED,
+}
+# The subjects that a filter offers as one.
+GROUPS = {
+    "Sign-ins": ("session",),
+    "Account": ("account", "password", "address", "key", "plan"),
+    "Team": ("invitation", "member"),
+    "Projects": ("project", "page", "widget"),
+    "Testimonials": ("testimonial", "testimonials", "samples", "requests", "author"),
 }

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from testimonials.activity import services
+from testimonials.activity import recording, services
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.core import clock
@@ -58,7 +58,7 @@ def test_refused_sign_ins_of_an_hour_are_counted_by_network(
 def test_many_networks_are_counted_as_one(
     app: Flask, client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "MOST_NETWORKS", 2)
+    monkeypatch.setattr(recording, "MOST_NETWORKS", 2)
     for third in (1, 2, 3, 4, 1):
         sign_in(client, owner.email, "wrong", ip=f"10.0.{third}.1")
     found = [(each.network, each.times) for each in read_events(app, owner.account_id)]
@@ -80,7 +80,7 @@ def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Call
     if backend == "sqlite":
         pytest.skip("SQLite has one writer anyway.")
     add = functools.partial(
-        services.add_event, EventType.SESSION_ENDED, owner.account_id, None,
+        recording.add_event, EventType.SESSION_ENDED, owner.account_id, None,
         Actor(ActorKind.SYSTEM), None, {},
     )  # fmt: skip
     with app.app_context():
@@ -135,7 +135,7 @@ def test_an_operator_reads_and_narrows_the_record(
     rows = json.loads(run(app, "activity", "list", "--json"))
     assert [row["sentence"] for row in rows] == [
         "The operator (accounts rotate-key) replaced the API key",
-        f"An assistant (key ending in {outsider.api_key[-4:]}) created =1+1 from 127.0.0.x",
+        f"An agent (API key ending in {outsider.api_key[-4:]}) created =1+1 from 127.0.0.x",
         f"{owner.email} signed in by password from 203.0.113.x with Firefox on Linux",
     ]
     narrowed = run(app, "activity", "list", "--account", owner.email, "--type", "session", "--csv")
@@ -150,7 +150,7 @@ def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, own
 
     def work() -> None:
         record = (EventType.SESSION_REFUSED, owner.account_id, None, Actor(ActorKind.VISITOR))
-        services.add_event(*record, "203.0.113.0/24", {})
+        recording.add_event(*record, "203.0.113.0/24", {})
         wanted = services.EventFilter(owner.account_id, [EventType.KEY_REPLACED], before="f" * 24)
         list(services.list_events(wanted, 50))
         services.forget_networks(1000)

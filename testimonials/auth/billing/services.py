@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
-from testimonials.activity.services import add_event
+from testimonials.activity.recording import add_event
 from testimonials.auth.models import Account, BillingSubscription
 from testimonials.auth.services import is_live
 from testimonials.core import clock

@@ -6,8 +6,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from testimonials.activity.actors import ActorKind
+from testimonials.activity.event_types import GROUPS
 from testimonials.activity.models import Event
-from testimonials.activity.sentences import GROUPS, Names, name_actor, tell
+from testimonials.activity.sentences import Names, name_actor, tell
 from testimonials.activity.services import EventFilter, find_types, list_events
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.dashboard.describe import describe_time

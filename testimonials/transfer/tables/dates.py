@@ -1,20 +1,18 @@
 """Dates as other services and table programs write them.
 
-Nothing is guessed: 03/04/2026 is a question as long as nothing in the file answers it.
+Nothing is guessed: 03/04/2026 is a question until something in the file answers it.
 """
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from testimonials.core import clock
 
-# A day without a time is noon, so that it is the same day for most of the world.
-NOON = (12, 0, 0, 0)
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = 80
 ORDERS = ("dmy", "mdy")
-UNCLEAR = "Is the day or the month first? Nothing in the file says it."
+UNCLEAR = "The file doesn’t tell whether the day or the month comes first."
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 # All of them read a text with single spaces: each `\s*` beside another would double the work.
@@ -25,24 +23,29 @@ _TIME = (
 )
 _DAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
 _NTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_MONTH = r"(?P<name>[a-z]{3,9})\.?"
+_MONTH = rf"(?P<name>{'|'.join(MONTHS)})[a-z]{{0,6}}\.?"
 _YEAR = r"(?P<year>\d{4})"
-_YEAR_FIRST = re.compile(rf"{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_TIME}", re.I)
 _PAIR = r"(?P<one>\d{1,2})(?P<mark>[-/.])(?P<two>\d{1,2})(?P=mark)"
 _NUMBERS = re.compile(rf"{_PAIR}{_YEAR}{_TIME}", re.I)
-_DAY_FIRST = re.compile(rf"{_DAY}{_NTH}\.?[ -]+{_MONTH},?[ -]+{_YEAR}{_TIME}", re.I)
-_MONTH_FIRST = re.compile(rf"{_DAY}{_MONTH} {_NTH},? {_YEAR}{_TIME}", re.I)
+_OTHERS = [
+    re.compile(pattern + _TIME, re.I)
+    for pattern in (
+        rf"{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})",
+        rf"{_DAY}{_NTH}\.?[ -]+{_MONTH},?[ -]+{_YEAR}",
+        rf"{_DAY}{_MONTH} {_NTH},? {_YEAR}",
+    )
+]
 _SECONDS = re.compile(r"\d{10}(?:\d{3})?")
 
 
 class DateWrong(Exception):
-    """The text is no date that can be read; the message says what to do."""
+    """The text is not a date that can be read; the message says what to do."""
 
 
 def find_order(texts: Iterable[str]) -> str | None:
-    """Tell by the dates of a whole column whether the day (dmy) or the month (mdy) comes first.
+    """Tell by the dates of a column whether the day (dmy) or the month (mdy) comes first.
 
-    Gives None where nothing says it, or both are said.
+    Returns None if none of them tells, or they contradict each other.
     """
     orders = set()
     for text in texts:
@@ -56,75 +59,63 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Return the time that a text names; raise `DateWrong`."""
+    """Return the time that a text names; raise `DateWrong`.
+
+    It is in UTC unless the text has a zone. A day without a time is noon, so that it is the same
+    day for most of the world.
+    """
     text = _tidy(text)
-    if len(text) > LONGEST:
-        raise DateWrong("It is no date.")
     if _SECONDS.fullmatch(text):
         return _check(clock.from_milliseconds(int(text.ljust(13, "0"))))
-    if found := _YEAR_FIRST.fullmatch(text):
-        return _build(found, int(found["month"]), int(found["day"]))
-    for pattern in (_DAY_FIRST, _MONTH_FIRST):
-        if (found := pattern.fullmatch(text)) and found["name"][:3].lower() in MONTHS:
-            return _build(found, MONTHS.index(found["name"][:3].lower()) + 1, int(found["day"]))
     if found := _NUMBERS.fullmatch(text):
-        return _read_numbers(found, order)
+        return _build(found, *_sort_numbers(found, order))
+    for pattern in _OTHERS:
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            name = parts.get("name")
+            month = MONTHS.index(name.lower()) + 1 if name else int(parts["month"])
+            return _build(found, month, int(parts["day"]))
     raise DateWrong("Write the date like 2026-03-12.")
 
 
 def _tidy(text: str) -> str:
-    """Return a text with single spaces, cut where it is no date any more."""
+    """Return a text with single spaces, cut where it is too long for a date."""
     return " ".join(text.split())[: LONGEST + 1]
 
 
-def _read_numbers(found: re.Match[str], order: str | None) -> datetime:
+def _sort_numbers(found: re.Match[str], order: str | None) -> tuple[int, int]:
+    """Return the month and the day."""
     one, two = int(found["one"]), int(found["two"])
     if found["mark"] == ".":
-        # Only the day stands before a point.
+        # Only the day is written before a point.
         order = "dmy"
     if order is None and one != two and max(one, two) <= 12:
         raise DateWrong(UNCLEAR)
     if order is None:
         order = "dmy" if one > 12 else "mdy"
-    day, month = (one, two) if order == "dmy" else (two, one)
-    return _build(found, month, day)
+    return (two, one) if order == "dmy" else (one, two)
 
 
 def _build(found: re.Match[str], month: int, day: int) -> datetime:
+    hour, half = int(found["hour"] or 12), found["half"]
+    zone = re.sub("[^0-9:+-]", "", found["zone"] or "") or "Z"
+    year, minute, second = (int(found[name] or 0) for name in ("year", "minute", "second"))
+    milliseconds = int(f"{found['fraction'] or '':0<3}"[:3])
     try:
-        hour, minute, second, micro = _read_time(found)
-        time = datetime(int(found["year"]), month, day, hour, minute, second, micro, UTC)
-        return _check(time - _read_zone(found["zone"]))
+        if half and not 1 <= hour <= 12:
+            raise ValueError
+        if half:
+            hour = hour % 12 + (12 if half[0].lower() == "p" else 0)
+        written = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+        time = datetime.fromisoformat(f"{written}.{milliseconds:03}{zone}")
+        return _check(time.astimezone(UTC))
     except (ValueError, OverflowError):
         raise DateWrong("There is no such day or time.") from None
 
 
-def _read_time(found: re.Match[str]) -> tuple[int, int, int, int]:
-    if found["hour"] is None:
-        return NOON
-    hour = int(found["hour"])
-    if half := found["half"]:
-        if not 1 <= hour <= 12:
-            raise ValueError
-        hour = hour % 12 + (12 if half[0].lower() == "p" else 0)
-    milliseconds = int((found["fraction"] or "0").ljust(3, "0")[:3])
-    return hour, int(found["minute"]), int(found["second"] or 0), milliseconds * 1000
-
-
-def _read_zone(zone: str | None) -> timedelta:
-    """Return how far a zone is ahead of UTC; without one the time is UTC."""
-    digits = re.sub(r"[^0-9]", "", zone or "")
-    if not digits:
-        return timedelta()
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    # Raises ValueError for more than a day.
-    timezone(offset)
-    return -offset if "-" in (zone or "") else offset
-
-
 def _check(time: datetime) -> datetime:
     if time < EARLIEST:
-        raise DateWrong("The date lies before 1990.")
+        raise DateWrong("The date is before 1990.")
     if time > clock.now() + timedelta(days=1):
-        raise DateWrong("The date lies in the future.")
+        raise DateWrong("The date is in the future.")
     return min(time, clock.now())

@@ -5,7 +5,7 @@ from sqlalchemy import update
 
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
-from testimonials.activity.services import add_event
+from testimonials.activity.recording import add_event
 from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Site
