@@ -1,6 +1,8 @@
 """Every blueprint, in the order of the features."""
 
-from flask import Blueprint, Flask
+from typing import Any
+
+from flask import Blueprint, Flask, current_app, has_request_context, request
 
 from testimonials.auth.address_change.pages import address
 from testimonials.auth.api import auth
@@ -76,3 +78,11 @@ def register_routes(app: Flask) -> None:
     init_feed(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
+    app.url_defaults(_stay_in_project)
+
+
+def _stay_in_project(endpoint: str, values: dict[str, Any]) -> None:
+    """Let the pages of a project link to each other without naming the project each time."""
+    here = (request.view_args or {}).get("project_id") if has_request_context() else None
+    if here and current_app.url_map.is_endpoint_expecting(endpoint, "project_id"):
+        values.setdefault("project_id", here)

@@ -4,6 +4,8 @@ import unicodedata
 from datetime import datetime, timedelta
 from typing import Any
 
+from flask import url_for
+
 from testimonials.auth.models import Account
 from testimonials.collection.authors.services import DISOWNED
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
@@ -59,9 +61,8 @@ MODES = {
 }
 
 
-def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
-    """Return what the inbox shows of a testimonial; `base_url` is the project's in the
-    dashboard."""
+def describe_testimonial(row: Testimonial) -> dict[str, Any]:
+    """Return what the inbox shows of a testimonial."""
     twitter = row.twitter or {}
     return {
         "id": row.id,
@@ -84,8 +85,8 @@ def describe_testimonial(row: Testimonial, base_url: str) -> dict[str, Any]:
         # Only while it waits: what the owner decided since is about the new words.
         "is_returned": row.returned_at is not None and row.status == "pending",
         "held": describe_held(row),
-        "edit_url": f"{base_url}/testimonials/{row.id}",
-        "action_url": f"{base_url}/testimonials/{row.id}/action",
+        "edit_url": url_for("editor.show_testimonial", testimonial_id=row.id),
+        "action_url": url_for("inbox.decide", testimonial_id=row.id),
         **{f"can_{name}": action.can(row) for name, action in ACTIONS.items()},
         # One button pins and unpins.
         "can_pin": ACTIONS["pin"].can(row) or ACTIONS["unpin"].can(row),
@@ -141,7 +142,6 @@ def describe_notifications(project: Project, mode: str, email: str) -> dict[str,
         "choices": [
             {"value": value, "label": label, "text": text} for value, (label, text) in MODES.items()
         ],
-        "action": f"/dashboard/projects/{project.id}/notifications",
     }
 
 

@@ -3,9 +3,8 @@
 import functools
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
-from flask import jsonify, make_response, redirect, render_template, request
+from flask import jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
@@ -103,7 +102,7 @@ def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Call
                 is_proved = not errors
             if is_proved and not (is_download and PROOF in request.form):
                 return view(owner=owner, **arguments)
-            page = _proof_page(owner, purpose, back.format(**arguments), errors, is_proved)
+            page = _proof_page(owner, purpose, url_for(back), errors, is_proved)
             return answer_privately(page, 200 if is_proved else 422 if errors else 401)
 
         return wrapper
@@ -153,12 +152,12 @@ def _ask_to_sign_in() -> ResponseReturnValue:
         if request.accept_mimetypes.best == "application/json":
             return jsonify({"message": "You are signed out, so nothing was changed."}), 401
         if draft := keep_draft():
-            page = render_login({}, "", "/dashboard", notice="kept", draft=draft)
+            page = render_login({}, "", url_for("dashboard.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)
     # A form can't be sent again by a redirect; its page can be opened again.
-    target = "/dashboard" if request.method == "POST" else request.full_path.rstrip("?")
-    query = urlencode({"next": target, "notice": "expired"})
-    return redirect(f"/login?{query}", 303)
+    is_form = request.method == "POST"
+    target = url_for("dashboard.show_start") if is_form else request.full_path.rstrip("?")
+    return redirect(url_for("session.show_login", next=target, notice="expired"), 303)
 
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
@@ -176,25 +175,17 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
             describe_project(each) | {"is_current": project is not None and each.id == project.id}
             for each in list_shared_projects(owner.account_id)
         ],
-        "projects_url": "/dashboard/projects",
-        "account_url": "/dashboard/account",
-        "logout_url": "/logout",
         "active": active,
         "pending_count": count_tabs(project.id)["pending"] if project else 0,
         "theme": theme if theme in THEMES else "system",
-        "theme_url": "/dashboard/theme",
     }
 
 
 def describe_project(project: Project) -> dict[str, Any]:
     """Return what a menu shows of a project."""
-    base = f"/dashboard/projects/{project.id}"
     return {
         "name": project.name,
         "initial": project.name[:1].upper(),
-        "url": f"{base}/inbox",
+        "url": url_for("inbox.show_inbox", project_id=project.id),
         "logo_url": image_url(project.logo_id),
-        "urls": {
-            name: f"{base}/{name}" for name in ("inbox", "widget", "page", "share", "settings")
-        },
     }

@@ -6,7 +6,7 @@ keeps nothing of it.
 
 from urllib.parse import urlencode
 
-from flask import request
+from flask import request, url_for
 
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 
@@ -21,14 +21,14 @@ def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
     return target + ("&" if "?" in target else "?") + urlencode(values)
 
 
-def read_notice(base: str) -> dict[str, str | None] | None:
-    """Return the notice that this request's address carries; `base` is the project's."""
+def read_notice() -> dict[str, str | None] | None:
+    """Return the notice that this request's address carries."""
     try:
         (text, token), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
     except (TokenInvalid, TokenExpired):
         return None
     return {
         "text": text,
-        "undo_url": f"{base}/undo" if token else None,
+        "undo_url": url_for("inbox.undo") if token else None,
         "undo_token": token,
     }

@@ -1,6 +1,6 @@
 """The dashboard's first pages: projects, and the theme."""
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
@@ -41,8 +41,8 @@ def show_start(owner: SignedIn) -> ResponseReturnValue:
     """Go to the inbox of the only project, shared ones counted, or to the projects."""
     projects = list_shared_projects(owner.account_id)
     if len(projects) == 1:
-        return redirect(f"/dashboard/projects/{projects[0].id}/inbox", 303)
-    return redirect("/dashboard/projects", 303)
+        return redirect(url_for("inbox.show_inbox", project_id=projects[0].id), 303)
+    return redirect(url_for(".show_projects"), 303)
 
 
 @dashboard.get("/dashboard/projects")
@@ -71,7 +71,7 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
         seed_demos(project)
     record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{project.id}/inbox", 303)
+    return redirect(url_for("inbox.show_inbox", project_id=project.id), 303)
 
 
 @dashboard.post("/dashboard/projects/<project_id>/take-back")
@@ -82,7 +82,7 @@ def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     project = take_back(owner.account_id, project_id)
     record_project_event(EventType.PROJECT_RESTORED, project, name=project.name)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{project_id}/inbox", 303)
+    return redirect(url_for("inbox.show_inbox"), 303)
 
 
 @dashboard.post("/dashboard/theme")
@@ -90,7 +90,7 @@ def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def choose_theme(owner: SignedIn) -> ResponseReturnValue:
     """Keep the chosen theme in this browser."""
     theme = request.form.get("theme", "system")
-    response = redirect("/dashboard/account", 303)
+    response = redirect(url_for("account.show_account"), 303)
     if theme in THEMES:
         set_cookie(response, theme_cookie(), theme, 365 * 86400)
     return response
@@ -110,13 +110,12 @@ def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[s
             {
                 "name": project.name,
                 "until": clock.day(project.deleted_at + GRACE) if project.deleted_at else "",
-                "action": f"/dashboard/projects/{project.id}/take-back",
+                "action": url_for(".take_back_project", project_id=project.id),
             }
             for project in list_deleted(owner.account_id)
         ],
         errors=errors,
         values=values,
-        create_action="/dashboard/projects",
         page_base=collection_page_url("").partition("://")[2],
         limit=describe_plan(account),
     )
@@ -128,7 +127,7 @@ def _describe(project: Project, share: Membership | None) -> dict[str, object]:
         "name": project.name,
         "slug": project.slug,
         "page_url": collection_page_url(project.slug),
-        "inbox_url": f"/dashboard/projects/{project.id}/inbox",
+        "inbox_url": url_for("inbox.show_inbox", project_id=project.id),
         "status": project.status,
         "pending": counts["pending"],
         "approved": counts["approved"],
@@ -137,7 +136,7 @@ def _describe(project: Project, share: Membership | None) -> dict[str, object]:
         and {
             "role_label": share.role.name.capitalize(),
             "owner_email": share.owner_email,
-            "leave_url": f"/dashboard/projects/{project.id}/leave",
+            "leave_url": url_for("team.show_leaving", project_id=project.id),
         },
     }
 

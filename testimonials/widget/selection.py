@@ -7,6 +7,7 @@ the server renders take them too.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import ValidationFailed
@@ -38,7 +39,7 @@ class Selection:
         return not (self.shape or self.testimonial_id)
 
     @property
-    def query(self) -> dict[str, str]:
+    def query(self) -> dict[str, Any]:
         """Its parameters, as a request sends them."""
         values = {
             "shape": self.shape,

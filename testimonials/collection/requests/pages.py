@@ -59,13 +59,12 @@ def take_answer(token: str, answer: str) -> ResponseReturnValue:
 def _page(
     asked: Asked, project: Project | None, token: str, answer: str, *, is_done: bool
 ) -> Response:
-    base = f"/requests/{token}"
     page = render_template(
         "collection/requests/request.html",
         **(describe_page(project) if project else {"project": None}),
         answer=answer,
         is_done=is_done,
         is_unsubscribed=invitations.is_unsubscribed(asked),
-        urls={name: f"{base}/{name}" for name in ("decline", "unsubscribe", "subscribe")},
+        token=token,
     )
     return answer_privately(page)

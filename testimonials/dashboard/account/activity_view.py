@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+
+from flask import url_for
 
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import GROUPS
@@ -14,7 +15,6 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.dashboard.describe import describe_time
 from testimonials.transfer.tables.activity_table import find_names
 
-HERE = "/dashboard/account/activity"
 PAGE_SIZE = 50
 # The words are looked for in sentences, which only this program can write; one request reads no
 # more events than this, and offers to go on.
@@ -53,11 +53,10 @@ class Search:
         """Tell whether each of the words is in a sentence."""
         return all(word in sentence.casefold() for word in self.q.casefold().split())
 
-    def address(self, before: str | None = None, *, ending: str = "") -> str:
+    def address(self, before: str | None = None, view: str = "account.show_activity") -> str:
         """Return where this search stands, from the events before one on."""
-        values = {"q": self.q, "type": self.type, "who": self.who, "before": before}
-        query = urlencode({name: value for name, value in values.items() if value})
-        return f"{HERE}{ending}{'?' if query else ''}{query}"
+        values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
+        return url_for(view, **{name: value for name, value in values.items() if value})
 
 
 def read_search(account_id: str, values: Mapping[str, str]) -> Search:
@@ -94,8 +93,7 @@ def describe_activity(search: Search) -> dict[str, Any]:
         "actors": _list_actors(search, people),
         "older_url": older_url,
         "newest_url": search.address() if search.before else None,
-        "csv_url": search.address(ending=".csv"),
-        "here": HERE,
+        "csv_url": search.address(view="exporting.export_activity"),
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -54,14 +54,14 @@ from testimonials.testimonials.services import count_by_status
 
 account = Blueprint("account", __name__)
 
-HERE = "/dashboard/account"
+HERE = "account.show_account"
 
 
 @account.get("/dashboard/account")
 @require_session
 def show_account(owner: SignedIn) -> ResponseReturnValue:
     """Show the account."""
-    return answer_privately(_page(owner, notice=read_notice(HERE)))
+    return answer_privately(_page(owner, notice=read_notice()))
 
 
 @account.get("/dashboard/account/activity")
@@ -72,7 +72,6 @@ def show_activity(owner: SignedIn) -> ResponseReturnValue:
     return render_template(
         "dashboard/account/activity.html",
         shell=build_shell(owner, "account"),
-        account_url=HERE,
         **shown,
     )
 
@@ -93,7 +92,9 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
     db.session.commit()
-    return redirect(add_notice(HERE, f"Open the link in the mail to {email} to use it."), 303)
+    return redirect(
+        add_notice(url_for(HERE), f"Open the link in the mail to {email} to use it."), 303
+    )
 
 
 @account.post("/dashboard/account/password")
@@ -148,7 +149,7 @@ def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
     if browser := end_session(owner.account_id, session_id):
         record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
     db.session.commit()
-    return redirect(HERE, 303)
+    return redirect(url_for(HERE), 303)
 
 
 @account.post("/dashboard/account/sessions/end")
@@ -160,7 +161,7 @@ def end_every_session(owner: SignedIn) -> ResponseReturnValue:
     end_sessions(owner.account_id)
     record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
     db.session.commit()
-    response = redirect("/login?notice=signed-out", 303)
+    response = redirect(url_for("session.show_login", notice="signed-out"), 303)
     clear_session_cookie(response)
     return response
 
@@ -181,7 +182,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     delete_account(leaving)
     record_event(EventType.ACCOUNT_DELETED, None, account=owner.account_id)
     db.session.commit()
-    response = redirect("/claim/declined", 303)
+    response = redirect(url_for("claim.show_declined"), 303)
     clear_session_cookie(response)
     return response
 
@@ -203,27 +204,20 @@ def _page(
         shell=build_shell(owner, "account"),
         notice=notice,
         email=found.email,
-        email_action=f"{HERE}/email",
         email_value=email_value,
         email_errors=email_errors or {},
-        password_action=f"{HERE}/password",
         password_errors=password_errors or {},
         account_id=found.id,
         key_last_four=found.key_last_four if found.has_key else None,
         key_since_label=clock.day(found.key_created_at),
-        key_action=f"{HERE}/key",
         new_key=new_key,
         limit=describe_plan(found),
         mails=_describe_mails(owner),
         sessions=_describe_sessions(owner),
-        everywhere_action=f"{HERE}/sessions/end",
-        activity_url=f"{HERE}/activity",
-        export_action=f"{HERE}/export",
         delete_counts={
             "projects": len(projects),
             "testimonials": sum(sum(count_by_status(each.id).values()) for each in projects),
         },
-        delete_action=f"{HERE}/delete",
         delete_errors=delete_errors or {},
     )
 
@@ -235,7 +229,7 @@ def _describe_mails(owner: SignedIn) -> list[dict[str, Any]]:
         {
             "name": project.name,
             "label": MODES[modes[project.id]][0],
-            "url": f"/dashboard/projects/{project.id}/notifications",
+            "url": url_for("notifications.show_notifications", project_id=project.id),
         }
         for project in projects
     ]
@@ -247,7 +241,7 @@ def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:
             "label": session.label,
             "last_seen_label": describe_age(session.last_seen_at),
             "is_current": session.id == owner.session_id,
-            "action": f"{HERE}/sessions/{session.id}/end",
+            "id": session.id,
         }
         for session in list_sessions(owner.account_id)
     ]

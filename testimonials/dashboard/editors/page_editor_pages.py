@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Blueprint, g, jsonify, redirect, render_template, request
+from flask import Blueprint, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 from werkzeug.datastructures import MultiDict
@@ -71,7 +71,7 @@ def save_page(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "config": flatten(project), "contrast": _judge(project)})
-    return redirect(f"{_base(project)}?done=saved", 303)
+    return redirect(url_for(".show_page_editor", done="saved"), 303)
 
 
 @page_editor.post("/dashboard/projects/<project_id>/page/logo")
@@ -179,7 +179,7 @@ def _judge(project: Project) -> dict[str, Any]:
 def _answer_logo(project: Project) -> ResponseReturnValue:
     if wants_json():
         return jsonify({"ok": True, "logo_url": image_url(project.logo_id)})
-    return redirect(f"{_base(project)}?done=saved", 303)
+    return redirect(url_for(".show_page_editor", done="saved"), 303)
 
 
 def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> ResponseReturnValue:
@@ -192,7 +192,7 @@ def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> Respon
 def _page(access: Access, sent: dict[str, Any], errors: FieldErrors) -> str:
     project = access.project
     g.has_preview = True
-    base, before = _base(project), flatten(project)
+    before = flatten(project)
     is_saved = request.args.get("done") == "saved"
     return render_template(
         "dashboard/editors/page_editor.html",
@@ -210,13 +210,6 @@ def _page(access: Access, sent: dict[str, Any], errors: FieldErrors) -> str:
             "description": defaults.DESCRIPTION_LENGTH,
             "thankYouMessage": defaults.THANK_YOU_LENGTH,
         },
-        save_action=base,
-        logo_action=f"{base}/logo",
-        preview_url=f"{base}/preview",
         page_url=collection_page_url(project.slug),
         is_active=project.is_active,
     )
-
-
-def _base(project: Project) -> str:
-    return f"/dashboard/projects/{project.id}/page"

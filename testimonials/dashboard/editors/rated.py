@@ -39,7 +39,6 @@ def describe_rated(
     """Return what the card in Settings shows: what is stored, or `sent` with why it was refused."""
     stored = read_rated(project)
     return {
-        "action": f"/dashboard/projects/{project.id}/rated",
         "kinds": LABELS,
         "errors": errors or {},
         "count": rate(project)[1],

@@ -5,7 +5,7 @@ A change answers a form with a redirect back to the editor, and a script with JS
 
 from typing import Any
 
-from flask import Blueprint, g, jsonify, redirect, render_template, request
+from flask import Blueprint, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -66,7 +66,7 @@ def save_widget(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "config": flatten_widget(project)})
-    return redirect(f"{_base(project)}?done=saved", 303)
+    return redirect(url_for(".show_editor", done="saved"), 303)
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
@@ -79,7 +79,7 @@ def reset_widget(access: Access) -> ResponseReturnValue:
     token = reset_purpose.sign([project.id, before])
     record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
-    return redirect(f"{_base(project)}?undo={token}", 303)
+    return redirect(url_for(".show_editor", undo=token), 303)
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
@@ -90,13 +90,13 @@ def undo_reset(access: Access) -> ResponseReturnValue:
     before = _read_reset(project, request.form.get("undo", ""))
     if before is None:
         db.session.rollback()
-        return redirect(_base(project), 303)
+        return redirect(url_for(".show_editor"), 303)
     config = flatten_widget(project)
     is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
     change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
     record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
-    return redirect(f"{_base(project)}?done=undone", 303)
+    return redirect(url_for(".show_editor", done="undone"), 303)
 
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
@@ -131,7 +131,6 @@ def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> Respon
 def _page(access: Access, values: dict[str, Any], errors: FieldErrors) -> str:
     project = access.project
     g.has_preview = True
-    base = _base(project)
     return render_template(
         "dashboard/editors/widget.html",
         shell=build_shell(access, "widget"),
@@ -152,10 +151,6 @@ def _page(access: Access, values: dict[str, Any], errors: FieldErrors) -> str:
             "cardStyle": defaults.CARD_STYLES,
         },
         count_range=defaults.INITIAL_COUNT_RANGE,
-        save_action=base,
-        reset_action=f"{base}/reset",
-        preview_url=f"{base}/preview",
-        wall_url=f"/widget/{project.id}",
         is_active=project.is_active,
     )
 
@@ -168,10 +163,6 @@ def _read_notice(project: Project) -> dict[str, str | None] | None:
         return None
     return {
         "text": "Back to the defaults",
-        "undo_url": f"{_base(project)}/undo",
+        "undo_url": url_for(".undo_reset"),
         "undo_token": token,
     }
-
-
-def _base(project: Project) -> str:
-    return f"/dashboard/projects/{project.id}/widget"

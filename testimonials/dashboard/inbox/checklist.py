@@ -74,7 +74,6 @@ def describe_checklist(project: Project) -> dict[str, Any] | None:
         "total": len(done),
         "next": next(step for step, is_done in done.items() if not is_done),
         "is_built_by_agent": _is_built_by_agent(project),
-        "action": f"/dashboard/projects/{project.id}/checklist",
         "link": collection_page_url(project.slug),
         "sighting": describe_sighting(project),
         "samples": _describe_samples(project),
@@ -110,5 +109,4 @@ def _describe_samples(project: Project) -> list[dict[str, Any]]:
         )
         .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
     ).all()
-    base = f"/dashboard/projects/{project.id}"
-    return [describe_testimonial(row, base) for row in rows]
+    return [describe_testimonial(row) for row in rows]

@@ -1,6 +1,6 @@
 """The checklist's buttons: what was looked at or shared, hiding and showing it."""
 
-from flask import Blueprint, jsonify, redirect, request
+from flask import Blueprint, jsonify, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.urls import widget_page_url
@@ -15,10 +15,10 @@ checklist = Blueprint("checklist", __name__)
 
 # What a button asks for: the flag it sets, to what, and the page that follows.
 ACTS = {
-    "look": (HAS_LOOKED, True, "wall"),
-    "share": (HAS_SHARED, True, "share"),
-    "hide": (IS_HIDDEN, True, "inbox"),
-    "show": (IS_HIDDEN, False, "inbox"),
+    "look": (HAS_LOOKED, True, "wall.show_widget"),
+    "share": (HAS_SHARED, True, "share.show_share"),
+    "hide": (IS_HIDDEN, True, "inbox.show_inbox"),
+    "show": (IS_HIDDEN, False, "inbox.show_inbox"),
 }
 
 
@@ -41,5 +41,6 @@ def change_checklist(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if request.accept_mimetypes.best == "application/json":
         return jsonify({"ok": True})
-    base = f"/dashboard/projects/{project.id}"
-    return redirect(widget_page_url(project.id) if target == "wall" else f"{base}/{target}", 303)
+    # The widget's page may have an origin of its own.
+    url = widget_page_url(project.id) if flag == HAS_LOOKED else url_for(target)
+    return redirect(url, 303)

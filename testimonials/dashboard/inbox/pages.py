@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, render_template, request
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -71,7 +71,6 @@ def show_inbox(access: Access) -> ResponseReturnValue:
     wanted = _read_filter(project, request.args)
     page = read_page(request.args.get("page", "1"))
     rows, page, total = list_inbox(project.id, wanted, page)
-    base = f"/dashboard/projects/{project.id}"
     shell = build_shell(access, "inbox")
     checklist = describe_checklist(project) if shell["is_admin"] else None
     invited = find_invited_emails(row.id for row in rows)
@@ -79,32 +78,27 @@ def show_inbox(access: Access) -> ResponseReturnValue:
         "dashboard/inbox/inbox.html",
         shell=shell,
         checklist=checklist,
-        notice=read_notice(base),
+        notice=read_notice(),
         project={
             "name": project.name,
             "page_url": collection_page_url(project.slug),
             "is_active": project.is_active,
         },
-        tabs=describe_tabs(base, count_tabs(project.id), wanted.tab),
-        filters=describe_filters(base, wanted, list_project_tags(project.id)),
+        tabs=describe_tabs(count_tabs(project.id), wanted.tab),
+        filters=describe_filters(wanted, list_project_tags(project.id)),
         status=wanted.tab,
         items=[
-            describe_testimonial(row, base)
-            | {"tags": describe_tags(base, wanted, row.tags), "invited_email": invited.get(row.id)}
+            describe_testimonial(row)
+            | {"tags": describe_tags(wanted, row.tags), "invited_email": invited.get(row.id)}
             for row in rows
         ],
         total=total,
         flood={"count": count_flood(project), "limit": current_settings().flood_per_hour},
-        bulk_action=f"{base}/bulk",
-        tag_action=f"{base}/tags",
-        samples_action=f"{base}/samples",
         # The checklist asks about them too, where it is shown.
         samples=0 if checklist else _count_new_samples(project, wanted),
-        pager=describe_pager(base, wanted, page, total),
-        add_url=f"{base}/testimonials/new",
-        import_url=f"{base}/import",
-        return_to=describe_address(base, wanted, page),
-        empty=describe_empty(base, project, wanted),
+        pager=describe_pager(wanted, page, total),
+        return_to=describe_address(wanted, page),
+        empty=describe_empty(project, wanted),
     )
 
 
@@ -228,7 +222,7 @@ def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
 
 
 def _answer(project: Project, text: str, token: str | None) -> ResponseReturnValue:
-    undo_url = f"/dashboard/projects/{project.id}/undo" if token else None
+    undo_url = url_for(".undo") if token else None
     if wants_json():
         notice = {"text": text, "undo_url": undo_url, "undo_token": token}
         return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)})
@@ -236,13 +230,7 @@ def _answer(project: Project, text: str, token: str | None) -> ResponseReturnVal
 
 
 def _return_target() -> str:
-    inbox_url = describe_path(request.path)
-    return safe_target(request.form.get("return_to", "")) or inbox_url
-
-
-def describe_path(path: str) -> str:
-    """Return the inbox of the project that a path of the dashboard is about."""
-    return "/".join(path.split("/")[:4]) + "/inbox"
+    return safe_target(request.form.get("return_to", "")) or url_for(".show_inbox")
 
 
 def _read_action() -> str:

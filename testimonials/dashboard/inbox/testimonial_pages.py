@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -89,7 +89,7 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
     row = add_testimonial(project, columns, access.user.email)
     record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{project.id}/inbox?status=approved", 303)
+    return redirect(url_for("inbox.show_inbox", status="approved"), 303)
 
 
 @editor.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
@@ -130,7 +130,7 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
         db.session.rollback()
         row = find_testimonial(project, testimonial_id)
         return _form(access, row, values or _read_values(row), errors), 422
-    here = f"/dashboard/projects/{project.id}/testimonials/{row.id}"
+    here = url_for(".show_testimonial", testimonial_id=row.id)
     if batch is None:
         return redirect(here, 303)
     return redirect(add_notice(here, "Saved", make_undo_token(project, batch)), 303)
@@ -270,19 +270,16 @@ def _form(
     errors: Errors,
 ) -> str:
     project = access.project
-    base = f"/dashboard/projects/{project.id}"
     return render_template(
         "dashboard/inbox/testimonial.html",
         shell=build_shell(access, "inbox"),
         mode="edit" if row else "add",
-        notice=read_notice(base),
-        return_to=row and f"{base}/testimonials/{row.id}",
+        notice=read_notice(),
+        return_to=row and request.path,
         known_tags=[tag.name for tag in list_project_tags(project.id)],
-        item=row and describe_testimonial(row, base),
+        item=row and describe_testimonial(row),
         values=values,
         errors=errors,
-        action=f"{base}/testimonials/{row.id if row else 'new'}",
-        back_url=f"{base}/inbox",
         history=[describe_change(change) for change in list_history(row)] if row else [],
         original_text=row.original_text if row else None,
         consent=row and describe_consent(row),

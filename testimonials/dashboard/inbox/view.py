@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
+
+from flask import url_for
 
 from testimonials.core.urls import collection_page_url
 from testimonials.projects.models import Project
@@ -38,9 +39,9 @@ def read_filter(values: Any) -> InboxFilter:
     )
 
 
-def describe_address(base: str, wanted: InboxFilter, page: int = 1) -> str:
+def describe_address(wanted: InboxFilter, page: int = 1) -> str:
     """Return the address of a page of what is asked for."""
-    values = {
+    values: dict[str, Any] = {
         "status": wanted.tab,
         "q": wanted.q,
         "rating": str(wanted.rating or ""),
@@ -48,17 +49,17 @@ def describe_address(base: str, wanted: InboxFilter, page: int = 1) -> str:
         "tag": wanted.tag,
         "page": str(page) if page > 1 else "",
     }
-    return f"{base}/inbox?" + urlencode({name: text for name, text in values.items() if text})
+    return url_for("inbox.show_inbox", **{name: text for name, text in values.items() if text})
 
 
-def describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[str, Any]]:
+def describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]:
     """Return the tabs with their counts."""
     return [
         {
             "key": tab,
             "label": tab.capitalize(),
             "count": counts[tab],
-            "url": f"{base}/inbox?status={tab}",
+            "url": url_for("inbox.show_inbox", status=tab),
             "is_current": tab == current,
             # A project that gets no spam has no tab for it.
             "is_hidden": tab == "spam" and tab != current and not counts[tab],
@@ -67,7 +68,7 @@ def describe_tabs(base: str, counts: dict[str, int], current: str) -> list[dict[
     ]
 
 
-def describe_filters(base: str, wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
+def describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
     """Return what the form of search and filters shows; `tags` are the project's."""
     names = [tag.name for tag in tags]
     # A tag that nothing has any more still stands in an address somewhere.
@@ -78,37 +79,34 @@ def describe_filters(base: str, wanted: InboxFilter, tags: Sequence[TagCount]) -
         "source": wanted.source,
         "tag": wanted.tag,
         "tags": names + missing,
-        "action": f"{base}/inbox",
         "has_any": wanted.is_narrowed,
-        "clear_url": f"{base}/inbox?status={wanted.tab}",
+        "clear_url": url_for("inbox.show_inbox", status=wanted.tab),
     }
 
 
-def describe_tags(base: str, wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
+def describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
     """Return the tags of a row, each with the address that shows what else has it."""
-    return [
-        {"name": name, "url": describe_address(base, replace(wanted, tag=name))} for name in names
-    ]
+    return [{"name": name, "url": describe_address(replace(wanted, tag=name))} for name in names]
 
 
-def describe_pager(base: str, wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
+def describe_pager(wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
     """Return the addresses of the pages beside this one, and which rows these are."""
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
     return {
-        "prev_url": describe_address(base, wanted, page - 1) if page > 1 else None,
-        "next_url": describe_address(base, wanted, page + 1) if last < total else None,
+        "prev_url": describe_address(wanted, page - 1) if page > 1 else None,
+        "next_url": describe_address(wanted, page + 1) if last < total else None,
         "label": f"{first} to {last} of {total}" if last >= first else "",
     }
 
 
-def describe_empty(base: str, project: Project, wanted: InboxFilter) -> dict[str, Any]:
+def describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
     """Say why the list is empty, and offer one thing to do."""
     if wanted.is_narrowed:
         return {
             "title": "Nothing found",
             "text": "No testimonial here matches the search and the filters.",
             "action_label": "Clear them",
-            "action_url": f"{base}/inbox?status={wanted.tab}",
+            "action_url": url_for("inbox.show_inbox", status=wanted.tab),
         }
     title, text = EMPTY[wanted.tab]
     is_start = wanted.tab in ("pending", "all")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import ValidationFailed
@@ -38,8 +38,9 @@ def choose_notifications(access: Access) -> ResponseReturnValue:
         mode = find_mode(access.user.account_id, project.id)
         return _page(access, mode, dict(error.errors or {})), 422
     db.session.commit()
-    page = "settings" if request.form.get("from") == "settings" else "notifications"
-    return redirect(f"/dashboard/projects/{project.id}/{page}?saved=notifications", 303)
+    is_settings = request.form.get("from") == "settings"
+    page = "settings.show_settings" if is_settings else ".show_notifications"
+    return redirect(url_for(page, saved="notifications"), 303)
 
 
 def _page(access: Access, mode: str, errors: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """A project's settings: its address, pausing it, deleting it."""
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -56,7 +56,7 @@ def rename(access: Access) -> ResponseReturnValue:
     if project.slug != old:
         record_project_event(EventType.PROJECT_RENAMED, project, old=old, slug=project.slug)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{project.id}/settings", 303)
+    return redirect(url_for(".show_settings"), 303)
 
 
 @settings.post("/dashboard/projects/<project_id>/status")
@@ -69,7 +69,7 @@ def change_status(access: Access) -> ResponseReturnValue:
     became = EventType.PROJECT_RESUMED if is_active else EventType.PROJECT_PAUSED
     record_project_event(became, project)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{project.id}/settings", 303)
+    return redirect(url_for(".show_settings"), 303)
 
 
 @settings.post("/dashboard/projects/<project_id>/rated")
@@ -85,12 +85,12 @@ def save_rated(access: Access) -> ResponseReturnValue:
     change_rated(access.project, wanted)
     record_project_event(EventType.PROJECT_CHANGED, access.project)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{access.project.id}/settings?saved=rated#rated", 303)
+    return redirect(url_for(".show_settings", saved="rated", _anchor="rated"), 303)
 
 
 @settings.post("/dashboard/projects/<project_id>/delete")
 @require_session
-@require_proof("delete this project", "/dashboard/projects/{project_id}/settings")
+@require_proof("delete this project", ".show_settings")
 def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Delete the project, once its slug was typed; it can be taken back for 7 days."""
     begin_write()
@@ -103,7 +103,7 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     move_to_trash(project)
     record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
     db.session.commit()
-    return redirect("/dashboard/projects", 303)
+    return redirect(url_for("dashboard.show_projects"), 303)
 
 
 def _page(
@@ -113,7 +113,6 @@ def _page(
     rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
 ) -> str:
     project, user = access.project, access.user
-    base = f"/dashboard/projects/{project.id}"
     is_owner = access.role == Role.OWNER
     account = get_account(user.account_id)
     return render_template(
@@ -121,7 +120,6 @@ def _page(
         shell=build_shell(access, "settings"),
         notice=_NOTICES.get(request.args.get("saved", "")),
         page={"url": collection_page_url(project.slug), "slug": project.slug},
-        slug_action=f"{base}/slug",
         slug_errors=slug_errors or {},
         notifications=describe_notifications(
             project, find_mode(user.account_id, project.id), user.email
@@ -129,29 +127,17 @@ def _page(
         # The plan is the owner's own affair, not their colleagues'.
         limit=describe_plan(account) if is_owner else None,
         key_last_four=account.key_last_four if is_owner else None,
-        status_action=f"{base}/status",
         is_active=project.is_active,
         team=_describe_team(project),
         counts=_describe_counts(project),
-        transfer=_describe_transfer(base),
-        checklist_action=f"{base}/checklist" if is_hidden(project) else None,
-        delete_action=f"{base}/delete",
+        is_checklist_hidden=is_hidden(project),
         delete_errors=delete_errors or {},
         rated=describe_rated(project, *rated),
     )
 
 
-def _describe_transfer(base: str) -> dict[str, str]:
+def _describe_team(project: Project) -> dict[str, int]:
     return {
-        "import_url": f"{base}/import",
-        "csv_action": f"{base}/export/csv",
-        "archive_action": f"{base}/export/archive",
-    }
-
-
-def _describe_team(project: Project) -> dict[str, str | int]:
-    return {
-        "url": f"/dashboard/projects/{project.id}/team",
         "people": len(list_members(project)),
         "invited": len(list_invitations(project)),
     }

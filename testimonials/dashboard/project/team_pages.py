@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -18,7 +18,7 @@ from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import ROLES, Access, Role, find_access
 from testimonials.projects.emails import send_invitation_mail
-from testimonials.projects.models import MemberInvitation, Project
+from testimonials.projects.models import MemberInvitation
 from testimonials.projects.team.invitations import make_invitation_link
 from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
 from testimonials.projects.team.services import (
@@ -74,7 +74,7 @@ def invite(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         status = 429 if isinstance(error, RateLimited) else 422
         return _page(access, to_form_errors(error, "email"), values), status, error.headers
-    return _go_back(access, "invited")
+    return _go_back("invited")
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations/resend")
@@ -86,7 +86,7 @@ def resend(access: Access) -> ResponseReturnValue:
     begin_write()
     access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
     _send_invitation(access, resend_invitation(access, email))
-    return _go_back(access, "sent-again")
+    return _go_back("sent-again")
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations/revoke")
@@ -97,7 +97,7 @@ def revoke(access: Access) -> ResponseReturnValue:
     revoke_invitation(access, email)
     record_project_event(EventType.INVITATION_WITHDRAWN, access.project, email=email)
     db.session.commit()
-    return _go_back(access, "taken-back")
+    return _go_back("taken-back")
 
 
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/role")
@@ -108,7 +108,7 @@ def give_role(access: Access, account_id: str) -> ResponseReturnValue:
     member = change_role(access, account_id, role)
     _record_member(EventType.MEMBER_CHANGED, access, member, role=role)
     db.session.commit()
-    return _go_back(access, "role-changed")
+    return _go_back("role-changed")
 
 
 @team.get("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
@@ -117,8 +117,8 @@ def show_removal(access: Access, account_id: str) -> ResponseReturnValue:
     """Show the one button that removes a colleague; changes nothing."""
     member = find_member(access.project, account_id)
     if not may_manage(access.role, member.role):
-        return redirect(_address(access.project), 303)
-    return _confirmation(access, member, f"{_address(access.project)}/members/{account_id}/remove")
+        return redirect(url_for(".show_team"), 303)
+    return _confirmation(access, member, url_for(".remove", account_id=account_id))
 
 
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
@@ -128,7 +128,7 @@ def remove(access: Access, account_id: str) -> ResponseReturnValue:
     member = remove_member(access, account_id)
     _record_member(EventType.MEMBER_REMOVED, access, member)
     db.session.commit()
-    return _go_back(access, "removed")
+    return _go_back("removed")
 
 
 @team.get("/dashboard/projects/<project_id>/leave")
@@ -137,9 +137,9 @@ def show_leaving(access: Access) -> ResponseReturnValue:
     """Show the one button with which a colleague leaves; changes nothing."""
     project = access.project
     if access.role == Role.OWNER:
-        return redirect(_address(project), 303)
+        return redirect(url_for(".show_team"), 303)
     member = find_member(project, access.user.account_id)
-    return _confirmation(access, member, f"/dashboard/projects/{project.id}/leave")
+    return _confirmation(access, member, url_for(".leave"))
 
 
 @team.post("/dashboard/projects/<project_id>/leave")
@@ -149,7 +149,7 @@ def leave(access: Access) -> ResponseReturnValue:
     leave_project(access)
     record_project_event(EventType.MEMBER_LEFT, access.project, email=access.user.email)
     db.session.commit()
-    return redirect("/dashboard/projects", 303)
+    return redirect(url_for("dashboard.show_projects"), 303)
 
 
 def _send_invitation(access: Access, new: NewInvitation) -> None:
@@ -170,12 +170,8 @@ def _count_mail(owner: SignedIn, email: str) -> None:
     limiter.count(INVITE_PER_EMAIL, hash_secret(email))
 
 
-def _address(project: Project) -> str:
-    return f"/dashboard/projects/{project.id}/team"
-
-
-def _go_back(access: Access, notice: str) -> ResponseReturnValue:
-    return redirect(f"{_address(access.project)}?notice={notice}", 303)
+def _go_back(notice: str) -> ResponseReturnValue:
+    return redirect(url_for(".show_team", notice=notice), 303)
 
 
 def _confirmation(access: Access, member: TeamMember, action: str) -> str:
@@ -185,12 +181,12 @@ def _confirmation(access: Access, member: TeamMember, action: str) -> str:
         is_self=member.account_id == access.user.account_id,
         email=member.email,
         action=action,
-        back_url=_address(access.project) if access.is_admin else "/dashboard/projects",
+        back_url=url_for(".show_team" if access.is_admin else "dashboard.show_projects"),
     )
 
 
 def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
-    project, base = access.project, _address(access.project)
+    project = access.project
     members, invitations = list_members(project), list_invitations(project)
     notice = NOTICES.get(request.args.get("notice", "")) if not errors else None
     return render_template(
@@ -199,10 +195,6 @@ def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
         notice=notice and {"text": notice, "undo_url": None, "undo_token": None},
         members=[_describe_member(access, each) for each in members],
         invitations=[_describe_invitation(access.role, each) for each in invitations],
-        resend_action=f"{base}/invitations/resend",
-        revoke_action=f"{base}/invitations/revoke",
-        invite_action=f"{base}/invitations",
-        leave_url=f"/dashboard/projects/{project.id}/leave",
         errors=errors,
         values=values,
         # The owner takes no place.
@@ -211,7 +203,6 @@ def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
 
 
 def _describe_member(access: Access, member: TeamMember) -> dict[str, Any]:
-    here = f"{_address(access.project)}/members/{member.account_id}"
     is_manageable = may_manage(access.role, member.role)
     return {
         "email": member.email,
@@ -220,8 +211,9 @@ def _describe_member(access: Access, member: TeamMember) -> dict[str, Any]:
         "role_label": ROLE_LABELS[member.role],
         "since": clock.day(member.since) if member.role != Role.OWNER else None,
         "is_self": member.account_id == access.user.account_id,
-        "remove_url": f"{here}/remove" if is_manageable else None,
-        "role_action": f"{here}/role" if is_manageable and access.role == Role.OWNER else None,
+        "account_id": member.account_id,
+        "is_removable": is_manageable,
+        "may_change_role": is_manageable and access.role == Role.OWNER,
         "other_role": "moderator" if member.role == Role.ADMIN else "admin",
     }
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -94,7 +94,6 @@ def preview_requests(access: Access) -> ResponseReturnValue:
     return render_template(
         "dashboard/requests/requests_preview.html",
         shell=build_shell(access, "share"),
-        urls=_addresses(project),
         token=make_batch_token(project),
         # Rendered by a template of ours, which escapes all that people wrote.
         mail_html=Markup(mail),  # noqa: S704
@@ -119,7 +118,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
     try:
         batch_id = read_batch_token(project, request.form.get("token", ""))
         if is_sent_already(batch_id):
-            return redirect(f"{_base(project)}#asked", 303)
+            return redirect(url_for(".show_requests", _anchor="asked"), 303)
         people, _ = sort_out(project, form.pasted.people)
         if not people:
             raise AskingRefused("Nobody is left to ask. Look at the list once more.")
@@ -131,7 +130,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
     record_project_event(EventType.REQUESTS_SENT, project, count=len(people))
     db.session.commit()
     who = "One request is" if len(people) == 1 else f"{len(people)} requests are"
-    return redirect(add_notice(_base(project), f"{who} on the way") + "#asked", 303)
+    return redirect(add_notice(url_for(".show_requests"), f"{who} on the way") + "#asked", 303)
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/cancel")
@@ -143,7 +142,7 @@ def cancel_requests(access: Access) -> ResponseReturnValue:
     record_project_event(EventType.REQUESTS_CANCELLED, project, count=count)
     db.session.commit()
     text = "One request is cancelled" if count == 1 else f"{count} requests are cancelled"
-    return redirect(add_notice(_base(project), text) + "#asked", 303)
+    return redirect(add_notice(url_for(".show_requests"), text) + "#asked", 303)
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/remove")
@@ -154,7 +153,7 @@ def remove_request(access: Access) -> ResponseReturnValue:
     invitation_id = request.form.get("id", "")
     remove_asked(project, invitation_id if is_identifier(invitation_id) else "")
     db.session.commit()
-    return redirect(add_notice(_base(project), "Deleted from the list") + "#asked", 303)
+    return redirect(add_notice(url_for(".show_requests"), "Deleted from the list") + "#asked", 303)
 
 
 def _read_form(project: Project) -> RequestForm:
@@ -165,24 +164,8 @@ def _read_form(project: Project) -> RequestForm:
         return RequestForm(default_values(project), dict(TOO_LARGE))
 
 
-def _base(project: Project) -> str:
-    return f"/dashboard/projects/{project.id}/invitations"
-
-
-def _addresses(project: Project) -> dict[str, str]:
-    base = _base(project)
-    return {
-        "send": base,
-        "preview": f"{base}/preview",
-        "cancel": f"{base}/cancel",
-        "remove": f"{base}/remove",
-        "share": f"/dashboard/projects/{project.id}/share",
-    }
-
-
 def _page(access: Access, values: dict[str, str], errors: Errors) -> str:
     project = access.project
-    base, project_url = _base(project), f"/dashboard/projects/{project.id}"
     state: str | None = request.args.get("state", "")
     state = state if state in STATES else None
     rows, page, counts = list_asked(project, state, read_page(request.args.get("page", "1")))
@@ -191,15 +174,14 @@ def _page(access: Access, values: dict[str, str], errors: Errors) -> str:
     return render_template(
         "dashboard/requests/requests.html",
         shell=build_shell(access, "share"),
-        notice=read_notice(project_url),
+        notice=read_notice(),
         is_active=project.is_active,
-        urls=_addresses(project),
         values=values,
         errors=errors,
         is_changed=request.method == "POST",
         counts=counts,
-        tabs=describe_tabs(base, counts, state),
-        asked=[describe_asked(each, project_url) for each in rows],
-        pager=describe_pager(base, state, page, total),
+        tabs=describe_tabs(counts, state),
+        asked=[describe_asked(each) for each in rows],
+        pager=describe_pager(state, page, total),
         **shown,
     )

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import urlencode
+
+from flask import url_for
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import Invitation, InvitationBatch
@@ -49,38 +50,35 @@ def describe_form(project: Project) -> dict[str, Any]:
     }
 
 
-def describe_tabs(base: str, counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
+def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
     """Return the filters by state, those that somebody is in, with `all` first."""
     shown = [name for name in STATES if counts[name] or name == state]
     return [
         {
             "label": LABELS[name],
             "count": counts[name],
-            "url": f"{base}?{urlencode({'state': name})}#asked"
-            if name != "all"
-            else f"{base}#asked",
+            "url": _address(None if name == "all" else name),
             "is_current": name == (state or "all"),
         }
         for name in ("all", *shown)
     ]
 
 
-def describe_pager(base: str, state: str | None, page: int, total: int) -> dict[str, Any]:
+def describe_pager(state: str | None, page: int, total: int) -> dict[str, Any]:
     """Return the addresses of the pages beside this one, and which rows these are."""
-
-    def address(number: int) -> str:
-        query = {"state": state} if state else {}
-        return f"{base}?{urlencode(query | {'page': number})}#asked"
-
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
     return {
-        "prev_url": address(page - 1) if page > 1 else None,
-        "next_url": address(page + 1) if last < total else None,
+        "prev_url": _address(state, page - 1) if page > 1 else None,
+        "next_url": _address(state, page + 1) if last < total else None,
         "label": f"{first} to {last} of {total}" if last >= first else "",
     }
 
 
-def describe_asked(person: AskedPerson, project_url: str) -> dict[str, Any]:
+def _address(state: str | None, page: int | None = None) -> str:
+    return url_for("asking.show_requests", state=state, page=page, _anchor="asked")
+
+
+def describe_asked(person: AskedPerson) -> dict[str, Any]:
     """Return what the list shows of somebody who was asked."""
     row = person.invitation
     times = [
@@ -103,7 +101,7 @@ def describe_asked(person: AskedPerson, project_url: str) -> dict[str, Any]:
         "state_label": LABELS[person.state],
         "problem": person.problem if person.state == "failed" else None,
         "times": [describe_time(time) | {"what": what} for what, time in times if time],
-        "testimonial_url": f"{project_url}/testimonials/{row.testimonial_id}"
+        "testimonial_url": url_for("editor.show_testimonial", testimonial_id=row.testimonial_id)
         if row.testimonial_id
         else None,
     }

@@ -6,7 +6,8 @@ The page's own address holds the choice, so it works as a plain form and can be 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+
+from flask import url_for
 
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.projects.models import Project
@@ -98,7 +99,7 @@ def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
         "theme": (selection.theme or project.widget_config["theme"]).removeprefix("auto"),
         "note": _note(project, choice),
         # By a path alone: only the frames of this very address are let in.
-        "preview_url": f"/widget/{project.id}?{urlencode(selection.query)}".rstrip("?"),
+        "preview_url": url_for("wall.show_widget", **selection.query),
     }
 
 

@@ -3,7 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Response, g, jsonify, make_response, redirect, render_template, request
+from flask import (
+    Blueprint,
+    Response,
+    g,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
@@ -64,7 +74,7 @@ def save_message(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if wants_json:
         return jsonify({"ok": True, "is_own": has_own_message(project)})
-    return redirect(f"/dashboard/projects/{project.id}/share#message", 303)
+    return redirect(url_for(".show_share", _anchor="message"), 303)
 
 
 @share.get("/dashboard/projects/<project_id>/share/qr.svg")
@@ -93,13 +103,11 @@ def show_card(access: Access) -> ResponseReturnValue:
         headline=project.page_config["headline"],
         link=link.partition("://")[2],
         qr=_draw(link),
-        back_url=f"/dashboard/projects/{project.id}/share",
     )
 
 
 def _page(access: Access, message: str, problems: list[str]) -> str:
     project = access.project
-    base = f"/dashboard/projects/{project.id}"
     link = collection_page_url(project.slug)
     errors: dict[str, Any] = {"message": problems} if problems else {}
     choice = read_choice(project, request.args)
@@ -116,15 +124,6 @@ def _page(access: Access, message: str, problems: list[str]) -> str:
         fragment_url=fragment_url(project, choice),
         link=link,
         qr=_draw(link),
-        urls={
-            "share": f"{base}/share",
-            "svg": f"{base}/share/qr.svg",
-            "png": f"{base}/share/qr.png",
-            "card": f"{base}/share/card",
-            "message": f"{base}/share/message",
-            "checklist": f"{base}/checklist",
-            "ask": f"{base}/invitations",
-        },
         message=message,
         message_limit=MESSAGE_LENGTH,
         has_own_message=has_own_message(project),

@@ -55,7 +55,7 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 @exporting.post("/dashboard/account/export")
 @require_session
-@require_proof("download all of your data", "/dashboard/account", is_download=True)
+@require_proof("download all of your data", "account.show_account", is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     """Hand out everything of the account as a zip."""
     with reading_one_moment():

@@ -12,6 +12,7 @@ from flask import (
     render_template,
     request,
     stream_with_context,
+    url_for,
 )
 from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import DBAPIError
@@ -38,7 +39,6 @@ from testimonials.dashboard.transfer.import_view import (
 )
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import Access, Role, find_access
-from testimonials.projects.models import Project
 from testimonials.transfer.tables.importing import (
     Plan,
     finish_import,
@@ -94,7 +94,7 @@ def run_import(access: Access) -> ResponseReturnValue:
     if plan is None or plan.asks_for_order or not plan.new or not is_seen:
         return _preview_page(access, form, plan), 422
     steps = _write(access, plan.new)
-    target = f"/dashboard/projects/{project.id}/inbox?status={form.status}&source=import"
+    target = url_for("inbox.show_inbox", status=form.status, source="import")
     if request.accept_mimetypes.best == LINES:
         lines = stream_with_context(_tell(steps, len(plan.new), target))
         # A proxy that waits for the whole answer would keep the progress from the page.
@@ -152,22 +152,10 @@ def _read_form() -> ImportForm:
         return ImportForm(errors={"file": [TOO_LARGE]})
 
 
-def _addresses(project: Project) -> dict[str, str]:
-    base = f"/dashboard/projects/{project.id}"
-    return {
-        "choose": f"{base}/import",
-        "preview": f"{base}/import/preview",
-        "run": f"{base}/import",
-        "settings": f"{base}/settings",
-    }
-
-
 def _choose_page(access: Access, form: ImportForm) -> str:
-    project = access.project
     return render_template(
         "dashboard/transfer/import.html",
         shell=build_shell(access, "settings"),
-        urls=_addresses(project),
         form=form,
         errors=form.errors,
         encodings=ENCODINGS,
@@ -175,7 +163,6 @@ def _choose_page(access: Access, form: ImportForm) -> str:
 
 
 def _preview_page(access: Access, form: ImportForm, plan: Plan | None) -> str:
-    project = access.project
     shown: dict[str, Any] = describe_plan_of_import(plan) if plan is not None else {}
     errors = dict(form.errors)
     if shown.get("asks_for_order"):
@@ -183,7 +170,6 @@ def _preview_page(access: Access, form: ImportForm, plan: Plan | None) -> str:
     return render_template(
         "dashboard/transfer/import_preview.html",
         shell=build_shell(access, "settings"),
-        urls=_addresses(project),
         form=form,
         errors=errors,
         columns=describe_columns(form),
