@@ -88,7 +88,7 @@ def test_secrets_decisions_and_floods_are_not_kept(
 ) -> None:
     answer = app.test_client().post(path.format(base=inbox.base), data=form)
     assert answer.status_code == 303
-    assert answer.location == "/login?next=%2Fdashboard&notice=expired"
+    assert answer.location == "/login?next=/dashboard&notice=expired"
 
 
 def test_a_script_is_told_in_json(app: Flask, inbox: Inbox) -> None:

@@ -380,7 +380,7 @@ def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, owner: Caller) -
     answer = browser.get("/dashboard/account")
     assert (answer.status_code, answer.headers["Location"]) == (
         303,
-        "/login?next=%2Fdashboard%2Faccount&notice=expired",
+        "/login?next=/dashboard/account&notice=expired",
     )
 
 

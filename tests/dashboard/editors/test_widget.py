@@ -333,7 +333,7 @@ def test_who_frames_what(browser: FlaskClient, project: str) -> None:
 
 def test_swatches_have_the_widgets_own_colours() -> None:
     look = json.loads((STATIC / "widget" / "look.json").read_text())
-    sheet = (STATIC / "css" / "editors.css").read_text()
+    sheet = (STATIC / "css" / "dashboard" / "editors" / "editors.css").read_text()
     names = look["names"].split()
     for palette in defaults.PALETTES:
         light, dark = (look["palettes"][palette][theme].split() for theme in ("light", "dark"))
