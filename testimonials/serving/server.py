@@ -26,7 +26,7 @@ from testimonials.serving.supervisor import Supervisor, describe_count
 from testimonials.serving.worker import BACKLOG, Server, run_until_ended
 from testimonials.settings.checks import UNIX
 from testimonials.settings.cores import pin_to_core
-from testimonials.settings.instance_folder import hold_folder, remove_unfinished
+from testimonials.settings.instance_folder import hold_folder
 from testimonials.settings.table import Settings, listening_url, load_settings, unknown_variables
 from testimonials.widget.script.versions import keep_script
 
@@ -51,7 +51,6 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     settings = load_settings(overrides=overrides)
     # No restore begins from here on; what it may have changed before is read again below.
     hold_folder(settings.instance_path)
-    remove_unfinished(settings.instance_path, settings.database_file)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
         logger.warning("%s is no setting and is ignored", variable)

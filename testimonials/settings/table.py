@@ -21,7 +21,7 @@ from testimonials.settings.checks import PREFIX as PREFIX
 from testimonials.settings.checks import listening_url as listening_url
 from testimonials.settings.checks import refuse, require_extra
 from testimonials.settings.cores import count_cores
-from testimonials.settings.instance_folder import finish_switch
+from testimonials.settings.instance_folder import finish_restore
 from testimonials.settings.parsers import (
     MOST_PROJECTS,
     Parser,
@@ -292,7 +292,7 @@ def load_settings(
     folder = _find_folder(environ, overrides or {})
     if makes_instance:
         _make_folder(folder)
-    finish_switch(folder)
+    finish_restore(folder)
     file = file or folder / FILE_NAME
     for name, value in _read_file(file).items():
         given[name] = (value, f"{name} in {file}")

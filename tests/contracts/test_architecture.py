@@ -50,7 +50,9 @@ MORE_IMPORTS = {
     "operations.doctor.data": {"migrations.runner": "It says what to do about another schema."},
     "operations.doctor.settings": {"settings.table": "It says which variables are no settings."},
     "operations.backup.restoring": {
-        "settings.secret": "A secret that no start would take is no secret."
+        "migrations.runner": "It refuses a schema that this program doesn't know.",
+        "settings.secret": "A secret that no start would take is no secret.",
+        "settings.table": "The settings in the backup say where its database goes.",
     },
     "operations.database.move": {
         "migrations.runner": "It makes the schema in the transaction in which it fills it."

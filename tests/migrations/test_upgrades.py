@@ -14,7 +14,7 @@ from testimonials.migrations.runner import current, head, upgrade
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
 from tests.killing import run_until_statement
-from tests.operations.instances import answer, query
+from tests.operations.instances import query, restore_here
 from tests.process import clean_environment, run_command
 from tests.schemas import empty_database, fill, migrate_to, of_columns, read, released
 
@@ -176,7 +176,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(
         service.kill()
     # Going back, and forth again: the backup of the older schema is upgraded at the next start.
     old = tmp_path / "old"
-    printed = answer(old, "restore", kept)
+    printed = restore_here(old, kept)
     assert (printed["schemaRevision"], printed["isUpgradedAtStart"]) == ("0003", True)
     other = create_app(load_settings({}, {"instance_path": str(old)}))
     with other.app_context():

@@ -4,50 +4,48 @@ import json
 import sqlite3
 import subprocess
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from sqlalchemy import create_engine, insert
 
-from testimonials import create_app
-from testimonials.auth.services import start_account
-from testimonials.extensions import begin_write, db
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.extensions import prepare_engine
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.backup.cli import restore
+from testimonials.operations.backup.cli import backup, restore
 from testimonials.settings.table import load_settings
 from tests.process import clean_environment, run_command
 
 
 def make_instance(folder: Path, *emails: str) -> Path:
     """Make an instance with an account for each address."""
-    app = create_app(load_settings({}, {"instance_path": str(folder)}))
-    with app.app_context():
-        upgrade(db.engine)
-        for email in emails:
-            begin_write()
-            start_account(email)
-            db.session.commit()
-        db.session.remove()
-        db.engine.dispose()
+    settings = load_settings({}, {"instance_path": str(folder)})
+    engine = create_engine(settings.database_url)
+    prepare_engine(engine)
+    upgrade(engine)
+    until = clock.now() + timedelta(days=7)
+    rows = [
+        {"email": email, "key_hash": email, "key_last_four": "0000", "claim_expires_at": until}
+        for email in emails
+    ]
+    with engine.begin() as connection:
+        connection.execute(insert(Account), rows)
+    engine.dispose()
     return folder
 
 
 def command(
     instance: Path, *arguments: str | Path, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command on the instance."""
+    """Run a command on the instance as a process."""
     return run_command([*map(str, arguments)], clean_environment(instance, settings))
 
 
-def answer(instance: Path, *arguments: str | Path, **settings: str) -> Any:
-    """Run a command that succeeds; return the JSON that it prints."""
-    done = command(instance, *arguments, "--json", **settings)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def refusal(instance: Path, *arguments: str | Path, **settings: str) -> str:
-    """Run a command that fails; return its one sentence."""
+    """Run a command that fails as a process; return its one sentence."""
     done = command(instance, *arguments, **settings)
     assert (done.returncode, done.stdout) == (1, ""), done
     assert done.stderr.startswith("Error: ")
@@ -55,17 +53,32 @@ def refusal(instance: Path, *arguments: str | Path, **settings: str) -> str:
     return done.stderr
 
 
-def restore_here(instance: Path, *arguments: str | Path) -> Result:
-    """Run the restore command within this process, where only what it says and does matters."""
-    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)})
-    result = runner.invoke(restore, [*map(str, arguments)])
+def run_here(name: str, instance: Path, *arguments: str | Path, **settings: str) -> Result:
+    """Run `backup` or `restore` within this process."""
+    named = {f"TESTIMONIALS_{key.upper()}": value for key, value in settings.items()}
+    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)} | named)
+    result = runner.invoke({"backup": backup, "restore": restore}[name], [*map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 
 
-def restore_refused(instance: Path, *arguments: str | Path) -> str:
-    """Run a restore that is refused; return its one sentence."""
-    result = restore_here(instance, *arguments)
+def back_up(instance: Path, *arguments: str | Path, **settings: str) -> Any:
+    """Make a backup; return the JSON that the command prints."""
+    result = run_here("backup", instance, *arguments, "--json", **settings)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def restore_here(instance: Path, *arguments: str | Path, **settings: str) -> Any:
+    """Restore a backup; return the JSON that the command prints."""
+    result = run_here("restore", instance, *arguments, "--json", **settings)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refused_here(name: str, instance: Path, *arguments: str | Path, **settings: str) -> str:
+    """Run `backup` or `restore` where it is refused; return its one sentence."""
+    result = run_here(name, instance, *arguments, **settings)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: ")
     return result.stderr

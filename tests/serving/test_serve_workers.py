@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import StartService
-from tests.killing import ON_STATEMENT
 from tests.operations.test_metrics import TOKEN
 from tests.process import COMMAND, Answer, Service, clean_environment
 from tests.servers import PATIENCE, wait_for
@@ -393,10 +392,18 @@ def test_why_a_reload_failed_is_a_line_of_the_log_too(start: StartService, tmp_p
     assert "can't be opened" in reason["message"]
 
 
+KILLED_BY_MIGRATION = """
+from testimonials.cli import main
+from tests.killing import watch_statements
+watch_statements("CREATE TABLE")
+main(["serve", "--port", "0"])
+"""
+
+
 def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path: Path) -> None:
     """Such as by a lack of memory during the upgrade, of which it can't say anything itself."""
     done = subprocess.run(
-        [sys.executable, "-c", ON_STATEMENT, "CREATE TABLE", "serve", "--port", "0"],
+        [sys.executable, "-c", KILLED_BY_MIGRATION],
         env=clean_environment(tmp_path / "service", {"workers": "1"})
         | {"PYTHONPATH": os.pathsep.join(["", *sys.path])},
         stdout=subprocess.DEVNULL,

@@ -1,6 +1,5 @@
-"""Backups that `serve` makes by itself, and the one before an upgrade."""
+"""The backups that `serve` makes by itself, and the one before an upgrade."""
 
-import itertools
 import logging
 import re
 from datetime import timedelta
@@ -13,7 +12,6 @@ from testimonials.core.data.leases import BackgroundJob, is_over
 from testimonials.extensions import begin_write, db
 from testimonials.operations.backup.making import (
     BackupFailed,
-    Instance,
     find_instance,
     make_backup,
     name_backup,
@@ -30,15 +28,13 @@ logger = logging.getLogger("testimonials")
 BACKUP_JOB = "backup"
 LONGEST_BACKUP = timedelta(hours=2)
 RETRIED_AFTER = timedelta(hours=1)
-# Whoever began it was most likely stopped or killed for some other reason.
-TAKEN_OVER_AFTER = timedelta(minutes=3)
 KIND = "scheduled"
 # Nothing else in the folder is ever removed.
 _SCHEDULED = re.compile(rf"{KIND}-[0-9]{{8}}T[0-9]{{6}}Z\.tar\.gz")
 
 
 def is_backup_wanted() -> bool:
-    """Tell whether this instance has scheduled backups, and anything to put into one."""
+    """Return whether this instance has scheduled backups, and anything to back up."""
     settings = current_settings()
     if not settings.backup_hours or not settings.is_sqlite:
         return False
@@ -48,28 +44,20 @@ def is_backup_wanted() -> bool:
 
 
 def is_backup_due(row: BackgroundJob) -> bool:
-    """Tell whether it is time for the next backup; after a failure that is sooner.
-
-    One that was cut off is made within minutes. Should that one be cut off too, it may be what
-    ends the process (out of memory), and is not tried more often than any that fails.
-    """
+    """Return whether it is time for the next backup; sooner when one failed or was cut off."""
     length = timedelta(hours=current_settings().backup_hours)
-    if row.error is not None:
+    if row.error is not None or row.leased_until is not None:
         length = min(length, RETRIED_AFTER)
-    elif row.leased_until is not None:
-        length = TAKEN_OVER_AFTER
     return is_over(row.started_at, length)
 
 
 def make_scheduled_backup() -> None:
-    """Make a backup, remove old ones, and tell the operator how it goes; commits.
+    """Make a backup, remove old ones, and mail the operator about failures; commits.
 
-    Raises `BackupFailed` when that is told.
+    Raises `BackupFailed`.
     """
-    folder = Path(current_settings().backup_path)
     try:
-        target = folder / name_backup(KIND)
-        _make(target)
+        target = _make(KIND)
         _remove_old(target)
     except BackupFailed as error:
         begin_write()
@@ -83,35 +71,28 @@ def make_scheduled_backup() -> None:
 
 
 def back_up_before(revision: str) -> Path:
-    """Make the backup before an upgrade to `revision` and return it; raises `BackupFailed`."""
-    folder = Path(current_settings().backup_path)
-    # A start that was killed after its own one may have been in this very second.
-    for number in itertools.count(1):
-        kind = f"before-{revision}" if number == 1 else f"before-{revision}-{number}"
-        target = folder / name_backup(kind)
-        if not target.exists():
-            break
-    _make(target)
-    return target
+    """Make the backup before an upgrade to `revision`; raises `BackupFailed`."""
+    return _make(f"before-{revision}")
 
 
-def _make(target: Path) -> None:
+def _make(kind: str) -> Path:
     settings = current_settings()
-    instance: Instance = find_instance(settings.instance_path, settings.database_url)
-    if not target.parent.exists():
+    folder = Path(settings.backup_path)
+    instance = find_instance(settings.instance_path, settings.database_url)
+    if not folder.exists():
         try:
-            target.parent.mkdir(mode=0o700, parents=True)
+            folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
-            raise BackupFailed(
-                f"the folder {target.parent} can't be made: {error.strerror}"
-            ) from None
-        give_to_owner(target.parent, instance.folder)
+            raise BackupFailed(f"{folder} can't be created: {error.strerror}") from None
+        give_to_owner(folder, instance.folder)
+    target = folder / name_backup(kind)
     make_backup(instance, target)
+    return target
 
 
 def _remove_old(newest: Path) -> None:
     found = sorted(path for path in newest.parent.iterdir() if _SCHEDULED.fullmatch(path.name))
-    # Whatever the clock said when the others were made, the one that is there now stays.
+    # The new one stays, whatever the clock said when the others were made.
     others = [path for path in found if path != newest]
     for path in others[: max(0, len(others) - current_settings().backup_keep + 1)]:
         try:

@@ -16,7 +16,7 @@ from testimonials.operations.database.move import move_database
 from testimonials.operations.database.shared_secret import forget_secret
 from testimonials.operations.database.upgrading import upgrade_database
 from testimonials.settings.current import current_settings
-from testimonials.settings.instance_folder import stay_alone
+from testimonials.settings.instance_folder import hold_alone
 from testimonials.settings.parsers import parse_database_url
 from testimonials.settings.table import make_instance
 
@@ -146,7 +146,7 @@ def move_command(target: str, as_json: bool) -> None:
     if not url.startswith("postgresql://"):
         raise click.ClickException("TARGET must be a postgresql:// address.")
     try:
-        with stay_alone(current_settings().instance_path):
+        with hold_alone(current_settings().instance_path):
             moved = move_database(database.engine, url)
     except ServiceError as error:
         raise click.ClickException(error.message) from None

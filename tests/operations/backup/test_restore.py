@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-from testimonials.settings.instance_folder import SwitchCutOff, own_folder
+from testimonials.settings.instance_folder import RestoreUnfinished, hold_alone
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
 from tests.killing import run_until_event
-from tests.operations.disks import mount, small_disk
+from tests.operations.disks import fill, small_disk
 from tests.operations.instances import (
-    answer,
-    command,
+    back_up,
     emails,
     make_instance,
     query,
     refusal,
+    refused_here,
     restore_here,
-    restore_refused,
+    run_here,
 )
 from tests.process import clean_environment
 
@@ -40,8 +40,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     instance = make_instance(folder / "instance", *NEW)
     (instance / "testimonials.toml").write_text("claim_days = 3\n")
-    answer(instance, "backup", folder / "backup.tar.gz")
+    back_up(instance, folder / "backup.tar.gz")
     return folder
+
+
+def refused(instance: Path, *arguments: str | Path, **settings: str) -> str:
+    """Run a restore that is refused; return its one sentence."""
+    return refused_here("restore", instance, *arguments, **settings)
 
 
 @pytest.fixture
@@ -65,14 +70,13 @@ def names(folder: Path) -> set[str]:
 FILES = {"testimonials.db", "secret_key", "testimonials.toml"}
 
 
-@pytest.mark.process
 def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(
     made: Path, archive: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "restored"
-    assert answer(target, "restore", archive, "--dry-run")["restored"] is False
+    assert restore_here(target, archive, "--dry-run")["restored"] is False
     assert names(target) == set()
-    printed = answer(target, "restore", archive)
+    printed = restore_here(target, archive)
     assert (printed["restored"], printed["keptIn"]) == (True, [])
     assert names(target) == FILES
     assert all(stat.S_IMODE((target / name).stat().st_mode) == 0o600 for name in FILES)
@@ -86,22 +90,20 @@ def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(
     assert dumps[0] == dumps[1]
 
 
-@pytest.mark.process
 def test_over_an_instance_only_when_told_and_the_old_is_kept(archive: Path, old: Path) -> None:
     secret = (old / "secret_key").read_text()
-    assert "Add --replace" in refusal(old, "restore", archive)
+    assert "Add --replace" in refused(old, archive)
     assert emails(old) == OLD
-    done = command(old, "restore", archive, "--replace")
+    done = run_here("restore", old, archive, "--replace")
     assert emails(old) == NEW
     (aside,) = [path for path in old.iterdir() if path.name.startswith("before-restore-")]
-    assert f"What was there before is in {aside}." in done.stdout
+    assert f"The old files are in {aside}." in done.stdout
     assert emails(aside) == OLD
     assert (aside / "secret_key").read_text() == secret
     # Back again, by hand, as the documentation says.
     assert names(aside) == {"testimonials.db", "secret_key"}
 
 
-@pytest.mark.process
 def test_a_log_beside_the_old_database_is_kept_with_it(archive: Path, old: Path) -> None:
     """After kill -9 what was written last is in the log alone."""
     connection = sqlite3.connect(old / "testimonials.db")
@@ -111,7 +113,7 @@ def test_a_log_beside_the_old_database_is_kept_with_it(archive: Path, old: Path)
     connection.close()
     for path, content in files.items():
         path.write_bytes(content)
-    answer(old, "restore", archive, "--replace")
+    restore_here(old, archive, "--replace")
     assert emails(old) == NEW
     assert query(old, "SELECT count(*) FROM rate_limit_counter") == [(0,)]
     (aside,) = old.glob("before-restore-*")
@@ -123,27 +125,25 @@ def test_a_running_service_is_not_pulled_out_from_under(
     archive: Path, old: Path, start: StartService
 ) -> None:
     service = start(instance=old)
-    assert "Something is running on" in refusal(old, "restore", archive, "--replace")
+    assert "is in use. Stop the service" in refusal(old, "restore", archive, "--replace")
     # Only looking at a backup disturbs nobody.
-    assert answer(old, "restore", archive, "--dry-run")["restored"] is False
+    assert restore_here(old, archive, "--dry-run")["restored"] is False
     assert service.stop() == 0
     # Started in another way than by the command, nobody holds the lock.
     connection = sqlite3.connect(old / "testimonials.db")
     connection.execute("SELECT count(*) FROM account").fetchone()
-    assert "Some program has" in refusal(old, "restore", archive, "--replace")
+    assert "A program is using" in refused(old, archive, "--replace")
     connection.close()
-    answer(old, "restore", archive, "--replace")
+    restore_here(old, archive, "--replace")
     assert emails(old) == NEW
 
 
 @pytest.mark.process
 def test_nothing_starts_while_a_restore_is_under_way(old: Path) -> None:
-    with own_folder(old):
-        for arguments in (["accounts", "list"], ["serve", "--port", "0"], ["backup", "b.tar.gz"]):
-            assert "A restore into" in refusal(old, *arguments)
+    with hold_alone(old):
+        assert "A backup is being restored into" in refusal(old, "serve", "--port", "0")
 
 
-@pytest.mark.process
 def test_the_database_goes_where_the_settings_name_it(
     archive: Path, old: Path, tmp_path: Path
 ) -> None:
@@ -152,15 +152,13 @@ def test_the_database_goes_where_the_settings_name_it(
     elsewhere.parent.mkdir()
     shutil.copy(old / "testimonials.db", elsewhere)
     target = tmp_path / "restored"
-    printed = answer(target, "restore", archive, "--replace", database_url=url)
+    printed = restore_here(target, archive, "--replace", database_url=url)
     assert printed["database"] == str(elsewhere)
     assert printed["keptIn"][0].startswith(f"{tmp_path / 'data'}/before-restore-")
     assert names(target) == FILES - {"testimonials.db"}
-    connection = sqlite3.connect(elsewhere)
-    assert {row[0] for row in connection.execute("SELECT email FROM account")} == NEW
-    connection.close()
+    assert emails(elsewhere.parent, "other.db") == NEW
     postgres = "postgresql://u:p@127.0.0.1:1/x"
-    assert "PostgreSQL" in refusal(tmp_path / "pg", "restore", archive, database_url=postgres)
+    assert "PostgreSQL" in refused(tmp_path / "pg", archive, database_url=postgres)
 
 
 def test_a_relative_database_goes_into_the_folder(
@@ -173,9 +171,9 @@ def test_a_relative_database_goes_into_the_folder(
 
     whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
     _rewrite(archive, name_it)
-    assert restore_here(tmp_path / "by-backup", archive).exit_code == 0
+    restore_here(tmp_path / "by-backup", archive)
     monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", "sqlite:///named.db")
-    assert restore_here(tmp_path / "by-environment", whole).exit_code == 0
+    restore_here(tmp_path / "by-environment", whole)
     for folder in (tmp_path / "by-backup", tmp_path / "by-environment"):
         assert names(folder) == {"named.db", "secret_key", "testimonials.toml"}
         assert emails(folder, "named.db") == NEW
@@ -192,8 +190,8 @@ def test_settings_that_stay_say_where_the_database_goes(
     _rewrite(archive, remove_settings)
     (old / "testimonials.db").rename(old / "named.db")
     (old / "testimonials.toml").write_text('database_url = "sqlite:///named.db"\n')
-    assert "named.db is there already. Add --replace" in restore_refused(old, archive)
-    assert restore_here(old, archive, "--replace").exit_code == 0
+    assert "named.db already exists. Add --replace" in refused(old, archive)
+    restore_here(old, archive, "--replace")
     assert emails(old, "named.db") == NEW
     assert names(old) - {path.name for path in old.glob("before-*")} == {
         "named.db", "secret_key", "testimonials.toml"
@@ -201,7 +199,7 @@ def test_settings_that_stay_say_where_the_database_goes(
     away = tmp_path / "away"
     away.mkdir()
     (away / "testimonials.toml").write_text('database_url = "postgresql://u:p@127.0.0.1:1/x"\n')
-    assert "The data is in PostgreSQL" in restore_refused(away, archive)
+    assert "the data is in PostgreSQL" in refused(away, archive)
     assert names(away) == {"testimonials.toml"}
 
 
@@ -213,9 +211,9 @@ def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(
     target.mkdir()
     content = 'database_url = "postgresql://u:p@127.0.0.1:1/x"\n'
     (target / name).write_text(content)
-    assert f"{name} is there already. Add --replace" in restore_refused(target, archive)
+    assert f"{name} already exists. Add --replace" in refused(target, archive)
     assert names(target) == {name}
-    assert restore_here(target, archive, "--replace").exit_code == 0
+    restore_here(target, archive, "--replace")
     assert emails(target) == NEW
     [kept] = target.glob("before-restore-*")
     assert (kept / name).read_text() == content
@@ -228,7 +226,7 @@ def test_a_linked_database_is_replaced_where_it_really_is(
     disk.mkdir()
     (old / "testimonials.db").rename(disk / "data.db")
     (old / "testimonials.db").symlink_to("../disk/data.db")
-    assert restore_here(old, archive, "--replace").exit_code == 0
+    restore_here(old, archive, "--replace")
     assert (old / "testimonials.db").readlink() == Path("../disk/data.db")
     assert emails(old) == NEW
     [kept] = disk.glob("before-restore-*")
@@ -241,7 +239,7 @@ def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, o
         _put(members, manifest, "testimonials.toml", b"flavour = 1\n")
 
     _rewrite(archive, spoil)
-    assert "is no setting" in restore_refused(old, archive, "--replace")
+    assert "is no setting" in refused(old, archive, "--replace")
     assert emails(old) == OLD
 
 
@@ -257,11 +255,12 @@ def test_a_backup_without_the_secret_says_so_wherever_that_is_kept(
 
     whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
     _rewrite(archive, drop_secret)
-    assert "It holds no secret key" in restore_here(tmp_path / "without", archive).output
+    said = "It has no secret key"
+    assert said in run_here("restore", tmp_path / "without", archive).stdout
     shutil.copy(whole, archive)
     _rewrite(archive, name_secret)
     for number, source in enumerate((archive, whole)):
-        assert "It holds no" not in restore_here(tmp_path / f"with{number}", source).output
+        assert said not in run_here("restore", tmp_path / f"with{number}", source).stdout
 
 
 Members = dict[str, bytes]
@@ -302,24 +301,27 @@ def _change_database(statement: str) -> Spoil:
 SPOILS: dict[str, tuple[Spoil, str]] = {
     "another byte": (
         lambda members, _: members.update(secret_key=members["secret_key"].swapcase()),
-        "secret_key in it is damaged",
+        "secret_key is damaged",
     ),
     "another size": (
         lambda members, _: members.update(secret_key=b"x"),
-        "secret_key in it has another size",
+        "secret_key is not of the size that its manifest says",
     ),
-    "a member is gone": (lambda members, _: members.pop("secret_key"), "it lacks secret_key"),  # type: ignore[arg-type,return-value]
+    "a member is gone": (
+        lambda members, _: members.pop("secret_key"),  # type: ignore[arg-type,return-value]
+        "secret_key, which its manifest names, is missing",
+    ),
     "a path out of the folder": (
         lambda members, manifest: _put(members, manifest, "../escaped", b"x"),
-        "names other files than a backup has",
+        "names files that no backup has",
     ),
     "a stranger": (
         lambda members, _: members.update({"/etc/passwd": b"x"}),
-        "'/etc/passwd', which no backup does",
+        "'/etc/passwd', which is not part of a backup",
     ),
     "a newer format": (
         lambda _, manifest: manifest.update(formatVersion=2, programVersion="9.0"),
-        "made by another version of this program (9.0)",
+        "has format 2 and was made by version 9.0",
     ),
     "a newer schema": (
         lambda _, manifest: manifest.update(schemaRevision="9999", programVersion="9.0"),
@@ -327,11 +329,11 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
     ),
     "another revision": (
         _change_database("UPDATE alembic_version SET version_num = '0001'"),
-        "another revision than its manifest says",
+        "not of the revision that its manifest says",
     ),
     "other rows": (
         _change_database("DELETE FROM account"),
-        "other rows than its manifest says",
+        "doesn't have the rows that its manifest says",
     ),
     "a broken reference": (
         _change_database("INSERT INTO old_slug VALUES ('a', 'nobody', 1)"),
@@ -343,19 +345,7 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
     ),
     "a short secret": (
         lambda members, manifest: _put(members, manifest, "secret_key", b"x"),
-        "secret_key is none, or too short",
-    ),
-    "an empty secret of many lines": (
-        lambda members, manifest: _put(members, manifest, "secret_key", b"\n" * 64),
-        "secret_key is none, or too short",
-    ),
-    "a secret that is no text": (
-        lambda members, manifest: _put(members, manifest, "secret_key", bytes(range(128, 228))),
-        "secret_key is none, or too short",
-    ),
-    "an endless count": (
-        lambda _, manifest: manifest["rows"].update(account=float("inf")),
-        "its manifest is incomplete",
+        "its secret_key is not valid",
     ),
     "an endless size": (
         lambda _, manifest: manifest["members"]["secret_key"].update(size=float("inf")),
@@ -363,7 +353,7 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
     ),
     "another program's": (
         lambda _, manifest: manifest.update(format="photo-album"),
-        "it is no backup made by this program",
+        "it is not a backup made by this program",
     ),
     "half a manifest": (lambda _, manifest: manifest.pop("rows"), "its manifest is incomplete"),
 }  # fmt: skip
@@ -376,7 +366,7 @@ def test_what_can_not_be_trusted_is_refused_with_the_reason(
     spoil, reason = SPOILS[name]
     _rewrite(archive, spoil)
     before = names(old)
-    sentence = restore_refused(old, archive, "--replace")
+    sentence = refused(old, archive, "--replace")
     assert f"{archive} can't be restored: " in sentence
     assert reason in sentence
     assert sentence.endswith(" Nothing was changed.\n")
@@ -395,7 +385,7 @@ def test_a_link_in_an_archive_is_not_followed(archive: Path, old: Path) -> None:
         link = tarfile.TarInfo("testimonials.db")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
-    assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+    assert "'testimonials.db', which is not part of a backup" in refused(old, archive)
 
 
 def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> None:
@@ -403,26 +393,21 @@ def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> No
         manifest["members"]["testimonials.db"]["size"] = 10**15
 
     _rewrite(archive, claim)
-    sentence = restore_refused(old, archive, "--dry-run")
-    assert f"unpacked it needs 1000000034 MB in {old}, and " in sentence
+    sentence = refused(old, archive, "--dry-run")
+    assert "1000000034 MB are needed and " in sentence
 
 
 def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with small_disk(tmp_path / "disk") as disk:
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        fill(disk / "filler")
         monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
-        sentence = restore_refused(tmp_path / "target", archive)
-        assert f"The database needs 34 MB in {disk}, and 21 MB are free" in sentence
+        assert "No space left on device" in refused(tmp_path / "target", archive)
+        (disk / "filler").unlink()
         assert list(disk.iterdir()) == []
-        assert mount("mount", "-o", "remount,size=100m", disk)
-        # The last step before it counts.
-        (tmp_path / "target" / "restore-journal.json.draft").mkdir()
-        assert "The restore failed: Is a directory" in restore_refused(tmp_path / "target", archive)
-        assert list(disk.iterdir()) == []
-        assert names(tmp_path / "target") == {"restore-journal.json.draft"}
-        (tmp_path / "target" / "restore-journal.json.draft").rmdir()
-        assert restore_here(tmp_path / "target", archive).exit_code == 0
+        assert names(tmp_path / "target") == set()
+        restore_here(tmp_path / "target", archive)
         assert [path.name for path in disk.iterdir()] == ["data.db"]
 
 
@@ -441,7 +426,7 @@ def test_a_sparse_file_is_refused(archive: Path, old: Path) -> None:
     with gzip.open(archive, "wb") as file:
         file.write(first.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE))
         file.write(bytes(header) + bytes(2 * tarfile.BLOCKSIZE))
-    assert "'testimonials.db', which no backup does" in restore_refused(old, archive)
+    assert "'testimonials.db', which is not part of a backup" in refused(old, archive)
 
 
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
@@ -457,7 +442,7 @@ def test_a_header_without_end_is_refused_before_it_fills_the_memory(
         if not is_first:
             file.write(first.tobuf() + manifest + bytes(-len(manifest) % tarfile.BLOCKSIZE))
         file.write(header.tobuf() + bytes(header.size))
-    assert "it holds more than its manifest says" in restore_refused(old, archive, "--replace")
+    assert "it contains more than its manifest says" in refused(old, archive, "--replace")
     assert emails(old) == OLD
 
 
@@ -466,36 +451,27 @@ def test_a_manifest_nested_without_end_is_refused(archive: Path, old: Path) -> N
         info = tarfile.TarInfo("manifest.json")
         info.size = 500_000
         tar.addfile(info, io.BytesIO(b"[" * info.size))
-    assert "its manifest is no JSON" in restore_refused(old, archive)
+    assert "its manifest is not valid JSON" in refused(old, archive)
 
 
 @pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]', "[1]"])
 def test_a_damaged_journal_is_said(old: Path, content: str) -> None:
     (old / "restore-journal.json").write_text(content)
-    with pytest.raises(SwitchCutOff, match=r"is damaged\. The old files are in the newest"):
+    with pytest.raises(RestoreUnfinished, match=r"is damaged, so the restore that was cut off"):
         load_settings({}, {"instance_path": str(old)})
 
 
-@pytest.mark.parametrize("part", [0.0, 0.3, 0.9, 0.999])
-def test_a_file_that_was_cut_off_is_refused(archive: Path, old: Path, part: float) -> None:
-    content = archive.read_bytes()
-    archive.write_bytes(content[: int(len(content) * part)])
-    assert "can't be restored: it is " in restore_refused(old, archive, "--replace")
+def test_a_file_that_was_cut_off_or_is_something_else_is_refused(archive: Path, old: Path) -> None:
+    whole = archive.read_bytes()
+    parts = [whole[: int(len(whole) * part)] for part in (0.0, 0.3, 0.9, 0.999)]
+    for content in (*parts, b"notes", gzip.compress(b"notes"), b"PK\x03\x04" + bytes(100)):
+        archive.write_bytes(content)
+        assert "can't be restored: it is " in refused(old, archive, "--replace")
     assert emails(old) == OLD
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"notes", gzip.compress(b"notes"), b"PK\x03\x04" + bytes(100)],
-    ids=["text", "gzip", "zip"],
-)
-def test_a_file_that_is_something_else_is_refused(archive: Path, old: Path, content: bytes) -> None:
-    archive.write_bytes(content)
-    assert "can't be restored: it is " in restore_refused(old, archive, "--replace")
-
-
 @pytest.mark.process
-@pytest.mark.parametrize("count", [3, 4, 5, 7, 9])
+@pytest.mark.parametrize("count", range(3, 10))
 def test_killed_at_any_step_it_leaves_the_old_or_the_new(
     archive: Path, old: Path, count: int
 ) -> None:
@@ -514,7 +490,7 @@ def test_killed_at_any_step_it_leaves_the_old_or_the_new(
         (aside,) = old.glob("before-restore-*")
         assert emails(aside) == OLD
     # Trying again gets there, whatever was left behind.
-    assert restore_here(old, archive, "--replace").exit_code == 0
+    restore_here(old, archive, "--replace")
     assert emails(old) == NEW
     assert not list(old.glob(".unfinished*"))
     assert not list(old.glob("restore-journal*"))
