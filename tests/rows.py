@@ -11,8 +11,8 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data import database
 from testimonials.core.data.database import Base
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.web.rate_limits import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed

@@ -16,7 +16,6 @@ from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, Agen
 from testimonials.auth.services import Identity, is_known_email, start_account
 from testimonials.core.web.endpoint import endpoint
 from testimonials.core.web.envelope import answer
-from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.summaries import summarize_projects
@@ -34,7 +33,7 @@ ACCOUNT_EXISTS = {
 
 
 @auth.post("/v1/auth/agent-init")
-@limit_by_address(limiter, AGENT_INIT_PER_ADDRESS, ipv6_bits=48)
+@limiter.per_address(AGENT_INIT_PER_ADDRESS, ipv6_bits=48)
 @endpoint(
     data=AgentInitAnswerSchema,
     body=AgentInitSchema,

@@ -24,7 +24,6 @@ from testimonials.auth.services import (
 from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cookie, sign_browser_in
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.errors import ServiceError
-from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_projects
@@ -45,7 +44,7 @@ def show_claim(token: str) -> ResponseReturnValue:
 
 
 @claim.post("/claim/<token>")
-@limit_by_address(limiter, CLAIM_PER_ADDRESS)
+@limiter.per_address(CLAIM_PER_ADDRESS)
 def redeem_claim(token: str) -> ResponseReturnValue:
     """Claim the account with a password; keep or replace the agent's key."""
     account = find_account_of_link(token)
@@ -92,7 +91,7 @@ def show_decline(token: str) -> ResponseReturnValue:
 
 
 @claim.post("/claim/<token>/decline")
-@limit_by_address(limiter, CLAIM_PER_ADDRESS)
+@limiter.per_address(CLAIM_PER_ADDRESS)
 def decline_claim(token: str) -> ResponseReturnValue:
     """Remove an account whose owner never asked for it."""
     begin_write()

@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 import testimonials.activity.models
 import testimonials.collection.models
 import testimonials.core.data.leases
+import testimonials.core.data.rate_limit_counters
 import testimonials.core.mail.outbox
 import testimonials.core.pictures.images
-import testimonials.core.web.rate_limits
 import testimonials.operations.database.shared_secret
 import testimonials.testimonials.models
 import testimonials.widget.models  # noqa: F401

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from testimonials.auth.services import claim_account, start_account
-from testimonials.core.web.rate_limits import RateLimitCounter
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in

@@ -22,6 +22,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from testimonials.application import MAX_FORM_BYTES
 from testimonials.core.logs.lines import PlainFormatter
 from testimonials.core.web.endpoint import MAX_BODY_BYTES
+from testimonials.extensions import limiter
 from testimonials.serving.worker import SERVER_OPTIONS, _Parser
 from tests.attacks.conftest import restore
 from tests.attacks.test_costs import cost, grows_too_fast
@@ -320,12 +321,11 @@ def find_problem(
     target: Target, make: Callable[[int], Environ], most: int, unit: float
 ) -> str | None:
     """Say what is wrong with how a door takes the largest request, compared with smaller ones."""
-    storage = target.app.extensions["testimonials_ratelimit"].storage
     answers: list[tuple[int, bytes]] = []
 
     def work(size: int) -> None:
         with target.app.app_context():
-            storage.reset()
+            limiter.storage.reset()
         answers.append(target.send(make(size)))
 
     if grows_too_fast(work, most, NOTABLE * unit):

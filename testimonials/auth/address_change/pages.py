@@ -27,7 +27,6 @@ from testimonials.auth.sign_in.cookies import read_session_cookie
 from testimonials.auth.sign_in.services import make_reset_link
 from testimonials.auth.sign_in.sessions import find_session
 from testimonials.core import clock
-from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db, limiter
@@ -56,7 +55,7 @@ def show_change(token: str) -> ResponseReturnValue:
 
 
 @address.post("/email/<token>")
-@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+@limiter.per_address(SIGN_IN_PER_ADDRESS)
 def confirm_change(token: str) -> ResponseReturnValue:
     """Return the account its new address, and let the old one take it back."""
     owner = find_session(read_session_cookie())
@@ -88,7 +87,7 @@ def show_take_back(token: str) -> ResponseReturnValue:
 
 
 @address.post("/take-back/<token>")
-@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+@limiter.per_address(SIGN_IN_PER_ADDRESS)
 def take_account_back(token: str) -> ResponseReturnValue:
     """Restore the old address, sign every browser out, and go on to a new password."""
     begin_write()

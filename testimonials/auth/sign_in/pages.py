@@ -41,7 +41,6 @@ from testimonials.auth.sign_in.sessions import end_session, find_session
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.errors import RateLimited, ServiceError
 from testimonials.core.web.forms import UnsentForm
-from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
@@ -156,7 +155,7 @@ def show_reset(token: str) -> ResponseReturnValue:
 
 
 @session.post("/reset/<token>")
-@limit_by_address(limiter, SIGN_IN_PER_ADDRESS)
+@limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
     account = find_account_to_reset(token)

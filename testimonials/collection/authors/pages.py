@@ -16,7 +16,7 @@ from testimonials.collection.authors.view import describe_confirmation, describe
 from testimonials.collection.schemas import Errors, consent_missing, read_words, to_values
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import PARAMETER, asked_language, use_visitors_language
-from testimonials.core.web.rate_limits import Limit, limit_by_address
+from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 
@@ -24,7 +24,7 @@ author = Blueprint("author", __name__)
 author.before_request(use_visitors_language)
 
 CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
-limit_changes = limit_by_address(limiter, CHANGES_PER_ADDRESS)
+limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
 
 
 @author.get("/yours/<token>")

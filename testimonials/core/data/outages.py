@@ -8,6 +8,7 @@ import logging
 import sqlite3
 from dataclasses import dataclass
 
+from limits.errors import StorageError
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -37,6 +38,13 @@ FULL = Outage(
     gettext_noop("Nothing can be saved at the moment. Please try again later."),
     retry_after=60,
 )
+UNCOUNTED = Outage(
+    "COUNTING_FAILED",
+    gettext_noop(
+        "Redis, where requests are counted, does not answer. Nothing was changed; try again."
+    ),
+    retry_after=1,
+)
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 _SQLITE = {
@@ -61,6 +69,8 @@ def find_outage(error: BaseException) -> Outage | None:
     """Return the outage that an error tells of, None where it is a fault of the program."""
     if isinstance(error, PoolTimeout):
         return BUSY
+    if isinstance(error, StorageError):
+        return UNCOUNTED
     if isinstance(error, OSError):
         return FULL if error.errno in _DISK else None
     if not isinstance(error, DBAPIError):
@@ -84,5 +94,6 @@ def log_fault(
         logger.error(message, exc_info=error, extra=extra)
     else:
         reason = " ".join(str(getattr(error, "orig", error)).split())
-        logger.error("%s: %s", message, reason, extra=extra | {"fault": f"{outage.code} {message}"})
+        message = f"{message} ({outage.code})"
+        logger.error("%s: %s", message, reason, extra=extra | {"fault": message})
     return outage

@@ -1,148 +1,41 @@
-"""Rate limits, counted in the database or in Redis; exact over threads, processes and restarts."""
+"""Rate limits: Flask-Limiter, which counts in the database or in Redis."""
 
 import functools
 import ipaddress
+import logging
 import math
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from typing import NoReturn
 
+import flask_limiter
 from flask import Flask, current_app, request
-from flask.typing import ResponseReturnValue
-from limits import RateLimitItemPerHour, WindowStats
-from limits.storage import Storage, storage_from_string
-from limits.strategies import FixedWindowRateLimiter
-from sqlalchemy import ColumnElement, Delete, Engine, delete, func, or_, select, text
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Mapped, mapped_column
+from limits import RateLimitItemPerHour
+from limits.errors import StorageError
+from limits.storage import Storage
+from limits.strategies import RateLimiter as Strategy
 
-from testimonials.core.data.counting_failed import (
-    CountingFailed,
-    has_just_failed,
-    telling_of_failure,
-)
-from testimonials.core.data.database import Base
+from testimonials.core.data.outages import log_fault
+from testimonials.core.data.rate_limit_counters import DatabaseStorage
 from testimonials.core.web.errors import RateLimited
 from testimonials.settings.current import current_settings
 
+logger = logging.getLogger("testimonials.ratelimit")
+
+EXTENSION = "testimonials_ratelimit"
 # Redis answers within milliseconds; one that doesn't must not hold up all threads. What the address
 # of the setting says of it, such as `?socket_timeout=5`, counts instead.
 REDIS_SECONDS = 2
-
-View = Callable[..., ResponseReturnValue]
-
-
-class RateLimitCounter(Base):
-    """One counter of one window; rows past `expires_at` (seconds since the epoch) are swept."""
-
-    __tablename__ = "rate_limit_counter"
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    hits: Mapped[int]
-    expires_at: Mapped[float] = mapped_column(index=True)
-
-
-# No window is longer than a day. One that ends later was opened before the clock was put back, and
-# would keep somebody out for as long as the clock had been ahead.
-MOST_SECONDS = 2 * 86_400
-
-# One statement counts a hit and opens a new window where the old one has passed, so that any
-# number of processes counting at once lose none.
-_COUNT = text(
-    """
-    INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
-    ON CONFLICT (key) DO UPDATE SET
-      hits = CASE WHEN rate_limit_counter.expires_at <= :now
-                    OR rate_limit_counter.expires_at > :last
-                  THEN excluded.hits ELSE rate_limit_counter.hits + excluded.hits END,
-      expires_at = CASE WHEN rate_limit_counter.expires_at <= :now
-                          OR rate_limit_counter.expires_at > :last
-                        THEN excluded.expires_at ELSE rate_limit_counter.expires_at END
-    RETURNING hits
-    """
-)
-
-
-class DatabaseStorage(Storage):
-    """Counts in the service's own database, each hit a transaction of its own."""
-
-    STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
-
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        """Name the errors that mean that the storage failed."""
-        return SQLAlchemyError
-
-    @property
-    def _engine(self) -> Engine:
-        engine: Engine = current_app.extensions["sqlalchemy"].engine
-        return engine
-
-    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Count `amount` hits; return the window's sum."""
-        now = time.time()
-        values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
-        values["last"] = now + MOST_SECONDS
-        with self._engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
-            hits = int(connection.execute(_COUNT, values).scalar_one())
-            connection.commit()
-        return hits
-
-    def get(self, key: str) -> int:
-        """Return the present window's sum."""
-        return self._read(key)[0]
-
-    def get_expiry(self, key: str) -> float:
-        """Return the time at which the window ends, in seconds since the epoch."""
-        return self._read(key)[1]
-
-    def check(self) -> bool:
-        """Tell whether the database answers."""
-        with self._engine.connect() as connection:
-            return bool(connection.execute(select(1)).scalar_one() == 1)
-
-    def reset(self) -> int | None:
-        """Forget every counter; return how many there were."""
-        return self._delete(delete(RateLimitCounter))
-
-    def clear(self, key: str) -> None:
-        """Forget one counter."""
-        self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
-
-    def remove_expired(self) -> int:
-        """Forget the windows that have passed; return how many there were."""
-        return self._delete(delete(RateLimitCounter).where(_has_passed()))
-
-    def count_expired(self) -> int:
-        """Return how many windows have passed."""
-        query = select(func.count()).select_from(RateLimitCounter).where(_has_passed())
-        with self._engine.connect() as connection:
-            return int(connection.execute(query).scalar_one())
-
-    def _read(self, key: str) -> tuple[int, float]:
-        query = select(RateLimitCounter.hits, RateLimitCounter.expires_at).where(
-            RateLimitCounter.key == key
-        )
-        now = time.time()
-        with self._engine.connect() as connection:
-            row = connection.execute(query).one_or_none()
-        is_open = row is not None and now < row.expires_at <= now + MOST_SECONDS
-        return (row.hits, row.expires_at) if row and is_open else (0, now)
-
-    def _delete(self, statement: Delete) -> int:
-        with self._engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection:
-            count = connection.execute(statement).rowcount
-            connection.commit()
-        return int(count)
+# For so long after a failure Redis isn't asked where an answer isn't needed.
+PAUSE_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Limit:
-    """So many requests an hour for each key of one scope; `subject` is named in the refusal.
+    """A number of requests per hour for each key of one scope; `subject` is named in the refusal.
 
-    The hour may be `hours` long. What is only `for_load` is not counted while Redis is away;
-    anything else is refused then.
+    The hour may be `hours` long. What is only `for_load` is let through uncounted while Redis is
+    away; anything else is refused then.
     """
 
     scope: str
@@ -157,121 +50,137 @@ class Limit:
         return RateLimitItemPerHour(self.per_hour, self.hours)
 
 
-class RateLimiter:
-    """Counts requests against limits; one for each application."""
+@dataclass
+class _Counting:
+    """How one application counts, and when Redis last failed it."""
+
+    strategy: Strategy
+    failed_at: float = float("-inf")
+
+
+class RateLimiter(flask_limiter.Limiter):
+    """Flask-Limiter with a storage for each application; also counts what only a view can name.
+
+    A request that can't be counted because Redis is away is answered 503: each method raises
+    `StorageError` then unless it says otherwise.
+    """
+
+    def __init__(self) -> None:
+        options: dict[str, str | int] = {
+            "socket_timeout": REDIS_SECONDS,
+            "socket_connect_timeout": REDIS_SECONDS,
+            "wrap_exceptions": True,
+        }
+        super().__init__(client_key, storage_options=options)
 
     def init_app(self, app: Flask) -> None:
-        """Choose the storage that the settings of `app` name."""
         url = current_settings(app).ratelimit_storage_url
         if url.startswith("unix://"):
             # Redis calls it so, the library that counts another way.
             url = f"redis+{url}"
-        options = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
-        storage = storage_from_string(url, **options) if url else DatabaseStorage()
-        app.extensions["testimonials_ratelimit"] = FixedWindowRateLimiter(storage)
+        app.config["RATELIMIT_STORAGE_URI"] = url or f"{DatabaseStorage.STORAGE_SCHEME[0]}://"
+        # Attached already, as far as it can tell: its hooks would search every request for limits,
+        # in a tenth of a millisecond, where only decorated views have one.
+        app.extensions["limiter"] = {self}
+        super().init_app(app)
+        app.extensions[EXTENSION] = _Counting(super().limiter)
 
     @property
-    def _strategy(self) -> FixedWindowRateLimiter:
-        strategy: FixedWindowRateLimiter = current_app.extensions["testimonials_ratelimit"]
-        return strategy
+    def _counting(self) -> _Counting:
+        counting: _Counting = current_app.extensions[EXTENSION]
+        return counting
+
+    @property
+    def limiter(self) -> Strategy:
+        return self._counting.strategy
+
+    @property
+    def storage(self) -> Storage:
+        return self.limiter.storage
+
+    def per_address(self, limit: Limit, *, ipv6_bits: int = 64) -> flask_limiter.RouteLimit:
+        """Make a decorator that counts every request from the client's address before the view."""
+        return self.shared_limit(
+            f"{limit.per_hour} per {limit.hours} hour",
+            limit.scope,
+            key_func=functools.partial(client_key, ipv6_bits=ipv6_bits),
+            exempt_when=self._is_away if limit.for_load else None,
+            on_breach=lambda breach: _refuse(limit, breach.window.reset_time),
+        )
 
     def count(self, limit: Limit, key: str) -> int:
         """Count one request and return how many there were within the limit's hours.
 
-        Raises `RateLimited` (429 with Retry-After) past the limit, and `CountingFailed`.
-
-        Comes before a door's writing transaction. What was read so far is over, since a request
-        that holds one connection while it waits for another can bring all of them to a halt.
+        Raises `RateLimited` (429 with Retry-After) past the limit. Comes before a door's writing
+        transaction: what was read so far is over.
         """
-        current_app.extensions["sqlalchemy"].session.close()
         item = limit.item
-        # What the strategy's own `hit` does, which keeps the number to itself.
-        storage = self._strategy.storage
-        if limit.for_load and has_just_failed():
+        if limit.for_load and self._has_just_failed():
             return 0
         try:
-            with _told(storage):
-                count = int(storage.incr(item.key_for(limit.scope, key), item.get_expiry()))
-        except CountingFailed:
-            if limit.for_load:
-                return 0
-            raise
+            count = self.storage.incr(item.key_for(key, limit.scope), item.get_expiry())
+        except StorageError as error:
+            if not limit.for_load:
+                raise
+            self._note_failure(error)
+            return 0
         if count > item.amount:
-            raise _refusal(limit, self._strategy.get_window_stats(item, limit.scope, key))
+            _refuse(limit, self.limiter.get_window_stats(item, key, limit.scope).reset_time)
         return count
 
     def allows(self, limit: Limit, key: str) -> bool:
-        """Count one event and tell whether it is within the limit; what can't be counted is not.
-
-        Else as `count`.
-        """
-        current_app.extensions["sqlalchemy"].session.close()
-        if has_just_failed():
+        """Count one event and tell whether it is within the limit; what can't be counted is not."""
+        if self._has_just_failed():
             return False
-        with suppress(CountingFailed), _told(self._strategy.storage):
-            return bool(self._strategy.hit(limit.item, limit.scope, key))
-        return False
+        try:
+            return self.limiter.hit(limit.item, key, limit.scope)
+        except StorageError as error:
+            self._note_failure(error)
+            return False
 
     def has_room(self, limit: Limit, key: str) -> bool:
         """Tell whether one more would be within the limit, and count nothing."""
-        with _told(self._strategy.storage):
-            return bool(self._strategy.test(limit.item, limit.scope, key))
+        return self.limiter.test(limit.item, key, limit.scope)
 
     def forget(self, limit: Limit, key: str) -> None:
         """Begin the limit's hours anew for `key`, with nothing counted."""
-        current_app.extensions["sqlalchemy"].session.close()
-        with _told(self._strategy.storage):
-            self._strategy.clear(limit.item, limit.scope, key)
+        self.limiter.clear(limit.item, key, limit.scope)
 
     def can_count(self) -> bool:
-        """Return whether Redis takes a count: one that is full, or a copy, still answers."""
-        storage = self._strategy.storage
-        with suppress(CountingFailed), _told(storage):
-            return storage.incr("LIMITS:check", REDIS_SECONDS) > 0
-        return False
+        """Tell whether Redis takes a count: one that is full, or a copy, still answers."""
+        if isinstance(self.storage, DatabaseStorage):
+            return True
+        try:
+            return self.storage.incr("LIMITS:check", REDIS_SECONDS) > 0
+        except StorageError as error:
+            self._note_failure(error)
+            return False
 
     def remove_expired(self) -> int:
         """Sweep counters of windows that have passed; Redis does that by itself."""
-        storage = self._strategy.storage
-        return storage.remove_expired() if isinstance(storage, DatabaseStorage) else 0
+        return self.storage.remove_expired() if isinstance(self.storage, DatabaseStorage) else 0
 
     def count_expired(self) -> int:
         """Return how many counters `remove_expired` would sweep."""
-        storage = self._strategy.storage
-        return storage.count_expired() if isinstance(storage, DatabaseStorage) else 0
+        return self.storage.count_expired() if isinstance(self.storage, DatabaseStorage) else 0
+
+    def _is_away(self) -> bool:
+        return self._has_just_failed() or not self.can_count()
+
+    def _has_just_failed(self) -> bool:
+        return time.monotonic() < self._counting.failed_at + PAUSE_SECONDS
+
+    def _note_failure(self, error: StorageError) -> None:
+        self._counting.failed_at = time.monotonic()
+        log_fault(logger, "Redis did not count a request", error)
 
 
-def _told(storage: Storage) -> AbstractContextManager[None]:
-    return nullcontext() if isinstance(storage, DatabaseStorage) else telling_of_failure(storage)
-
-
-def _has_passed() -> ColumnElement[bool]:
-    now, expires_at = time.time(), RateLimitCounter.expires_at
-    return or_(expires_at <= now, expires_at > now + MOST_SECONDS)
-
-
-def limit_by_address(
-    limiter: RateLimiter, limit: Limit, *, ipv6_bits: int = 64
-) -> Callable[[View], View]:
-    """Make a decorator that counts every request from the client's address before anything else."""
-
-    def decorate(view: View) -> View:
-        @functools.wraps(view)
-        def wrapper(**arguments: object) -> ResponseReturnValue:
-            limiter.count(limit, client_key(ipv6_bits=ipv6_bits))
-            return view(**arguments)
-
-        return wrapper
-
-    return decorate
-
-
-def _refusal(limit: Limit, window: WindowStats) -> RateLimited:
+def _refuse(limit: Limit, reset_time: float) -> NoReturn:
     # Rounded up: whoever comes back after exactly so many seconds must be let in.
-    wait = max(1, math.ceil(window.reset_time - time.time()))
+    wait = max(1, math.ceil(reset_time - time.time()))
     minutes = -(-wait // 60)
     hours = "an hour" if limit.hours == 1 else f"in {limit.hours} hours"
-    return RateLimited(
+    raise RateLimited(
         f"Rate limit exceeded: at most {limit.per_hour} requests {hours} {limit.subject}. "
         f"Try again in {minutes} minute{'s' if minutes > 1 else ''}.",
         headers={

@@ -29,7 +29,6 @@ from testimonials.auth.sign_in.cookies import (
 from testimonials.auth.sign_in.services import find_claimed_account
 from testimonials.auth.sign_in.sessions import SignedIn, find_session
 from testimonials.core.passwords import hash_password
-from testimonials.core.web.rate_limits import limit_by_address
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
@@ -58,7 +57,7 @@ def show_invitation(token: str) -> ResponseReturnValue:
 
 
 @invitation.post("/invite/<token>")
-@limit_by_address(limiter, INVITATION_PER_ADDRESS)
+@limiter.per_address(INVITATION_PER_ADDRESS)
 def accept(token: str) -> ResponseReturnValue:
     """Join: as who is signed in, or with a new password where the address has none yet."""
     signed_in = find_session(read_session_cookie())
@@ -84,7 +83,7 @@ def show_decline(token: str) -> ResponseReturnValue:
 
 
 @invitation.post("/invite/<token>/decline")
-@limit_by_address(limiter, INVITATION_PER_ADDRESS)
+@limiter.per_address(INVITATION_PER_ADDRESS)
 def decline(token: str) -> ResponseReturnValue:
     """Remove an invitation that its address doesn't want."""
     begin_write()

@@ -10,8 +10,8 @@ from sqlalchemy import func, select, update
 
 from testimonials.auth.models import Session
 from testimonials.core.data.database import Base
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.web.rate_limits import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from tests.activity.events import read_events
 from tests.auth.browsers import (

@@ -8,7 +8,7 @@ from flask import Flask
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.web.rate_limits import RateLimitCounter
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.operations.jobs import expiry
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import Project

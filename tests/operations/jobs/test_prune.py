@@ -9,9 +9,9 @@ from flask import Flask
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import Invitation, InvitationBatch
 from testimonials.core import clock
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
-from testimonials.core.web.rate_limits import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import KINDS
 from testimonials.operations.prune_cli import WORDS

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
-from testimonials.core.web.rate_limits import RateLimitCounter
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import MemberInvitation, NotificationChoice, ProjectMember

@@ -1,0 +1,126 @@
+"""Rate limits counted in the database: exact across threads, processes and restarts."""
+
+import time
+
+from flask import current_app
+from limits.storage import Storage
+from sqlalchemy import ColumnElement, Connection, Delete, delete, func, or_, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.data.database import Base
+
+
+class RateLimitCounter(Base):
+    """One counter of one window; rows past `expires_at` (seconds since the epoch) are swept."""
+
+    __tablename__ = "rate_limit_counter"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    hits: Mapped[int]
+    expires_at: Mapped[float] = mapped_column(index=True)
+
+
+# No window is longer than a day. One that ends later was opened before the clock was put back, and
+# would keep somebody out for as long as the clock had been ahead.
+MOST_SECONDS = 2 * 86_400
+
+# One statement counts a hit and opens a new window where the old one has passed, so that any
+# number of processes counting at once lose none.
+_COUNT = text(
+    """
+    INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
+    ON CONFLICT (key) DO UPDATE SET
+      hits = CASE WHEN rate_limit_counter.expires_at <= :now
+                    OR rate_limit_counter.expires_at > :last
+                  THEN excluded.hits ELSE rate_limit_counter.hits + excluded.hits END,
+      expires_at = CASE WHEN rate_limit_counter.expires_at <= :now
+                          OR rate_limit_counter.expires_at > :last
+                        THEN excluded.expires_at ELSE rate_limit_counter.expires_at END
+    RETURNING hits
+    """
+)
+
+
+class DatabaseStorage(Storage):
+    """Counts in the service's own database, each hit a transaction of its own."""
+
+    STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
+
+    def __init__(self, uri: str | None = None, **_options: object) -> None:
+        # The options are those of Redis. Errors of the database pass as they are.
+        super().__init__(uri)
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        return SQLAlchemyError
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Count `amount` hits; return the window's sum."""
+        now = time.time()
+        values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
+        values["last"] = now + MOST_SECONDS
+        with _connect(sqlite_begin="IMMEDIATE") as connection:
+            hits = int(connection.execute(_COUNT, values).scalar_one())
+            connection.commit()
+        return hits
+
+    def get(self, key: str) -> int:
+        return self._read(key)[0]
+
+    def get_expiry(self, key: str) -> float:
+        """Return the time at which the window ends, in seconds since the epoch."""
+        return self._read(key)[1]
+
+    def check(self) -> bool:
+        with _connect() as connection:
+            return bool(connection.execute(select(1)).scalar_one() == 1)
+
+    def reset(self) -> int | None:
+        """Forget every counter; return how many there were."""
+        return self._delete(delete(RateLimitCounter))
+
+    def clear(self, key: str) -> None:
+        self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
+
+    def remove_expired(self) -> int:
+        """Forget the windows that have passed; return how many there were."""
+        return self._delete(delete(RateLimitCounter).where(_has_passed()))
+
+    def count_expired(self) -> int:
+        """Return how many windows have passed."""
+        query = select(func.count()).select_from(RateLimitCounter).where(_has_passed())
+        with _connect() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def _read(self, key: str) -> tuple[int, float]:
+        query = select(RateLimitCounter.hits, RateLimitCounter.expires_at).where(
+            RateLimitCounter.key == key
+        )
+        now = time.time()
+        with _connect() as connection:
+            row = connection.execute(query).one_or_none()
+        is_open = row is not None and now < row.expires_at <= now + MOST_SECONDS
+        return (row.hits, row.expires_at) if row and is_open else (0, now)
+
+    def _delete(self, statement: Delete) -> int:
+        with _connect(sqlite_begin="IMMEDIATE") as connection:
+            count = connection.execute(statement).rowcount
+            connection.commit()
+        return int(count)
+
+
+def _connect(**options: str) -> Connection:
+    """Return a connection of its own, after the request's session has given back the one it had.
+
+    A request that holds one connection while it waits for another can bring all to a halt.
+    """
+    extension = current_app.extensions["sqlalchemy"]
+    extension.session.close()
+    connection: Connection = extension.engine.connect().execution_options(**options)
+    return connection
+
+
+def _has_passed() -> ColumnElement[bool]:
+    now, expires_at = time.time(), RateLimitCounter.expires_at
+    return or_(expires_at <= now, expires_at > now + MOST_SECONDS)
