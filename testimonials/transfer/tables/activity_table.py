@@ -1,7 +1,5 @@
 """The record of what happened as CSV, with each event in a person's words."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 from typing import IO, Any
@@ -14,7 +12,7 @@ from testimonials.auth.models import Account
 from testimonials.core.clock import iso
 from testimonials.extensions import db
 from testimonials.projects.models import Project, ProjectMember
-from testimonials.transfer.tables.table_export import shield
+from testimonials.transfer.tables.table_export import write_csv
 
 COLUMNS = (
     "id", "createdAt", "type", "accountId", "projectId", "actorKind", "actorName", "network",
@@ -25,7 +23,7 @@ COLUMNS = (
 def find_names(account_id: str) -> tuple[Names, Names]:
     """Return the addresses that the owner of an account may know, and the names of its projects.
 
-    Those of whoever has left are not among them: they may have another address by now.
+    A person who has left a team is not among them: they may have another address by now.
     """
     members = (
         select(ProjectMember.account_id)
@@ -52,13 +50,10 @@ def describe_event(event: Event, people: Names, projects: Names) -> dict[str, An
 
 
 def write_events(events: Iterable[Event], people: Names, projects: Names, out: IO[bytes]) -> None:
-    """Write events as CSV in UTF-8 with a mark; no cell is taken for a formula."""
-    text = io.TextIOWrapper(out, "utf-8-sig", newline="", write_through=True)
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    for event in events:
-        row = describe_event(event, people, projects)
-        row["details"] = json.dumps(event.details, ensure_ascii=False)
-        writer.writerow(["" if each is None else shield(str(each)) for each in row.values()])
-    # The file is whoever's gave it.
-    text.detach()
+    """Write events as CSV, their details as JSON."""
+    described = (describe_event(event, people, projects) for event in events)
+    rows = (
+        (row | {"details": json.dumps(row["details"], ensure_ascii=False)}).values()
+        for row in described
+    )
+    write_csv(COLUMNS, rows, out)

@@ -1,4 +1,4 @@
-"""Copies of the photos that a file names by their addresses."""
+"""Copies of the photos that a file links to."""
 
 import io
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ AT_ONCE = 4
 
 @dataclass
 class CopiedPhotos:
-    """The testimonials of a part, with copies in place of addresses where that went well."""
+    """Testimonials with copies in place of the links to their photos, if copying worked."""
 
     testimonials: list[NewTestimonial]
     images: dict[str, Image] = field(default_factory=dict)
-    # Address and reason of those that stay where they are.
+    # The URL of each that was not copied, and the reason.
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def store(self) -> None:
@@ -31,7 +31,7 @@ class CopiedPhotos:
 
 
 def copy_photos(found: Sequence[NewTestimonial], is_allowed: Check = is_website) -> CopiedPhotos:
-    """Fetch the photos of testimonials; takes no lock. A photo that can't be had costs nothing."""
+    """Fetch the photos of testimonials, without any lock; one that fails stays a link."""
     urls = list(dict.fromkeys(filter(None, (each.columns["author_avatar"] for each in found))))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         contents = list(pool.map(lambda url: _fetch(url, is_allowed), urls))

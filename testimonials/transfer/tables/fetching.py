@@ -1,4 +1,4 @@
-"""Fetching pictures from the addresses in a file, without becoming a door into the own network.
+"""Fetching pictures from the addresses in a file, without opening a way into the private network.
 
 Only http(s) on its usual ports, only addresses of the public internet, each redirect checked anew.
 """
@@ -18,7 +18,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 class PictureUnreachable(Exception):
-    """There is no picture that can be fetched; the message says why."""
+    """The picture can't be fetched; the message says why."""
 
 
 def is_website(address: str, port: int) -> bool:
@@ -34,7 +34,7 @@ def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SEC
         except socket.gaierror:
             raise PictureUnreachable("There is no such website.") from None
         except AddressRefused:
-            raise PictureUnreachable("It leads into a private network.") from None
+            raise PictureUnreachable("It leads to a private network.") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             name = type(error).__name__
             raise PictureUnreachable(f"It can’t be fetched ({name}).") from None
@@ -52,7 +52,7 @@ def _read_url(url: str) -> tuple[SplitResult, str, int]:
     except ValueError:
         raise PictureUnreachable("There is no such website.") from None
     if parts.scheme not in PORTS or not host or not port or parts.username is not None:
-        raise PictureUnreachable("It is no plain http:// or https:// address.")
+        raise PictureUnreachable("It is not a plain http:// or https:// URL.")
     return parts, host, port
 
 
@@ -60,17 +60,16 @@ def _get(url: str, is_allowed: Check, seconds: float) -> tuple[bytes, str | None
     """Return the content, or where a redirect leads; the whole of it within the time."""
     parts, host, port = _read_url(url)
     stream = connect(host, port, seconds, is_allowed)
-    # Connecting had the time for itself.
     stream.settimeout(seconds)
     if parts.scheme == "https":
-        # The handshake comes below, where the watch is on.
+        # The handshake follows below, under the timer.
         stream = ssl.create_default_context().wrap_socket(
             stream, server_hostname=host, do_handshake_on_connect=False
         )
-    # A server that sends a letter now and then would keep every single read within its time.
-    watch = threading.Timer(seconds, _cut, [stream])
-    watch.daemon = True
-    watch.start()
+    # A server that sends a byte now and then would keep every single read within its time.
+    timer = threading.Timer(seconds, _cut, [stream])
+    timer.daemon = True
+    timer.start()
     connection = http.client.HTTPConnection(host, port, timeout=seconds)
     connection.sock = stream
     try:
@@ -82,7 +81,7 @@ def _get(url: str, is_allowed: Check, seconds: float) -> tuple[bytes, str | None
         with connection.getresponse() as answer:
             return _read(answer)
     finally:
-        watch.cancel()
+        timer.cancel()
         connection.close()
         stream.close()
 
@@ -92,7 +91,7 @@ def _read(answer: http.client.HTTPResponse) -> tuple[bytes, str | None]:
     if 300 <= answer.status < 400 and location:
         return b"", location
     if answer.status != 200:
-        raise PictureUnreachable(f"Its server answers {answer.status}.")
+        raise PictureUnreachable(f"Its server answered {answer.status}.")
     content = answer.read(AVATAR.max_bytes + 1)
     if len(content) > AVATAR.max_bytes:
         raise PictureUnreachable("It is too large.")
@@ -105,5 +104,5 @@ def _cut(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        # It is over already.
+        # It is closed already.
         return

@@ -1,4 +1,4 @@
-"""Which column of a file is what: by the headings of known services, or by their meaning."""
+"""What the columns of a file are, by the headings of known services or by their meaning."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.errors import ServiceError
 
-# Field to what a person reads.
+# The fields, by the names that people read.
 FIELDS = {
-    "text": "Words",
+    "text": "Text",
     "authorName": "Name",
     "authorRole": "Role",
     "authorCompany": "Company",
@@ -22,7 +22,7 @@ FIELDS = {
 }
 REQUIRED = ("text", "authorName")
 
-# In small letters without spaces and marks; those further left are taken first.
+# In lower case without spaces and punctuation; those further left win.
 MEANINGS: dict[str, tuple[str, ...]] = {
     "text": (
         "text", "testimonial", "testimonialtext", "quote", "review", "reviewtext", "reviewbody",
@@ -60,10 +60,10 @@ MEANINGS: dict[str, tuple[str, ...]] = {
 FIRST_NAMES = ("firstname", "givenname", "vorname")
 LAST_NAMES = ("lastname", "surname", "familyname", "nachname")
 
-# The headings that belong to one service alone. Famewall's are nowhere documented, so its files are
-# read by the meaning of their headings.
+# The headings that only one service has. Famewall's are not documented, so its files are read like
+# any other.
 OWN, SENJA, TESTIMONIAL_TO = "Testimonials", "Senja", "Testimonial.to"
-_SIGNS = {
+_MARKS = {
     OWN: {"authorname", "submittedat", "consenttext"},
     SENJA: {"customername"},
     TESTIMONIAL_TO: {"testimonial", "avatarurl"},
@@ -73,7 +73,7 @@ _NOT_MEANT = {SENJA: {"title", "headline"}}
 
 
 class MappingWrong(ServiceError):
-    """What was said about the columns doesn't fit the file."""
+    """The named columns don't fit the file."""
 
     status = 422
     code = "MAPPING_WRONG"
@@ -81,25 +81,25 @@ class MappingWrong(ServiceError):
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """Field to the headings of its columns; several are put together with a space."""
+    """The headings of each field's columns; the cells of several are joined with a space."""
 
     columns: Mapping[str, tuple[str, ...]]
     service: str | None = None
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
-        """Return what a line says of a field, empty for nothing."""
+        """Return the text of a field in a line."""
         parts = (cells.get(heading, "").strip() for heading in self.columns.get(field, ()))
         return " ".join(filter(None, parts))
 
 
 def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
-    """Return the columns that the headings speak of."""
+    """Return the columns of each field, by what the headings mean."""
     by_meaning: dict[str, str] = {}
     for heading in headings:
         by_meaning.setdefault(_fold(heading), heading)
     service = find_service(by_meaning)
-    for sign in _NOT_MEANT.get(service or "", ()):
-        by_meaning.pop(sign, None)
+    for heading in _NOT_MEANT.get(service or "", ()):
+        by_meaning.pop(heading, None)
     columns: dict[str, tuple[str, ...]] = {}
     for field, meanings in MEANINGS.items():
         for meaning in meanings:
@@ -115,15 +115,15 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 
 
 def find_service(headings: Iterable[str]) -> str | None:
-    """Return the service that a file comes from, if its headings are known for that."""
+    """Return the service that a file comes from, if its headings tell."""
     folded = {_fold(heading) for heading in headings}
-    return next((name for name, signs in _SIGNS.items() if signs <= folded), None)
+    return next((name for name, marks in _MARKS.items() if marks <= folded), None)
 
 
 def change_mapping(
     guessed: ColumnMapping, headings: Sequence[str], said: Mapping[str, Sequence[str]]
 ) -> ColumnMapping:
-    """Return the mapping with the columns that a person named; no column for a field drops it.
+    """Return the mapping with the columns that a person named; naming none leaves a field out.
 
     Raises `MappingWrong`.
     """
@@ -140,9 +140,14 @@ def change_mapping(
     return ColumnMapping({field: each for field, each in columns.items() if each}, guessed.service)
 
 
+def find_missing(mapping: ColumnMapping) -> list[str]:
+    """Return the required fields that no column has."""
+    return [field for field in REQUIRED if field not in mapping.columns]
+
+
 def require_mapping(mapping: ColumnMapping, headings: Sequence[str]) -> None:
-    """Raise `MappingWrong` where no column is for the words or the name."""
-    if missing := [field for field in REQUIRED if field not in mapping.columns]:
+    """Raise `MappingWrong` if no column has the text or the name."""
+    if missing := find_missing(mapping):
         labels = " and ".join(FIELDS[field].lower() for field in missing)
         raise MappingWrong(
             f"Which column has the {labels}? The columns are: {_list(headings)}. Name it with "

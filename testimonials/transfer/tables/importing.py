@@ -1,7 +1,7 @@
 """Importing the lines of a file into a project: planned without writing, written in short batches.
 
-What is there already, in whatever state, is not added again, so a file can be imported as often as
-one likes, and an import that was interrupted can be repeated.
+A testimonial that the project has already, in any state, is not added again, so importing a file
+twice is harmless, and an interrupted import can be repeated.
 """
 
 from collections import Counter
@@ -20,7 +20,6 @@ from testimonials.extensions import db, let_others_write
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
-from testimonials.testimonials.moderation.changes import in_chunks
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.transfer.tables.dates import UNCLEAR, find_order
 from testimonials.transfer.tables.headings import ColumnMapping
@@ -33,16 +32,16 @@ from testimonials.transfer.tables.rows import (
 )
 from testimonials.transfer.tables.table_files import Line, Table
 
-# So many rows are written at once; SQLite lets in no other writer meanwhile.
+# Rows of one transaction; SQLite lets in no other writer meanwhile.
 BATCH_ROWS = 250
 ROWS_AT_ONCE = 1000
-# So many new rows make the database's own idea of how many there are worth renewing.
+# From this many new rows on, the database should count its rows again.
 MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
 NEW, THERE, REFUSED = "new", "there", "refused"
-IS_HERE = "It is here already."
-IN_TRASH = "It is in the trash here, so it isn’t added again. Restore it there."
+IS_HERE = "The project has it already."
+IN_TRASH = "It is in the project’s trash. Restore it there."
 
 _TESTIMONIALS: Any = Testimonial.__table__
 
@@ -64,28 +63,27 @@ class Plan:
     """What an import would do."""
 
     outcomes: list[Outcome]
-    # Whether dates are refused until somebody says if the day or the month comes first.
+    # Whether dates are refused until somebody says whether the day or the month comes first.
     asks_for_order: bool = False
 
     @property
     def new(self) -> list[NewTestimonial]:
-        """What would be added, the oldest first, so that the newest stands first in lists."""
+        """What would be added, the oldest first, so that lists begin with the newest."""
         found = [each.testimonial for each in self.outcomes if each.testimonial is not None]
         now = clock.now()
         return sorted(found, key=lambda each: each.columns["submitted_at"] or now)
 
     def list_in(self, state: str) -> list[Outcome]:
-        """Return the lines to which this happens."""
         return [each for each in self.outcomes if each.state == state]
 
     def count(self) -> dict[str, int]:
-        """Return to how many lines what happens."""
+        """Return the number of lines in each state."""
         counts = Counter(each.state for each in self.outcomes)
         return {state: counts[state] for state in (NEW, THERE, REFUSED)}
 
 
 def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
-    """Tell what would happen to each line; writes nothing."""
+    """Return what would happen to each line, without writing anything."""
     dates = [cell for name in options.mapping.columns.get("submittedAt", ())
              for cell in table.column(name)]  # fmt: skip
     order = options.order or find_order(dates)
@@ -96,12 +94,12 @@ def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
         outcome = _plan_line(line, options, present)
         outcomes.append(outcome)
         if outcome.testimonial is not None:
-            present[outcome.testimonial.key] = f"It stands in line {line.number} too."
+            present[outcome.testimonial.key] = f"Line {line.number} has it too."
     return Plan(outcomes, any(each.reason.endswith(UNCLEAR) for each in outcomes))
 
 
 def find_present(project_id: str) -> dict[str, str]:
-    """Return the keys of what the project has, with the reason why each isn't added again."""
+    """Return the keys of what the project has, each with the reason why it isn't added again."""
     query = select(
         Testimonial.author_name,
         Testimonial.text,
@@ -120,8 +118,7 @@ def find_present(project_id: str) -> dict[str, str]:
 
 
 def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTestimonial], int]]:
-    """Return what is to be added in parts for one transaction each,
-    and how many come after each."""
+    """Yield the testimonials of each transaction, and how many come after them."""
     for start in range(0, len(found), BATCH_ROWS):
         if start:
             let_others_write()
@@ -132,43 +129,43 @@ def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTe
 def write_batch(
     project: Project, found: Sequence[NewTestimonial], remaining: int, batch_id: str, actor: str
 ) -> int:
-    """Add testimonials to the locked project; return how many, without those that came meanwhile.
+    """Add testimonials to the locked project, except those added meanwhile; return how many.
 
-    `remaining` is how many are still to come: they leave room before the present, so that none is
-    stored with a time in the future. The changes of all parts share `batch_id`.
+    The `remaining` ones that come after are newer, so these leave them time before the present.
+    The changes of all batches share `batch_id`.
     """
-    keys = [each.key for each in found]
-    taken: set[str | None] = set()
-    for part in in_chunks(keys):
-        column = Testimonial.import_key
-        query = select(column).where(Testimonial.project_id == project.id, column.in_(part))
-        taken |= set(db.session.scalars(query))
+    column = Testimonial.import_key
+    query = select(column).where(
+        Testimonial.project_id == project.id, column.in_([each.key for each in found])
+    )
+    taken = set(db.session.scalars(query))
     found = [each for each in found if each.key not in taken]
     if not found:
         return 0
     mark_changed(project)
     spellings = find_spellings(project.id)
-    rows, changes, tags = [], [], []
+    rows, tags = [], []
     now = clock.now()
     for place, each in enumerate(found):
         before_now = remaining + len(found) - 1 - place
         created_at = _next_time(project, now - before_now * clock.MILLISECOND)
         row = _make_row(project, each, created_at, now)
         rows.append(row)
-        changes.append(_make_change(row, batch_id, actor))
         for name in spell(spellings, each.tags):
             tags.append({"testimonial_id": row["id"], "name": name, "project_id": project.id})
     db.session.flush()
     connection = db.session.connection()
     connection.execute(insert(_TESTIMONIALS), rows)
-    connection.execute(insert(TestimonialChange), changes)
+    connection.execute(
+        insert(TestimonialChange), [_make_change(row, batch_id, actor) for row in rows]
+    )
     if tags:
         connection.execute(insert(TestimonialTag), tags)
     return len(rows)
 
 
 def finish_import(count: int) -> None:
-    """Prepare the database for work with the `count` testimonials that were added."""
+    """Have the database count its rows if many testimonials were added."""
     if count >= MANY_ROWS:
         count_for_planner(db.session.connection(), Base.metadata.sorted_tables)
 
@@ -189,7 +186,7 @@ def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> 
 
 
 def _next_time(project: Project, wanted: datetime) -> datetime:
-    """Return the time of the project's next testimonial: the wanted one, later than all before."""
+    """Return the wanted time for a testimonial, or one after the project's newest."""
     if project.last_testimonial_at is not None:
         wanted = max(wanted, project.last_testimonial_at + clock.MILLISECOND)
     project.last_testimonial_at = wanted
@@ -227,7 +224,7 @@ def _make_change(row: dict[str, Any], batch_id: str, actor: str) -> dict[str, An
 
 
 def describe_outcome(outcome: Outcome) -> dict[str, Any]:
-    """Return what is told of a line."""
+    """Return the outcome of a line as text that is safe to print."""
     return {
         "line": outcome.line,
         "state": outcome.state,

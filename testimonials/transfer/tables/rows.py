@@ -5,14 +5,22 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
-from marshmallow import ValidationError
+from marshmallow import ValidationError, fields
 
-from testimonials.auth.addresses import EmailMalformed, parse_email
-from testimonials.testimonials.moderation.tag_names import TagRefused, read_tags
-from testimonials.testimonials.schemas import TestimonialCreateSchema
+from testimonials.auth.addresses import Email
+from testimonials.core.web.fields import RuleField
+from testimonials.core.web.forms import FormSchema
+from testimonials.testimonials.fields import (
+    AuthorAvatar,
+    AuthorLine,
+    AuthorName,
+    Rating,
+    Tags,
+    Words,
+)
 from testimonials.transfer.tables.dates import DateWrong, read_date
 from testimonials.transfer.tables.headings import FIELDS, OWN, SENJA, ColumnMapping
 
@@ -23,28 +31,75 @@ _STATES = {
     "pending": {"pending", "false", "no", "0", "unapproved", "unpublished", "draft", "hidden"},
     "rejected": {"rejected", "declined"},
 }
-_NOT_TAKEN = {
-    "spam": "It was spam.",
-    "withdrawn": "Its author has withdrawn it.",
-    "demo": "It was a sample.",
-    "archived": "It was archived.",
-}
+_NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
 _RATING = re.compile(r"(\d(?:[.,]\d+)?)\s*(?:/\s*5|(?:out )?of 5|stars?|★)?", re.I)
 _STARS = re.compile(r"([★⭐]\ufe0f?)+[☆✩]*")
 
-_SCHEMA = TestimonialCreateSchema()
-_COLUMNS = {
-    "text": "text",
-    "authorName": "author_name",
-    "authorRole": "author_role",
-    "authorCompany": "author_company",
-    "authorAvatar": "author_avatar",
-    "rating": "rating",
-}
-
 
 class RowRefused(Exception):
-    """The line is no testimonial; the message says why."""
+    """The line can't become a testimonial; the message says why."""
+
+
+class WrittenRating(Rating):
+    """A rating as services write it: 5, 4.5, 4/5, 5 stars or ★★★★☆."""
+
+    form_messages: ClassVar[dict[str, str]] = {
+        "invalid": "Must be a number from 1 to 5, or empty for none."
+    }
+
+    def from_text(self, text: str) -> Any:
+        if _STARS.fullmatch(text):
+            return len(re.findall("[★⭐]", text))
+        found = _RATING.fullmatch(text)
+        return float(found[1].replace(",", ".")) if found else text
+
+
+class WrittenDate(RuleField):
+    """A date in any common form; `order` is that of its day and month."""
+
+    def __init__(self, order: str | None, **options: Any) -> None:
+        super().__init__(rule="Must be a date.", **options)
+        self.order = order
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            return read_date(value, self.order)
+        except DateWrong as error:
+            raise ValidationError(f"“{value[:40]}”. {error}") from None
+
+
+class WrittenStatus(RuleField):
+    """A status in the words of any service; what the file calls approved gets the `usual` one."""
+
+    def __init__(self, usual: str, **options: Any) -> None:
+        super().__init__(rule="Must be a status.", load_default=usual, **options)
+        self.usual = usual
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if value.lower() in _NOT_IMPORTED:
+            raise ValidationError(f"Testimonials that are “{value}” are not imported.")
+        for status, words in _STATES.items():
+            if value.lower() in words:
+                return self.usual if status == "approved" else status
+        raise ValidationError(f"“{value[:40]}” is not known. Write approved, pending or rejected.")
+
+
+class RowSchema(FormSchema):
+    """A line of a file, by the columns of a testimonial."""
+
+    text = Words()
+    authorName = AuthorName(attribute="author_name")  # noqa: N815
+    authorRole = AuthorLine(attribute="author_role", load_default="")  # noqa: N815
+    authorCompany = AuthorLine(attribute="author_company")  # noqa: N815
+    authorEmail = Email(attribute="author_email", is_lasting=False)  # noqa: N815
+    authorAvatar = AuthorAvatar(attribute="author_avatar")  # noqa: N815
+    rating = WrittenRating()
+    tags = Tags(load_default=list)
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Say of a cell that it is empty, not that it should be filled in."""
+        super().on_bind_field(field_name, field_obj)
+        field_obj.error_messages["required"] = "The cell is empty."
 
 
 @dataclass(frozen=True)
@@ -54,6 +109,18 @@ class ReadingOptions:
     mapping: ColumnMapping
     order: str | None = None
     status: str = "approved"
+
+    @cached_property
+    def schema(self) -> FormSchema:
+        """The schema of a line that is read so."""
+        schema: Any = RowSchema.from_dict(
+            {
+                "submittedAt": WrittenDate(self.order, attribute="submitted_at"),
+                "status": WrittenStatus(self.status),
+            }
+        )
+        made: FormSchema = schema()
+        return made
 
 
 @dataclass(frozen=True)
@@ -67,29 +134,17 @@ class NewTestimonial:
 
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
     """Read one line; raise `RowRefused` with the first thing that is wrong."""
-    said = {field: _pick(cells, field, options.mapping) for field in FIELDS}
-    _refuse_what_is_no_testimonial(cells, said, options.mapping)
-    _refuse_halves(said)
-    values: dict[str, Any] = {
-        field: said[field] for field in _COLUMNS if said[field] and field != "rating"
-    }
-    if said["rating"]:
-        values["rating"] = read_rating(said["rating"])
-    try:
-        loaded = _SCHEMA.check(values)
-    except ValidationError as error:
-        field, messages = next(iter(error.messages_dict.items()))
-        raise RowRefused(f"{FIELDS[field]}: {messages[0]}") from None
-    columns = {column: loaded.get(field) for field, column in _COLUMNS.items()}
-    columns["author_role"] = columns["author_role"] or ""
-    columns["author_email"] = _read_email(said["authorEmail"])
-    columns["status"] = _read_status(said["status"], options.status)
-    columns["submitted_at"] = _read_date(said["submittedAt"], options.order)
-    try:
-        tags = read_tags(said["tags"])
-    except TagRefused as error:
-        raise RowRefused(f"{FIELDS['tags']}: {error.message}") from None
-    return NewTestimonial(make_key(loaded["authorName"], loaded["text"]), columns, tags)
+    mapping = options.mapping
+    said = {field: mapping.pick(cells, field) for field in FIELDS}
+    if mapping.service == SENJA and not said["text"] and cells.get("type", "").lower() == "video":
+        raise RowRefused("It is a video; only text can be imported.")
+    if mapping.service == OWN and cells.get("deletedAt"):
+        raise RowRefused("It was in the trash.")
+    row = options.schema.read(said)
+    for field, messages in row.errors.items():
+        raise RowRefused(f"{FIELDS[field]}: {messages[0]}")
+    tags = row.values.pop("tags")
+    return NewTestimonial(make_key(row.values["author_name"], row.values["text"]), row.values, tags)
 
 
 def make_key(name: str, text: str) -> str:
@@ -98,68 +153,3 @@ def make_key(name: str, text: str) -> str:
         " ".join(unicodedata.normalize("NFKC", each).casefold().split()) for each in (name, text)
     )
     return hashlib.sha256("\0".join(folded).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def read_rating(text: str) -> float:
-    """Return a rating as services write it: 5, 4.5, 4/5, 5 stars or ★★★★☆; raise `RowRefused`."""
-    if _STARS.fullmatch(text):
-        return float(len(re.findall("[★⭐]", text)))
-    found = _RATING.fullmatch(text)
-    if found is None:
-        raise RowRefused(
-            f"{FIELDS['rating']}: “{text[:40]}” is no number from 1 to 5. Empty means none."
-        )
-    return float(found[1].replace(",", "."))
-
-
-def _pick(cells: Mapping[str, str], field: str, mapping: ColumnMapping) -> str:
-    return mapping.pick(cells, field).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _refuse_what_is_no_testimonial(
-    cells: Mapping[str, str], said: Mapping[str, str], mapping: ColumnMapping
-) -> None:
-    for field in ("text", "authorName"):
-        if not said[field]:
-            is_video = mapping.service == SENJA and cells.get("type", "").lower() == "video"
-            if field == "text" and is_video:
-                raise RowRefused("It is a video; only words can be imported.")
-            raise RowRefused(f"{FIELDS[field]}: There is nothing.")
-    if mapping.service == OWN and cells.get("deletedAt"):
-        raise RowRefused("It lay in the trash.")
-
-
-def _refuse_halves(said: Mapping[str, str]) -> None:
-    """Refuse half a character: JSON can write one, as where an emoji was cut, no database can."""
-    for field, text in said.items():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise RowRefused(f"{FIELDS[field]}: It holds half a character.") from None
-
-
-def _read_email(text: str) -> str | None:
-    # One that is thrown away is the author's own business: it is never written to.
-    try:
-        return parse_email(text) if text else None
-    except EmailMalformed:
-        raise RowRefused(f"{FIELDS['authorEmail']}: “{text[:60]}” is no address.") from None
-
-
-def _read_status(text: str, usual: str) -> str:
-    if not text:
-        return usual
-    if reason := _NOT_TAKEN.get(text.lower()):
-        raise RowRefused(reason)
-    for status, words in _STATES.items():
-        if text.lower() in words:
-            # Whoever wants to look at all of them first does so also with what was shown before.
-            return usual if status == "approved" else status
-    raise RowRefused(f"{FIELDS['status']}: “{text[:40]}” is not known here.")
-
-
-def _read_date(text: str, order: str | None) -> datetime | None:
-    try:
-        return read_date(text, order) if text else None
-    except DateWrong as error:
-        raise RowRefused(f"{FIELDS['submittedAt']}: “{text[:40]}”. {error}") from None

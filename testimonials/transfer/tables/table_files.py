@@ -1,4 +1,4 @@
-"""Files with testimonials as tables: CSV as table programs write it, and JSON."""
+"""Files with testimonials: CSV as spreadsheet programs write it, and JSON."""
 
 import csv
 import io
@@ -12,20 +12,19 @@ from testimonials.core.web.errors import ServiceError
 from testimonials.transfer.tables.table_export import COLUMNS, unshield
 
 MAX_LINES = 50_000
-# Empty rows count for nothing, and a table program may write as many as it has.
+# Empty rows are skipped, and a spreadsheet program may write as many as it has.
 MAX_ROWS = 10 * MAX_LINES
 MAX_COLUMNS = 200
 DELIMITERS = (",", ";", "\t", "|")
-# By the names that a person may give.
 ENCODINGS = {
     "utf-8": "utf-8-sig",
     "windows-1252": "cp1252",
     "latin-1": "latin-1",
     "utf-16": "utf-16",
 }
-# A cell that is too long is refused by itself; the module's own limit would refuse the whole file.
+# A cell that is too long refuses its line; the module's own limit would refuse the whole file.
 csv.field_size_limit(1024**3)
-# Table programs say by it what divides the cells of the lines below.
+# Spreadsheet programs say with it what separates the cells of the lines below.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
 SAMPLE = 20_000
 # Where services put their lists in JSON.
@@ -42,26 +41,17 @@ class TableUnreadable(ServiceError):
 class EncodingUnclear(TableUnreadable):
     """The file is not in UTF-8, and nothing says in what it is; `likely` is a guess."""
 
-    default_message = (
-        "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program, or name its "
-        "encoding, such as windows-1252."
-    )
-    likely = "windows-1252"
-
-
-class SeemsUtf16(EncodingUnclear):
-    """The file has an empty byte beside each letter."""
-
-    default_message = (
-        "The file seems to be in UTF-16. Save it as “CSV UTF-8” in your table program, or name its "
-        "encoding: utf-16."
-    )
-    likely = "utf-16"
+    def __init__(self, likely: str, found: str) -> None:
+        super().__init__(
+            f"The file {found}. Save it as “CSV UTF-8” in your spreadsheet program, or name its "
+            f"encoding, such as {likely}."
+        )
+        self.likely = likely
 
 
 @dataclass(frozen=True)
 class Line:
-    """One entry of a file: where it begins, its cells by their headings, what is wrong with it."""
+    """One entry of a file: its number, its cells by heading, and what is wrong with it."""
 
     number: int
     cells: dict[str, str]
@@ -70,7 +60,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds."""
+    """The contents of a file."""
 
     headings: list[str]
     lines: list[Line]
@@ -86,17 +76,19 @@ def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LI
     """Return what a CSV or JSON file holds; raise `TableUnreadable`."""
     if content[:4] == b"PK\x03\x04":
         raise TableUnreadable(
-            "This is a zip file. The archive of a project is taken back with `projects import`; a "
-            "table must be saved as CSV."
+            "This is a zip file. Import the archive of a project with the command "
+            "`projects import`, and save a table as CSV."
         )
     text = _decode(content, encoding)
     if not text.strip():
         raise TableUnreadable("The file is empty.")
     table = _read_json(text) if text.lstrip()[0] in "[{" else _read_csv(text)
     if not table.lines:
-        raise TableUnreadable("The file has headings and nothing below them.")
+        raise TableUnreadable("The file has headings but no lines below them.")
     if len(table.lines) > most_lines:
-        raise TableUnreadable(f"The file has more than {most_lines:,} lines. Divide it.")
+        raise TableUnreadable(
+            f"The file has more than {most_lines:,} lines. Split it into smaller files."
+        )
     _require_few_columns(table.headings)
     return table
 
@@ -109,14 +101,13 @@ def _require_few_columns(headings: Sequence[str]) -> None:
 def _decode(content: bytes, encoding: str) -> str:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
-    # Letters without accents pass for UTF-8 there, and the others for no UTF-8 at all.
     elif encoding != "utf-16" and content[:SAMPLE].count(0) > len(content[:SAMPLE]) // 4:
-        raise SeemsUtf16
+        raise EncodingUnclear("utf-16", "seems to be in UTF-16")
     try:
         text = content.decode(ENCODINGS[encoding])
     except UnicodeDecodeError:
         if encoding == "utf-8":
-            raise EncodingUnclear from None
+            raise EncodingUnclear("windows-1252", "isn’t in UTF-8") from None
         raise TableUnreadable(f"The file isn’t in {encoding}.") from None
     return text.removeprefix("\ufeff")
 
@@ -126,7 +117,7 @@ def _read_csv(text: str) -> Table:
         return _read_rows(text)
     except csv.Error as error:
         raise TableUnreadable(
-            f"The file can’t be read as CSV: {error}. Save it anew in your table program."
+            f"The file can’t be read as CSV: {error}. Save it again in your spreadsheet program."
         ) from None
 
 
@@ -136,7 +127,6 @@ def _read_rows(text: str) -> Table:
     delimiter = said[1] if said else _find_delimiter(text)
     rows = _number(csv.reader(stream, delimiter=delimiter, strict=True), 1 if said else 0)
     _begin, head = next(rows, (1, []))
-    # Names are compared with each other, which takes long where there are very many.
     _require_few_columns(head)
     headings = _name_columns(head)
     lines = []
@@ -145,7 +135,7 @@ def _read_rows(text: str) -> Table:
         row = [unshield(cell) for cell in written] if is_own else written
         cells = dict(zip(headings, row, strict=False))
         extra = any(cell.strip() for cell in row[len(headings) :])
-        problem = "It has more cells than there are headings." if extra else None
+        problem = "The line has more cells than there are headings." if extra else None
         lines.append(Line(begin, cells, problem))
         if len(lines) > MAX_LINES:
             break
@@ -153,12 +143,12 @@ def _read_rows(text: str) -> Table:
 
 
 def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
-    """Return each row that isn't empty with its first line, of a file with lines `before` these."""
+    """Yield each row that isn't empty with the number of its first line, after `before` others."""
     begin = before + 1
     try:
         for count, row in enumerate(reader):
             if count > MAX_ROWS:
-                raise csv.Error("there are too many empty rows")
+                raise csv.Error("too many empty rows")
             if any(cell.strip() for cell in row):
                 yield begin, row
             begin = before + reader.line_num + 1
@@ -167,7 +157,7 @@ def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_delimiter(text: str) -> str:
-    """Return what divides the headings; signs between quotes don't count."""
+    """Return the delimiter of the headings; characters between quotes don't count."""
     head: list[str] = []
     is_quoted = False
     for letter in text[:SAMPLE]:
@@ -181,7 +171,7 @@ def _find_delimiter(text: str) -> str:
 
 
 def _name_columns(head: Sequence[str]) -> list[str]:
-    """Return each column a heading of its own."""
+    """Return a heading for each column, all different."""
     names: list[str] = []
     for place, cell in enumerate(head, 1):
         name = wanted = " ".join(cell.split()) or f"Column {place}"
@@ -196,22 +186,20 @@ def _name_columns(head: Sequence[str]) -> list[str]:
 def _read_json(text: str) -> Table:
     items = _find_list(_parse_json(text))
     if items is None:
-        raise TableUnreadable(
-            "There is no list of testimonials in this JSON. Write it as [{…}, {…}]."
-        )
+        raise TableUnreadable("The JSON has no list of testimonials. Write it as [{…}, {…}].")
     lines = []
     for number, item in enumerate(items[: MAX_LINES + 1], 1):
         if isinstance(item, dict):
-            cells = {_mend(name): text for name, text in _flatten(item)}
+            cells = {_make_writable(name): text for name, text in _flatten(item)}
             lines.append(Line(number, cells))
         else:
-            lines.append(Line(number, {}, "It is no JSON object."))
+            lines.append(Line(number, {}, "It is not a JSON object."))
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
     return Table(headings, lines)
 
 
 def _parse_json(text: str) -> Any:
-    """Return what a JSON text holds; of several objects, each in a line of its own, their list."""
+    """Return parsed JSON; several objects, each on a line of its own, become a list."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -219,7 +207,7 @@ def _parse_json(text: str) -> Any:
     try:
         return [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
-        raise TableUnreadable("The file begins like JSON and can’t be read as that.") from None
+        raise TableUnreadable("The file begins like JSON but is not valid JSON.") from None
 
 
 def _find_list(parsed: Any) -> list[Any] | None:
@@ -242,8 +230,8 @@ def _flatten(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, _to_text(value)
 
 
-def _mend(heading: str) -> str:
-    """Return a heading that can be shown: JSON can name halves of characters, and no page can."""
+def _make_writable(heading: str) -> str:
+    """Return a heading that can be encoded: JSON can have halves of characters, and no page can."""
     return heading.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -255,7 +243,7 @@ def _to_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        # Lists within lists mean nothing here, and may be as deep as a program's stack.
+        # Lists within lists mean nothing here, and may be as deep as the stack.
         parts = (_to_text(each) for each in value if not isinstance(each, list))
         return ", ".join(filter(None, parts))
     return str(value)

@@ -1,4 +1,4 @@
-"""`testimonials testimonials import`: what customers said elsewhere, from a CSV or JSON file."""
+"""`testimonials testimonials import`: testimonials from a CSV or JSON file."""
 
 from collections import defaultdict
 from typing import IO, Any
@@ -38,12 +38,20 @@ LABELS = {NEW: "new", THERE: "there already", REFUSED: "refused"}
 @click.command("import")
 @click.argument("project", metavar="PROJECT_ID_OR_SLUG")
 @click.argument("file", type=click.File("rb"))
-@click.option("--map", "said", multiple=True, metavar="FIELD=COLUMN", help="Say what a column is.")
-@click.option("--dates", type=click.Choice(ORDERS), help="Is 03/04 a day in April or in March?")
+@click.option(
+    "--map", "said", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is in."
+)
+@click.option(
+    "--dates", type=click.Choice(ORDERS), help="Whether 03/04 has the day or the month first."
+)
 @click.option("--encoding", type=click.Choice(tuple(ENCODINGS)), default="utf-8", show_default=True)
 @click.option("--status", type=click.Choice(STATUSES), default="approved", show_default=True)
-@click.option("--fetch-avatars", is_flag=True, help="Copy photos from the addresses in the file.")
-@click.option("--dry-run", is_flag=True, help="Tell of each line what would happen; write nothing.")
+@click.option(
+    "--fetch-avatars", is_flag=True, help="Store copies of the photos that the file links to."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would happen to each line; write nothing."
+)
 @json_option
 @database_command
 def import_testimonials(
@@ -59,12 +67,12 @@ def import_testimonials(
 ) -> None:
     """Import testimonials from a CSV or JSON FILE into a project, each once.
 
-    Columns are told by their headings; --map FIELD=COLUMN says otherwise, and --map FIELD= leaves
-    a field out. The exit code is 1 when any line was refused.
+    Columns are recognised by their headings. --map FIELD=COLUMN names another, and --map FIELD=
+    leaves a field out. The exit code is 1 if any line was refused.
     """
     content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise click.ClickException("The file is too large. Divide it.")
+        raise click.ClickException("The file is larger than 256 MB. Split it.")
     table = read_table(content, encoding)
     mapping = change_mapping(guess_mapping(table.headings), table.headings, _read_said(said))
     require_mapping(mapping, table.headings)
@@ -72,8 +80,8 @@ def import_testimonials(
     plan = plan_import(found.id, table, ReadingOptions(mapping, dates, status))
     if plan.asks_for_order:
         raise click.ClickException(
-            "Dates such as 03/04/2026 don’t say which is the day. Add --dates dmy for days first, "
-            "or --dates mdy for months first. Nothing was imported."
+            "Dates such as 03/04/2026 are ambiguous. Add --dates dmy if the day comes first, or "
+            "--dates mdy if the month does. Nothing was imported."
         )
     done = None if dry_run else _write(found.id, plan, fetches=fetch_avatars)
     _tell(plan, mapping.service, done, as_json=as_json)
@@ -86,7 +94,7 @@ def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
     for each in said:
         field, sign, column = each.partition("=")
         if not sign:
-            raise click.ClickException(f"Write --map FIELD=COLUMN, not {each}.")
+            raise click.ClickException(f"Write --map FIELD=COLUMN instead of {each}.")
         columns[field.strip()] += [column.strip()] if column.strip() else []
     return columns
 
@@ -94,8 +102,8 @@ def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
 def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems]:
     """Write in short transactions, so that nobody waits long.
 
-    Gives how many were added, which are fewer where another import came first with some of them,
-    and what is wrong with photos.
+    Returns how many were added, fewer if another import has added some meanwhile, and the photos
+    that could not be copied.
     """
     batch_id, written = new_identifier(), 0
     problems: Problems = []
@@ -133,11 +141,11 @@ def _tell(
         print_json(told)
         return
     if service:
-        click.echo(f"This looks like a file of {service}.")
+        click.echo(f"This looks like a file from {service}.")
     for line in lines:
         reason = f" {line['reason']}" if line["reason"] else f" {line['name']}: {line['text']}"
         click.echo(make_printable(f"line {line['line']}: {LABELS[line['state']]}.{reason}"))
     for url, reason in problems:
-        click.echo(make_printable(f"The photo stays where it is: {url} {reason}"))
+        click.echo(make_printable(f"The photo was not copied: {url} {reason}"))
     verb = "would be imported" if is_dry else "imported"
     click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} there already, {counts[REFUSED]} refused.")

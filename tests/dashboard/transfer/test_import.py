@@ -76,8 +76,8 @@ def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox:
     assert "Import 1 testimonial?" in text
     assert "reviews.csv" in text
     assert "New 1 Here already 1 Left out 1" in text
-    assert "Line 4 Li Good Rating: Must be a number from 1 to 5." in text
-    assert "Line 5 Noor From the page It is here already." in text
+    assert "Line 4 Li Good Rating: Must be a number from 1 to 5, or empty for none." in text
+    assert "Line 5 Noor From the page The project has it already." in text
     assert "Maya Kowalski CTO" in text
     chosen = read_form(answer.text)
     assert (chosen["map_text"], chosen["map_authorName"], chosen["map_tags"]) == ("1", "0", "")
@@ -104,7 +104,7 @@ def test_the_import_does_what_the_preview_said(app: Flask, inbox: Inbox) -> None
 def test_columns_and_status_can_be_changed(app: Flask, inbox: Inbox) -> None:
     page = preview(inbox, "Wer,Was,Wann\nMia,Gut,03/04/2024\n")
     assert page.status_code == 422
-    assert "Which column has the words?" in page.text
+    assert "Which column has the text?" in page.text
     assert "Which column has the name?" in page.text
     form = read_form(page.text) | {"map_text": "1", "map_authorName": "0", "map_submittedAt": "2"}
     asked = inbox.client.post(f"{inbox.base}/import/preview", data=form)
@@ -163,7 +163,7 @@ def test_who_loses_the_role_meanwhile_imports_no_more(
     ("content", "reason"),
     [
         (b"", "The file is empty."),
-        (b"Name,Review\n", "headings and nothing below"),
+        (b"Name,Review\n", "headings but no lines below"),
         (b"PK\x03\x04", "This is a zip file."),
         (b'Name,Review\nA,"open', "can’t be read as CSV"),
         (b"Name,Review\n" + b"A,b\n" * 5_001, "more than 5,000 lines"),
@@ -261,4 +261,4 @@ def test_what_json_alone_can_write_is_no_fault(inbox: Inbox) -> None:
         ' {"name": "Li\\ud83d", "text": "Cut off"}]',
     )
     assert answer.status_code == 200
-    assert "Name: It holds half a character." in answer.text
+    assert "Name: Remove the control characters" in answer.text

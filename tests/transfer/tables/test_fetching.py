@@ -130,10 +130,10 @@ def test_each_address_of_a_name_is_tried(website: str) -> None:
 @pytest.mark.parametrize(
     ("path", "reason", "seconds"),
     [
-        ("/nothing", "Its server answers 404.", PATIENCE),
+        ("/nothing", "Its server answered 404.", PATIENCE),
         ("/round", "It redirects too often.", PATIENCE),
-        ("/inwards", "It leads into a private network.", PATIENCE),
-        ("/file", "It is no plain http:// or https:// address.", PATIENCE),
+        ("/inwards", "It leads to a private network.", PATIENCE),
+        ("/file", "It is not a plain http:// or https:// URL.", PATIENCE),
         ("/large", "It is too large.", PATIENCE),
         ("/drip", "It can’t be fetched", 1.0),
     ],
@@ -203,7 +203,7 @@ def test_an_address_in_the_own_network_stays_an_address(
     file.write_text(f"Name,Review,Avatar\nA,B,{url}")
     result = run(app, "testimonials", "import", "fern", str(file), "--json", *options)
     photos = json.loads(result.stdout)["photos"]
-    reason = "It leads into a private network."
+    reason = "It leads to a private network."
     assert photos == ([{"url": url, "reason": reason}] if options else [])
     (row,) = read_testimonials(app, project)
     assert (row.author_avatar, row.avatar_id) == (url, None)

@@ -101,8 +101,8 @@ def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None
     told = import_lines(app, file, *lines)
     assert (told["code"], told["new"], told["there"]) == (0, 1, 2)
     assert [(each["line"], each["reason"]) for each in told["lines"]] == [
-        (4, "It is here already."),
-        (5, "It stands in line 2 too."),
+        (4, "The project has it already."),
+        (5, "Line 2 has it too."),
     ]
     again = import_lines(app, file, *lines)
     assert (again["new"], again["there"]) == (0, 3)
@@ -112,7 +112,7 @@ def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None
     change_testimonial(app, noor.id, text="Edited too", original_text=noor.text)
     last = import_lines(app, file, *lines)
     assert last["new"] == 0
-    assert "It is in the trash here" in last["lines"][0]["reason"]
+    assert "It is in the project’s trash." in last["lines"][0]["reason"]
     assert len(read_testimonials(app, project)) == 2
 
 
@@ -120,25 +120,25 @@ def test_a_cell_of_any_length_is_refused_alone(app: Flask, project: str, file: P
     told = import_lines(app, file, "sep=,", "Name,Review", "A," + "x" * 200_000, "B,Fine")
     assert (told["new"], told["refused"]) == (1, 1)
     assert told["lines"][0]["line"] == 3
-    assert "this has 200000" in told["lines"][0]["reason"]
+    assert "it has 200,000" in told["lines"][0]["reason"]
 
 
 def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> None:
     bad = {
-        ",No name,,,,,,": "Name: There is nothing.",
-        "No words,,,,,,,": "Words: There is nothing.",
-        "A,Six,6,,,,,": "Rating: Must be a number from 1 to 5.",
-        "B,None,none,,,,,": "Rating: “none” is no number from 1 to 5.",
+        ",No name,,,,,,": "Name: The cell is empty.",
+        "No words,,,,,,,": "Text: The cell is empty.",
+        "A,Six,6,,,,,": "Rating: Must be a number from 1 to 5, or empty for none.",
+        "B,None,none,,,,,": "Rating: Must be a number from 1 to 5, or empty for none.",
         "C,Old,,1066-10-14,,,,": "The date is before 1990.",
         "D,Future,,2999-01-01,,,,": "The date is in the future.",
         "E,No day,,2024-02-30,,,,": "There is no such day or time.",
         "F,Soon,,soon,,,,": "Write the date like 2026-03-12.",
-        f"{'G' * 121},Long,,,,,,": "Name: Must be at most 120 characters; this has 121.",
-        f"H,{'x' * 2001},,,,,,": "Words: Must be at most 2000 characters; this has 2001.",
-        "I,Address,,,,,nobody,": "Email address: “nobody” is no address.",
-        "J,Photo,,,,,,javascript:alert(1)": "Photo address: Must be an absolute URL",
-        "K,More,,,,,,,extra": "It has more cells than there are headings.",
-        "L,Bell\a,,,,,,": "Words: Must not contain control characters",
+        f"{'G' * 121},Long,,,,,,": "Name: Shorten this to 120 characters; it has 121.",
+        f"H,{'x' * 2001},,,,,,": "Text: Shorten this to 2000 characters; it has 2001.",
+        "I,Address,,,,,nobody,": "Email address: Write the address like name@example.com.",
+        "J,Photo,,,,,,javascript:alert(1)": "Photo address: Write the whole address",
+        "K,More,,,,,,,extra": "The line has more cells than there are headings.",
+        "L,Bell\a,,,,,,": "Text: Remove the control characters",
     }
     told = import_lines(app, file, HEAD, *bad, MAYA)
     assert (told["code"], told["new"], told["refused"]) == (1, 1, len(bad))
@@ -155,7 +155,7 @@ def test_a_dry_run_tells_line_by_line_and_writes_nothing(
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         'line 2: new. Maya Kowalski: It "simply", works. Truly.',
-        "line 4: refused. Rating: Must be a number from 1 to 5.",
+        "line 4: refused. Rating: Must be a number from 1 to 5, or empty for none.",
         "line 5: new. Li: Good",
         "2 would be imported, 0 there already, 1 refused.",
     ]
@@ -165,7 +165,7 @@ def test_a_dry_run_tells_line_by_line_and_writes_nothing(
 def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
     lines = ("Wer,Was,Vor,Nach,Rating", "x,Sehr gut,Mia,Öz,9")
     file.write_text("\n".join(lines), encoding="utf-8")
-    assert "Which column has the words and name?" in refusal(app, file)
+    assert "Which column has the text and name?" in refusal(app, file)
     said = ("--map", "text=Was", "--map", "authorName=Vor", "--map", "authorName=Nach")
     told = import_file(app, file, *said, "--map", "rating=")
     assert told["new"] == 1
@@ -177,7 +177,7 @@ def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
     assert "There is no field words. The fields are: text," in refusal(
         app, file, "--map", "words=Was"
     )
-    assert "Write --map FIELD=COLUMN, not text." in refusal(app, file, "--map", "text")
+    assert "Write --map FIELD=COLUMN instead of text." in refusal(app, file, "--map", "text")
 
 
 @pytest.mark.parametrize(
@@ -218,17 +218,17 @@ def test_a_file_in_another_encoding_is_read_when_it_is_named(
     [
         (b"", "The file is empty."),
         (b"\xef\xbb\xbf\n", "The file is empty."),
-        (b"Name,Review\n", "The file has headings and nothing below them."),
+        (b"Name,Review\n", "The file has headings but no lines below them."),
         (b'Name,Review\nA,"open', "The file can’t be read as CSV: line 2, unexpected end"),
         (b'Name,Review\nA,"x"y', "The file can’t be read as CSV: line 2"),
         ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in UTF-16."),
         (b"Name,Review" + b",a" * 100_000 + b"\nA,B", "The file has more than 200 columns."),
-        (b"[1", "begins like JSON and can’t be read as that"),
-        (b"[" * 50_000, "begins like JSON and can’t be read as that"),
-        (b'{"a": 1}', "There is no list of testimonials in this JSON."),
-        (b"PK\x03\x04", "The archive of a project is taken back with `projects import`"),
+        (b"[1", "begins like JSON but is not valid JSON"),
+        (b"[" * 50_000, "begins like JSON but is not valid JSON"),
+        (b'{"a": 1}', "The JSON has no list of testimonials."),
+        (b"PK\x03\x04", "with the command `projects import`"),
         (b"Name,Review\n" + b"A,B\n" * 50_001, "more than 50,000 lines"),
-        (b"a,b\n1,2", "Which column has the words and name? The columns are: a, b. Name it"),
+        (b"a,b\n1,2", "Which column has the text and name? The columns are: a, b. Name it"),
     ],
 )
 def test_a_file_that_can_not_be_read_gets_a_sentence(
@@ -251,7 +251,7 @@ def test_what_is_no_object_in_json_is_refused_alone(app: Flask, project: str, fi
     file.write_text('[5, {"name": "A", "text": "B"}, null, {"name": "C", "text": 7}]')
     told = import_file(app, file)
     assert (told["new"], told["refused"]) == (2, 2)
-    assert told["lines"][0]["reason"] == "It is no JSON object."
+    assert told["lines"][0]["reason"] == "It is not a JSON object."
 
 
 def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, file: Path) -> None:
@@ -266,14 +266,17 @@ def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, fi
         told = import_file(app, file, *options)
         assert (told["new"], told["refused"]) == (1, 2)
         refused = [each["reason"] for each in told["lines"] if each["state"] == "refused"]
-        assert refused == ["Name: It holds half a character.", "Words: There is nothing."]
+        assert refused == [
+            "Name: Remove the control characters from this.",
+            "Text: The cell is empty.",
+        ]
     assert [row.author_name for row in read_testimonials(app, project)] == ["B"]
 
 
 def test_days_and_months_are_never_guessed(app: Flask, project: str, file: Path) -> None:
     lines = ("Name,Review,Date", "A,One,03/04/2024", "B,Two,05/06/2024")
     file.write_text("\n".join(lines))
-    assert "Add --dates dmy for days first" in refusal(app, file)
+    assert "Add --dates dmy if the day comes first" in refusal(app, file)
     assert read_testimonials(app, project) == []
     # Another line of the file can tell.
     import_lines(app, file, *lines, "C,Three,25/12/2023")
@@ -339,7 +342,7 @@ def test_files_of_senja_are_known(app: Flask, project: str, file: Path) -> None:
     )
     assert told["service"] == "Senja"
     assert (told["new"], told["refused"]) == (2, 1)
-    assert told["lines"][0]["reason"] == "It is a video; only words can be imported."
+    assert told["lines"][0]["reason"] == "It is a video; only text can be imported."
     rows = {row.author_name: row for row in read_testimonials(app, project)}
     assert (rows["Ann"].author_role, rows["Ann"].author_company) == ("CEO", "Kiln")
     assert (rows["Ann"].status, rows["Bob"].status) == ("approved", "pending")
@@ -373,7 +376,10 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
     told = json.loads(result.stdout)
     assert (told["service"], told["new"], told["refused"]) == ("Testimonials", 3, 2)
     reasons = {line["reason"] for line in told["lines"]}
-    assert reasons == {"It was spam.", "It lay in the trash."}
+    assert reasons == {
+        "Status: Testimonials that are “spam” are not imported.",
+        "It was in the trash.",
+    }
     found = {row.text: row.status for row in read_testimonials(app, other)}
     assert found == {text: status for text, status in texts.items() if status != "spam"}
     run_well(app, "projects", "export", "fern", str(path), "--csv", "--samples", "--force")
