@@ -6,10 +6,10 @@ from flask import url_for
 
 from testimonials.collection.photos import Photo, make_kept_token
 from testimonials.collection.picture.share_picture import versioned_picture_url
-from testimonials.collection.schemas import Errors
-from testimonials.collection.services import consent_sentence
+from testimonials.collection.schemas import consent_sentence
 from testimonials.core.pictures.images import AVATAR
 from testimonials.core.urls import collection_page_url, image_url
+from testimonials.core.web.errors import FieldErrors
 from testimonials.core.web.languages import PARAMETER, asked_language, gettext, translate
 from testimonials.projects.configuration.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
@@ -19,7 +19,7 @@ from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 def describe_form(
     project: Project,
     typed: dict[str, str],
-    errors: Errors,
+    errors: FieldErrors,
     token: str,
     photo: Photo | None = None,
 ) -> dict[str, Any]:

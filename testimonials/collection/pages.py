@@ -2,36 +2,33 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.addresses import hash_mailbox
 from testimonials.collection import photos, services
 from testimonials.collection.authors.services import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
-from testimonials.collection.emails import send_author_mail
+from testimonials.collection.models import Invitation
 from testimonials.collection.picture.share_picture import (
     find_share_picture,
     keep_share_picture,
     make_share_picture,
     picture_fingerprint,
 )
-from testimonials.collection.prefill import read_prefill
-from testimonials.collection.requests import answering as invitations
-from testimonials.collection.schemas import Errors, read_form, to_values
-from testimonials.collection.spam import ADDRESS, BAIT
-from testimonials.core.pictures.images import ImageBusy
-from testimonials.core.web.errors import NotFound, RateLimited, answer_service_error
+from testimonials.collection.requests.answering import find_invitation, prefill
+from testimonials.collection.schemas import read_prefill
+from testimonials.collection.spam import ADDRESS
+from testimonials.collection.submission_form import FilledForm, read_link, read_submission_form
+from testimonials.core.web.errors import NotFound, answer_service_error
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
     PARAMETER,
-    asked_language,
-    translate,
+    language_query,
     use_visitors_language,
 )
 from testimonials.core.web.rate_limits import Limit, client_key
-from testimonials.core.web.response_headers import answer_as, answer_privately
+from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.models import Project
 from testimonials.projects.ownership import find_renamed
@@ -46,7 +43,6 @@ HELD_ABOVE = 30
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
 AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
-HONEYPOT = "subject"
 
 
 @collection.get("/<slug>")
@@ -56,12 +52,12 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     if not project.is_active:
         return _paused(project)
     link = request.args.get("invitation", "")
-    invitation = invitations.find_invitation(link, project.id) if link else None
+    invitation = find_invitation(link, project.id) if link else None
     known = read_prefill(request.args, project.page_config["collectFields"])
-    known |= invitations.prefill(invitation)
     # A link may bring words along, and then a person can be done at once.
     is_empty = not set(request.args) - {PARAMETER}
-    page = _form(project, known, {}, services.make_form_token(project, is_empty=is_empty))
+    token = services.make_form_token(project, is_empty=is_empty)
+    page = _form(project, FilledForm(token, known | prefill(invitation)), invitation)
     # What is filled in is for the eyes of who got the link.
     return answer_privately(page) if invitation else page
 
@@ -76,40 +72,17 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     if not project.is_active:
         return _paused(project), 409
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
-    if not _allow_photo(project):
-        errors = {"photo": [translate(photos.TOO_LARGE)]}
-        return _form(project, {}, errors, services.make_form_token(project, is_empty=False)), 422
-    typed, errors = read_form(request.form, project.page_config["collectFields"])
-    token = request.form.get("token", "")
-    try:
-        sent = services.read_form_token(project, token)
-    except services.FormStale as error:
-        errors["form"] = [translate(error.message)]
-        token = services.make_form_token(project, is_empty=False)
-    photo = _read_photo(project, errors)
-    if errors:
-        _keep_photo(photo)
-        return _form(project, typed, errors, token, photo), 422
-    may_mail = _may_mail(typed.get("email", ""))
+    form = read_submission_form(project)
+    if form.errors:
+        _keep_photo(form.photo)
+        return _form(project, form, find_invitation(read_link(), project.id)), 422
+    signs = [ADDRESS] if count > HELD_ABOVE else []
+    submission = form.to_submission(signs=signs, may_mail=_may_mail(form.values))
     begin_write()
-    project = lock_project(project.id)
-    link = request.form.get("invitation", "")
-    invitation = invitations.find_invitation(link, project.id, for_update=True)
-    photos.store_photo(photo)
-    values = to_values(typed) | {"avatar_id": photo.image_id if photo else None}
-    # Whom the owner asked is no stranger.
-    is_known = invitations.is_invited(invitation)
-    signs = None if is_known else [*sent.signs, *_read_signs(count)]
-    row, is_new = services.submit_testimonial(project, values, sent.key, signs)
-    if is_new and invitation:
-        invitations.note_answered(invitation, row, asks_email="email" in typed)
-    if is_new and may_mail and row.status == "pending":
-        send_author_mail(project, row)
-    query: dict[str, Any] = {"yours": make_author_token(row)}
+    token = make_author_token(services.receive(lock_project(project.id), submission))
     db.session.commit()
     # The form says which language it was in, whatever the browser prefers.
-    if language := asked_language():
-        query[PARAMETER] = language.code
+    query = {"yours": token, **language_query()}
     return redirect(url_for("collection.show_thanks", slug=slug, **query), 303)
 
 
@@ -167,8 +140,9 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
     return redirect(url_for(request.endpoint, slug=renamed) + query, 307)
 
 
-def _may_mail(email: str) -> bool:
-    """Count a mail to an address that a visitor typed, which may be anybody's."""
+def _may_mail(values: dict[str, Any]) -> bool:
+    """Count a mail to the address that a visitor typed, which may be anybody's."""
+    email: str = values.get("author_email") or ""
     return (
         bool(email)
         and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))
@@ -176,71 +150,15 @@ def _may_mail(email: str) -> bool:
     )
 
 
-def _read_signs(count: int) -> list[str]:
-    """Return what speaks for spam in a request that is the so manieth from its address."""
-    signs = [BAIT] if request.form.get(HONEYPOT) else []
-    return [*signs, ADDRESS] if count > HELD_ABOVE else signs
-
-
 def _paused(project: Project) -> str:
     shown = describe_page(project)
     return render_template("collection/paused.html", unsent=read_unsent_form(), **shown)
 
 
-def _form(
-    project: Project,
-    typed: dict[str, str],
-    errors: Errors,
-    token: str,
-    photo: photos.Photo | None = None,
-) -> str:
-    link = _read_link()
-    invitation = link if invitations.find_invitation(link, project.id) else ""
-    shown = describe_form(project, typed, errors, token, photo) | {"invitation": invitation}
-    return render_template("collection/page.html", **shown)
-
-
-def _read_link() -> str:
-    """Return the link of a request by mail: from the address at first,
-    after a refusal from the form.
-
-    A form that is too large to be read has lost it.
-    """
-    try:
-        return request.values.get("invitation", "")
-    except RequestEntityTooLarge:
-        return request.args.get("invitation", "")
-
-
-def _allow_photo(project: Project) -> bool:
-    """Let a form with a photo be larger than others; tell whether this one can be read at all.
-
-    What is written in it stays small.
-    """
-    if not photos.collects_photo(project) or request.mimetype != "multipart/form-data":
-        return True
-    request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
-    request.max_content_length = photos.UPLOAD_FORM_BYTES
-    return (request.content_length or 0) <= photos.UPLOAD_FORM_BYTES
-
-
-def _read_photo(project: Project, errors: Errors) -> photos.Photo | None:
-    """Return the photo that came along, within what one address may have decoded in an hour."""
-    if not photos.collects_photo(project):
-        return None
-    file = request.files.get("photo")
-    if photos.is_new_photo(request.form, file):
-        try:
-            limiter.count(photos.PHOTOS_PER_ADDRESS, client_key())
-        except RateLimited:
-            errors["photo"] = [translate(photos.TOO_MANY)]
-            return None
-    try:
-        return photos.read_photo(project, request.form, file, errors)
-    except ImageBusy as error:
-        errors["photo"] = [error.message]
-        answer_as(error)
-        return None
+def _form(project: Project, form: FilledForm, invitation: Invitation | None) -> str:
+    shown = describe_form(project, form.typed, form.errors, form.token, form.photo)
+    link = read_link() if invitation else ""
+    return render_template("collection/page.html", **shown, invitation=link)
 
 
 def _keep_photo(photo: photos.Photo | None) -> None:

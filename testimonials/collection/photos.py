@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from werkzeug.datastructures import FileStorage
 
-from testimonials.collection.schemas import Errors
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import AVATAR, MEGABYTE, Image, ImageRefused, read_image
 from testimonials.core.web.languages import gettext as _
@@ -55,25 +54,19 @@ def is_new_photo(form: Mapping[str, str], file: FileStorage | None) -> bool:
     return not form.get("without_photo") and file is not None and bool(file.filename)
 
 
-def read_photo(
-    project: Project, form: Mapping[str, str], file: FileStorage | None, errors: Errors
-) -> Photo | None:
-    """Return the photo that the form brings or names, if any; what is wrong with it is an error.
+def read_photo(project: Project, form: Mapping[str, str], file: FileStorage | None) -> Photo | None:
+    """Return the photo that the form brings or names, if any.
 
-    Raises `ImageBusy`.
+    Raises `ImageRefused` and `ImageBusy`.
     """
     if is_new_photo(form, file) and file is not None:
-        try:
-            image = read_image(file.stream, AVATAR)
-        except ImageRefused as error:
-            errors["photo"] = [error.message]
-            return None
+        image = read_image(file.stream, AVATAR)
         image.id = new_identifier()
         return Photo(image.id, image)
     kept = form.get("kept_photo", "")
     if not kept or form.get("without_photo") or form.get("drop_photo"):
         return None
-    return _find_kept(project, kept, errors)
+    return _find_kept(project, kept)
 
 
 def store_photo(photo: Photo | None) -> None:
@@ -88,13 +81,11 @@ def make_kept_token(project: Project, photo: Photo | None) -> str:
     return kept_purpose.sign([project.id, photo.image_id]) if photo else ""
 
 
-def _find_kept(project: Project, token: str, errors: Errors) -> Photo | None:
+def _find_kept(project: Project, token: str) -> Photo:
     try:
         (project_id, image_id), _time = kept_purpose.read(token, KEPT_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        errors["photo"] = [_(GONE)]
-        return None
+        project_id = image_id = None
     if project_id != project.id or db.session.get(Image, image_id) is None:
-        errors["photo"] = [_(GONE)]
-        return None
-    return Photo(image_id)
+        raise ImageRefused(_(GONE))
+    return Photo(str(image_id))

@@ -1,108 +1,103 @@
-"""The form of the collection page: the same rules as the API's, said to a visitor."""
+"""What a visitor or an author sends from a page, and the sentence that they agree to."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from marshmallow import ValidationError
+from marshmallow import post_load
 
-from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
-from testimonials.core.web.fields import clean
-from testimonials.core.web.languages import format_number
-from testimonials.core.web.languages import gettext as _
-from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
+from testimonials.auth.addresses import Email
+from testimonials.core.web.fields import Switch
+from testimonials.core.web.forms import FormSchema, SentForm
+from testimonials.core.web.languages import gettext, gettext_noop
+from testimonials.projects.models import Project
+from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Words
 
-Errors = dict[str, list[str]]
+# Asked for where the project collects them.
+OPTIONAL = ("role", "company", "email", "rating")
 
-LINES = ("name", "role", "company")
+
+class WordsForm(FormSchema):
+    """What an author may correct."""
+
+    text = Words(error_messages={"required": gettext_noop("Write a sentence or two.")})
+    name = AuthorName(
+        attribute="author_name",
+        error_messages={"required": gettext_noop("Add your name, as it should appear.")},
+    )
+    role = AuthorLine(attribute="author_role", load_default="")
+    company = AuthorLine(attribute="author_company")
+    rating = Rating(is_whole=True)
 
 
-def read_form(
-    form: Mapping[str, str], collect: Mapping[str, bool]
-) -> tuple[dict[str, str], Errors]:
-    """Return what was typed, trimmed, and what must be changed before it can be sent.
+class ConsentForm(FormSchema):
+    """The consent to show the words."""
 
-    Only fields that the project collects are read; name and text always are.
+    consent = Switch(
+        required=True,
+        error_messages={"required": gettext_noop("Tick this, so that your words may be shown.")},
+    )
+
+    @post_load
+    def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        # The sentence is stored, not the tick.
+        values.pop("consent", None)
+        return values
+
+
+class SubmissionForm(WordsForm, ConsentForm):
+    """The form of the collection page."""
+
+    email = Email(
+        attribute="author_email",
+        error_messages={
+            "malformed": gettext_noop(
+                "Write the address like name@example.com, or leave it empty."
+            ),
+            "disposable": gettext_noop("Use a lasting address, or leave this empty."),
+        },
+    )
+
+
+def read_submission(form: Mapping[str, str], collect: Mapping[str, bool]) -> SentForm:
+    """Read what a visitor sent, of the fields that the project collects."""
+    return _make_schema(SubmissionForm, _asked(collect)).read(form)
+
+
+def read_correction(form: Mapping[str, str], collect: Mapping[str, bool]) -> SentForm:
+    """Read what an author sent, of the fields that their form has."""
+    return _make_schema(WordsForm, _asked(collect)).read(form)
+
+
+def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[str, str]:
+    """Return what a link such as ``?name=Aiko&rating=5`` fills in, where the project asks for it.
+
+    What a visitor could not send is left out without a word: they didn't write it.
     """
-    typed, errors = read_words(form, collect)
-    typed["consent"] = form.get("consent", "")
-    if not typed["consent"]:
-        errors["consent"] = [consent_missing()]
-    return typed, errors
-
-
-def read_words(
-    form: Mapping[str, str], collect: Mapping[str, bool]
-) -> tuple[dict[str, str], Errors]:
-    """Do what `read_form` does for a form that asks for no consent."""
-    typed: dict[str, str] = {}
-    errors: Errors = {}
-    for name, limit in (("text", TEXT_LENGTH), *((line, LINE_LENGTH) for line in LINES)):
-        if name in ("name", "text") or collect.get(name):
-            typed[name] = _read_text(form, name, limit, errors)
-    if collect.get("email"):
-        typed["email"] = _read_email(form, errors)
-    if collect.get("rating"):
-        typed["rating"] = _read_rating(form, errors)
-    return typed, errors
-
-
-def consent_missing() -> str:
-    """Ask for the consent that was not given."""
-    return _("Tick this, so that your words may be shown.")
-
-
-def to_values(typed: Mapping[str, str]) -> dict[str, Any]:
-    """Turn the checked fields into columns of a testimonial."""
-    rating = typed.get("rating")
+    sent = read_submission(query, collect)
     return {
-        "author_name": typed["name"],
-        "text": typed["text"],
-        "author_role": typed.get("role", ""),
-        "author_company": typed.get("company") or None,
-        "author_email": typed.get("email") or None,
-        "rating": float(rating) if rating else None,
+        name: text
+        for name in ("name", *OPTIONAL)
+        if (text := sent.typed.get(name, "").strip()) and name not in sent.errors
     }
 
 
-def _read_text(form: Mapping[str, str], name: str, limit: int, errors: Errors) -> str:
-    # Browsers send line breaks as CR LF.
-    raw = form.get(name, "").replace("\r\n", "\n").replace("\r", "\n")
-    try:
-        text = clean(raw, one_line=name in LINES)
-    except ValidationError:
-        errors[name] = [_("Remove the special control characters and line breaks from this.")]
-        return raw
-    if len(text) > limit:
-        errors[name] = [
-            _(
-                "Shorten this to %(limit)s characters; it has %(count)s.",
-                limit=format_number(limit),
-                count=format_number(len(text)),
-            )
-        ]
-    elif not text and name == "text":
-        errors[name] = [_("Write a sentence or two.")]
-    elif not text and name == "name":
-        errors[name] = [_("Add your name, as it should appear.")]
-    return text
+def consent_sentence(project: Project) -> str:
+    """Return the sentence a visitor agrees to, in their language; the testimonial keeps it."""
+    if project.page_config["collectFields"].get("avatar"):
+        return gettext(
+            "%(name)s may show my words, name and photo on its website and in print.",
+            name=project.name,
+        )
+    return gettext(
+        "%(name)s may show my words and name on its website and in print.", name=project.name
+    )
 
 
-def _read_email(form: Mapping[str, str], errors: Errors) -> str:
-    text = form.get("email", "").strip()
-    if not text:
-        return ""
-    try:
-        return normalize_email(text)
-    except EmailMalformed:
-        errors["email"] = [_("Write the address like name@example.com, or leave it empty.")]
-    except EmailDisposable:
-        errors["email"] = [_("Use a lasting address, or leave this empty.")]
-    return text
+def _asked(collect: Mapping[str, bool]) -> frozenset[str]:
+    return frozenset(name for name in OPTIONAL if collect.get(name))
 
 
-def _read_rating(form: Mapping[str, str], errors: Errors) -> str:
-    rating = form.get("rating", "")
-    if rating not in ("", "1", "2", "3", "4", "5"):
-        errors["rating"] = [_("Choose from 1 to 5 stars, or none.")]
-        return ""
-    return rating
+@cache
+def _make_schema(schema: type[FormSchema], asked: frozenset[str]) -> FormSchema:
+    return schema(only=[n for n in schema().fields if n in asked or n not in OPTIONAL])

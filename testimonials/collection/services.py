@@ -1,20 +1,24 @@
 """The rules of submissions by visitors."""
 
+import hashlib
+import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import func, select
 
+from testimonials.collection.emails import send_author_mail
 from testimonials.collection.flood import tell_of_flood
-from testimonials.collection.photos import collects_photo
-from testimonials.collection.same_submission import find_arrived, make_submission_key
+from testimonials.collection.photos import Photo, store_photo
+from testimonials.collection.requests import answering
+from testimonials.collection.schemas import consent_sentence
 from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint
 from testimonials.core import clock
 from testimonials.core.web.errors import ServiceError
-from testimonials.core.web.languages import current_language, gettext, gettext_noop
+from testimonials.core.web.languages import current_language, gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -24,6 +28,15 @@ from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
 
 TOKEN_SECONDS = 24 * 60 * 60
+SAME_WITHIN = timedelta(seconds=TOKEN_SECONDS)
+# What an author says beside the words, and what a form that doesn't ask for it leaves.
+SAID: dict[str, Any] = {
+    "author_name": "",
+    "author_role": "",
+    "author_company": None,
+    "author_email": None,
+    "rating": None,
+}
 
 form_purpose = TokenPurpose("collection-form")
 
@@ -41,8 +54,23 @@ class FormStale(ServiceError):
 class FormToken:
     """What a form's token says: which act of sending it is, and what its age tells of it."""
 
-    key: str
-    signs: tuple[str, ...]
+    key: str = ""
+    signs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a visitor sent, checked: columns, the form's key, and signs of a program (`spam`).
+
+    `link` is the token of a request by mail; `may_mail` lets the author have their own link.
+    """
+
+    values: dict[str, Any]
+    form_key: str
+    signs: Sequence[str]
+    photo: Photo | None = None
+    link: str = ""
+    may_mail: bool = False
 
 
 def make_form_token(project: Project, *, is_empty: bool) -> str:
@@ -68,16 +96,20 @@ def read_form_token(project: Project, token: str) -> FormToken:
     return FormToken(str(key), (FAST,) if is_fast else ())
 
 
-def consent_sentence(project: Project) -> str:
-    """Return the sentence a visitor agrees to, in their language; the testimonial keeps it."""
-    if collects_photo(project):
-        return gettext(
-            "%(name)s may show my words, name and photo on its website and in print.",
-            name=project.name,
-        )
-    return gettext(
-        "%(name)s may show my words and name on its website and in print.", name=project.name
-    )
+def receive(project: Project, submission: Submission) -> Testimonial:
+    """Store a submission to the locked project, once, and tell whom it concerns."""
+    invitation = answering.find_invitation(submission.link, project.id, for_update=True)
+    photo = submission.photo
+    store_photo(photo)
+    values = submission.values | {"avatar_id": photo.image_id if photo else None}
+    # Whom the owner asked is no stranger.
+    signs = None if answering.is_invited(invitation) else submission.signs
+    row, is_new = submit_testimonial(project, values, submission.form_key, signs)
+    if is_new and invitation:
+        answering.note_answered(invitation, row, asks_email="author_email" in values)
+    if is_new and submission.may_mail:
+        send_author_mail(project, row)
+    return row
 
 
 def submit_testimonial(
@@ -85,12 +117,12 @@ def submit_testimonial(
 ) -> tuple[Testimonial, bool]:
     """Store a visitor's testimonial, once for each act of sending; tell who wants to know.
 
-    `project` is locked, `values` are columns (spec, "States and transitions"), `signs` what spoke
-    for spam in the act of sending; None for somebody known, whose words are never held. It is
-    pending; what is held as spam is told to nobody. Gives the testimonial and whether it is new;
-    the act of sending may have made it before.
+    `project` is locked, `values` are columns (spec, "States and transitions"), `signs` speak for
+    spam; None for somebody known, whose words are never held. It is pending, or held as spam, which
+    nobody is told of. Returns the testimonial and whether it is new.
     """
-    if (arrived := find_arrived(project, values)) is not None:
+    key = _make_submission_key(form_key, values)
+    if (arrived := _find_arrived(project, values, key)) is not None:
         return arrived, False
     time = next_time(project)
     reasons = [] if signs is None else find_reasons(project, values, signs, time)
@@ -104,21 +136,51 @@ def submit_testimonial(
         consent_text=consent_sentence(project),
         consent_language=current_language().code,
         consented_at=time,
-        submission_key=make_submission_key(form_key, values),
+        submission_key=key,
         created_at=time,
         updated_at=time,
         **values,
     )
-    try:
-        with db.session.begin_nested():
-            db.session.add(testimonial)
-    except IntegrityError:
-        # The same form arrived before: a double click, a reload, a retry after a time-out.
-        key = make_submission_key(form_key, values)
-        query = select(Testimonial).where(Testimonial.submission_key == key)
-        return db.session.scalars(query).one(), False
+    db.session.add(testimonial)
+    db.session.flush()
     if not reasons:
         tell_of_submission(project, testimonial)
     elif FLOOD in reasons:
         tell_of_flood(project, testimonial)
     return testimonial, True
+
+
+def _make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
+    """Return the key of these words from this form: other words after going back are new."""
+    said = [values.get(name, nothing) for name, nothing in SAID.items()]
+    act = [form_key, values["text"], *said, bool(values.get("avatar_id"))]
+    return hashlib.sha256(json.dumps(act).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _find_arrived(project: Project, values: Mapping[str, Any], key: str) -> Testimonial | None:
+    """Return what came of the same form, or of the same author in the same words within a day.
+
+    A double click and a retry send the form again; a second tab has a form of its own. What the
+    owner deleted or the author took back may be sent again from another form.
+    """
+    by_key = select(Testimonial).where(Testimonial.submission_key == key)
+    if (found := db.session.scalars(by_key).one_or_none()) is not None:
+        return found
+    same = [
+        getattr(Testimonial, name).is_not_distinct_from(values.get(name, nothing))
+        for name, nothing in SAID.items()
+    ]
+    has_photo = Testimonial.avatar_id.is_not(None)
+    query = select(Testimonial).where(
+        Testimonial.project_id == project.id,
+        Testimonial.created_at > clock.now() - SAME_WITHIN,
+        Testimonial.source == "public_page",
+        Testimonial.status != "withdrawn",
+        Testimonial.deleted_at.is_(None),
+        Testimonial.text_fingerprint == fingerprint(values["text"]),
+        # The owner may have edited them already.
+        func.coalesce(Testimonial.original_text, Testimonial.text) == values["text"],
+        has_photo if values.get("avatar_id") else ~has_photo,
+        *same,
+    )
+    return db.session.scalars(query.limit(1)).first()

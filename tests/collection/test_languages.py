@@ -181,7 +181,7 @@ def test_the_language_of_the_form_wins_over_the_browsers(client: FlaskClient, sl
         ({"text": ""}, "Schreiben Sie ein oder zwei Sätze."),
         ({"text": "x" * 2001}, "Kürzen Sie dies auf 2000 Zeichen; es hat 2001."),
         ({"text": "x" * 12345}, "Kürzen Sie dies auf 2000 Zeichen; es hat 12.345."),
-        ({"text": "a\x01b"}, "Entfernen Sie hier Steuerzeichen"),
+        ({"text": "a\x01b"}, "Entfernen Sie hier die Steuerzeichen."),
         ({"email": "noor@"}, "Schreiben Sie die Adresse wie name@example.com"),
         ({"email": "x@mailinator.com"}, "Nehmen Sie eine dauerhafte Adresse"),
         ({"rating": "7"}, "Wählen Sie 1 bis 5 Sterne oder keine."),

@@ -3,19 +3,23 @@
 A GET never changes anything, since mail scanners open links.
 """
 
-from typing import Any
-
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.collection.authors import erasure
 from testimonials.collection.authors import services as authors
-from testimonials.collection.authors.services import AuthorLinkInvalid, AuthorRefused, find_own
+from testimonials.collection.authors.services import (
+    AuthorLinkInvalid,
+    AuthorRefused,
+    OwnTestimonial,
+    find_own,
+)
 from testimonials.collection.authors.view import describe_confirmation, describe_edit, describe_own
-from testimonials.collection.schemas import Errors, consent_missing, read_words, to_values
+from testimonials.collection.schemas import ConsentForm, read_correction
+from testimonials.core.web.errors import FieldErrors
 from testimonials.core.web.forms import read_unsent_form
-from testimonials.core.web.languages import PARAMETER, asked_language, use_visitors_language
+from testimonials.core.web.languages import language_query, use_visitors_language
 from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
@@ -37,8 +41,8 @@ def show_own(token: str) -> ResponseReturnValue:
 @limit_changes
 def give_consent(token: str) -> ResponseReturnValue:
     """Consent again to what was withdrawn."""
-    if not request.form.get("consent"):
-        return _show(token, {"consent": [consent_missing()]}, 422)
+    if errors := ConsentForm().read(request.form).errors:
+        return _show(token, errors, 422)
     begin_write()
     own = find_own(token, for_update=True)
     authors.verify_email(own)
@@ -61,11 +65,7 @@ def verify(token: str) -> ResponseReturnValue:
 def show_correction(token: str) -> ResponseReturnValue:
     """Show the form with what was sent."""
     own = find_own(token)
-    if not own.can_correct:
-        return _go(token)
-    return answer_privately(
-        render_template("collection/authors/edit.html", **describe_edit(own, token, None, {}))
-    )
+    return _edit(own, token, None, {}) if own.can_correct else _go(token)
 
 
 @author.post("/yours/<token>/correct")
@@ -73,16 +73,13 @@ def show_correction(token: str) -> ResponseReturnValue:
 def correct(token: str) -> ResponseReturnValue:
     """Take other words; the owner decides about them anew."""
     own = find_own(token)
-    typed, errors = read_words(request.form, describe_edit(own, token, None, {})["collect"])
-    if errors:
-        page = describe_edit(own, token, typed, errors)
-        return answer_privately(render_template("collection/authors/edit.html", **page), 422)
+    sent = read_correction(request.form, own.correctable)
+    if sent.errors:
+        return _edit(own, token, sent.typed, sent.errors, 422)
     begin_write()
     own = find_own(token, for_update=True)
     authors.verify_email(own)
-    columns = describe_edit(own, token, None, {})["columns"]
-    values = {name: value for name, value in to_values(typed).items() if name in columns}
-    is_changed = authors.correct(own, values)
+    is_changed = authors.correct(own, sent.values)
     db.session.commit()
     return _go(token, "corrected" if is_changed else "")
 
@@ -118,7 +115,7 @@ def delete(token: str) -> ResponseReturnValue:
     begin_write()
     erasure.erase(find_own(token, for_update=True))
     db.session.commit()
-    return redirect(url_for("author.show_farewell", reason="deleted", **_language()), 303)
+    return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
 
 
 @author.get("/yours/<token>/not-mine")
@@ -136,7 +133,7 @@ def deny(token: str) -> ResponseReturnValue:
     begin_write()
     erasure.disown(find_own(token, for_update=True))
     db.session.commit()
-    return redirect(url_for("author.show_farewell", reason="not-mine", **_language()), 303)
+    return redirect(url_for("author.show_farewell", reason="not-mine", **language_query()), 303)
 
 
 @author.get("/yours/done/<any(deleted, 'not-mine'):reason>")
@@ -162,10 +159,21 @@ def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
     return _go((request.view_args or {})["token"])
 
 
-def _show(token: str, errors: Errors, status: int = 200) -> ResponseReturnValue:
+def _show(token: str, errors: FieldErrors, status: int = 200) -> ResponseReturnValue:
     done = request.args.get("done", "")
     page = describe_own(find_own(token), token, done, errors)
     return answer_privately(render_template("collection/authors/author.html", **page), status)
+
+
+def _edit(
+    own: OwnTestimonial,
+    token: str,
+    typed: dict[str, str] | None,
+    errors: FieldErrors,
+    status: int = 200,
+) -> Response:
+    page = describe_edit(own, token, typed, errors)
+    return answer_privately(render_template("collection/authors/edit.html", **page), status)
 
 
 def _confirm(token: str, action: str) -> ResponseReturnValue:
@@ -174,13 +182,7 @@ def _confirm(token: str, action: str) -> ResponseReturnValue:
 
 
 def _go(token: str, done: str = "") -> Response:
-    query = _language() | ({"done": done} if done else {})
+    query = language_query() | ({"done": done} if done else {})
     response = redirect(url_for("author.show_own", token=token, **query), 303)
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _language() -> dict[str, Any]:
-    """Keep the language that was asked for in the next address."""
-    language = asked_language()
-    return {PARAMETER: language.code} if language else {}

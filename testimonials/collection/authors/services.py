@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from testimonials.collection.services import consent_sentence
+from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret, new_identifier
 from testimonials.core.urls import author_url
@@ -74,6 +74,22 @@ class OwnTestimonial:
         if self.project.deleted_at or row.deleted_at or row.status == "withdrawn":
             return False
         return row.status != "rejected" or not self._was_just_returned
+
+    @property
+    def correctable(self) -> dict[str, bool]:
+        """Which fields the author may correct beside name and text.
+
+        Those that the project asks for or that have a value; not the address, which would have to
+        be proven anew.
+        """
+        row, asked = self.row, self.project.page_config["collectFields"]
+        # Half a star came from the owner; the five buttons can't show it and must not drop it.
+        is_whole = row.rating is None or row.rating.is_integer()
+        return {
+            "role": bool(asked["role"] or row.author_role),
+            "company": bool(asked["company"] or row.author_company),
+            "rating": bool((asked["rating"] or row.rating) and is_whole),
+        }
 
     @property
     def can_consent(self) -> bool:

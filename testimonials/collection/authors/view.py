@@ -6,18 +6,18 @@ from flask import url_for
 
 from testimonials.collection.authors.services import OwnTestimonial
 from testimonials.collection.describe import describe_page
-from testimonials.collection.schemas import Errors
-from testimonials.collection.services import consent_sentence
+from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
+from testimonials.core.web.errors import FieldErrors
 from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 from testimonials.testimonials.models import Testimonial
 
-# What was done by the request before, as an address may say it.
+# What the request before did.
 DONE = ("corrected", "withdrawn", "consented", "verified")
 
 
-def describe_own(own: OwnTestimonial, token: str, done: str, errors: Errors) -> dict[str, Any]:
-    """Return what `collection/author.html` shows."""
+def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors) -> dict[str, Any]:
+    """Return what `collection/authors/author.html` shows."""
     row = own.row
     return _describe_frame(own) | {
         "item": _describe_card(row),
@@ -40,25 +40,10 @@ def describe_own(own: OwnTestimonial, token: str, done: str, errors: Errors) -> 
 
 
 def describe_edit(
-    own: OwnTestimonial, token: str, typed: dict[str, str] | None, errors: Errors
+    own: OwnTestimonial, token: str, typed: dict[str, str] | None, errors: FieldErrors
 ) -> dict[str, Any]:
-    """Return what `collection/author_edit.html` shows: what was typed, or what is stored.
-
-    The fields are those that the project asks for and those that have a value. The address is none
-    of them, since it would have to be proven anew.
-    """
-    row, asked = own.row, own.project.page_config["collectFields"]
-    # Half a star came from the owner; the five buttons can't show it and must not drop it.
-    is_whole = row.rating is None or row.rating.is_integer()
-    collect = {
-        "role": bool(asked["role"] or row.author_role),
-        "company": bool(asked["company"] or row.author_company),
-        "rating": bool((asked["rating"] or row.rating) and is_whole),
-    }
-    columns = {"text": "text", "name": "author_name", "role": "author_role"} | {
-        "company": "author_company",
-        "rating": "rating",
-    }
+    """Return what `collection/authors/edit.html` shows: what was typed, or what is stored."""
+    row = own.row
     stored = {
         "text": row.text,
         "name": row.author_name,
@@ -67,8 +52,7 @@ def describe_edit(
         "rating": f"{row.rating:g}" if row.rating else "",
     }
     return _describe_frame(own) | {
-        "collect": collect,
-        "columns": {column for name, column in columns.items() if collect.get(name, True)},
+        "collect": own.correctable,
         "values": stored if typed is None else typed,
         "errors": errors,
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH},
@@ -78,7 +62,7 @@ def describe_edit(
 
 
 def describe_confirmation(own: OwnTestimonial, token: str, action: str) -> dict[str, Any]:
-    """Return what `collection/author_confirm.html` shows before something is taken away."""
+    """Return what `collection/authors/confirm.html` shows."""
     return _describe_frame(own) | {
         "action": action,
         "is_shown": own.row.is_visible,
@@ -108,7 +92,7 @@ def _describe_card(row: Testimonial) -> dict[str, Any]:
 
 
 def _find_state(own: OwnTestimonial) -> str:
-    """Name where it stands; an owner's spam folder is theirs, so what lies there waits."""
+    """Name the state that its author sees; the owner's spam folder counts as waiting."""
     row, project = own.row, own.project
     if row.status == "withdrawn":
         return "withdrawn"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from flask import Flask, Response, g, has_request_context, request
@@ -105,6 +106,12 @@ def asked_language() -> Language | None:
     except HTTPException:
         # The form is too large to be read; what answers that asks for the language too.
         return None
+
+
+def language_query() -> dict[str, Any]:
+    """Return the parameter that keeps the language that was asked for in the next address."""
+    language = asked_language()
+    return {PARAMETER: language.code} if language else {}
 
 
 def translate(message: str) -> str:

@@ -24,6 +24,7 @@ from testimonials.testimonials.moderation.changes import (
     to_json,
     write_changes,
 )
+from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.testimonials.services import next_time
 
 TRASH_DAYS = timedelta(days=30)
@@ -120,16 +121,17 @@ def apply_action(project: Project, rows: Sequence[Facts], name: str, actor: str)
 def edit_testimonial(
     project: Project, row: Testimonial, values: dict[str, Any], actor: str
 ) -> str | None:
-    """Change columns of one testimonial; the first words are kept. Gives the batch, None if equal.
+    """Change columns of one testimonial; the first words are kept.
 
-    Raises `ActionRefused` for a sample and for what its author has withdrawn: both can only be
-    deleted or kept.
+    Returns the batch, None where nothing differs. Raises `ActionRefused` for a sample and for what
+    its author has withdrawn: both can only be deleted or kept.
     """
     if row.status == "demo":
         raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
     if row.status == "withdrawn":
         raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
-    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    wanted = values | _spell_tags(project, values)
+    changes = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     if not changes:
         return None
     if "text" in changes and row.original_text is None:
@@ -154,7 +156,7 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
         created_at=time,
         updated_at=time,
         reviewed_at=time,
-        **({"submitted_at": time} | values),
+        **({"submitted_at": time} | values | _spell_tags(project, values)),
     )
     db.session.add(row)
     db.session.flush()
@@ -212,6 +214,13 @@ def empty_trash(limit: int) -> int:
         delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)
     ).all()
     return len(removed)
+
+
+def _spell_tags(project: Project, values: dict[str, Any]) -> dict[str, Any]:
+    if "tags" not in values:
+        return {}
+    tags = spell(find_spellings(project.id), values["tags"])
+    return {"tags": sorted(tags, key=str.casefold)}
 
 
 def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, action: str) -> None:

@@ -1,0 +1,109 @@
+"""The form of the collection page as it was sent: words, photo, token, and signs of a program."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import current_app, request
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.collection import photos
+from testimonials.collection.schemas import read_submission
+from testimonials.collection.services import (
+    FormStale,
+    FormToken,
+    Submission,
+    make_form_token,
+    read_form_token,
+)
+from testimonials.collection.spam import BAIT
+from testimonials.core.pictures.images import ImageBusy, ImageRefused
+from testimonials.core.web.errors import RateLimited
+from testimonials.core.web.languages import translate
+from testimonials.core.web.rate_limits import client_key
+from testimonials.core.web.response_headers import answer_as
+from testimonials.extensions import limiter
+from testimonials.projects.models import Project
+
+HONEYPOT = "subject"
+
+
+@dataclass
+class FilledForm:
+    """What was typed, the columns it makes, what is wrong with it, and what shows it again."""
+
+    token: str
+    typed: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    photo: photos.Photo | None = None
+    sending: FormToken = field(default_factory=FormToken)
+
+    def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
+        """Return what is stored of a form without errors."""
+        if request.form.get(HONEYPOT):
+            signs = [BAIT, *signs]
+        return Submission(
+            self.values,
+            self.sending.key,
+            [*self.sending.signs, *signs],
+            photo=self.photo,
+            link=read_link(),
+            may_mail=may_mail,
+        )
+
+
+def read_submission_form(project: Project) -> FilledForm:
+    """Read and check the form that was sent to the project's page; count its photo."""
+    if not _allow_photo(project):
+        errors = {"photo": [translate(photos.TOO_LARGE)]}
+        return FilledForm(make_form_token(project, is_empty=False), errors=errors)
+    sent = read_submission(request.form, project.page_config["collectFields"])
+    token = request.form.get("token", "")
+    form = FilledForm(token, sent.typed, sent.values, sent.errors)
+    try:
+        form.sending = read_form_token(project, token)
+    except FormStale as error:
+        form.errors["form"] = [translate(error.message)]
+        form.token = make_form_token(project, is_empty=False)
+    try:
+        form.photo = _read_photo(project)
+    except (ImageRefused, ImageBusy) as error:
+        form.errors["photo"] = [error.message]
+        answer_as(error)
+    return form
+
+
+def read_link() -> str:
+    """Return the token of a request by mail: in the address at first, after a refusal in the form.
+
+    A form that is too large to be read has lost it.
+    """
+    try:
+        return request.values.get("invitation", "")
+    except RequestEntityTooLarge:
+        return request.args.get("invitation", "")
+
+
+def _allow_photo(project: Project) -> bool:
+    """Let a form with a photo be larger than others; tell whether this one can be read at all.
+
+    What is written in it stays small.
+    """
+    if not photos.collects_photo(project) or request.mimetype != "multipart/form-data":
+        return True
+    request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
+    request.max_content_length = photos.UPLOAD_FORM_BYTES
+    return (request.content_length or 0) <= photos.UPLOAD_FORM_BYTES
+
+
+def _read_photo(project: Project) -> photos.Photo | None:
+    """Return the photo that came along, within what one address may have decoded in an hour."""
+    if not photos.collects_photo(project):
+        return None
+    file = request.files.get("photo")
+    if photos.is_new_photo(request.form, file):
+        try:
+            limiter.count(photos.PHOTOS_PER_ADDRESS, client_key())
+        except RateLimited:
+            raise ImageRefused(translate(photos.TOO_MANY)) from None
+    return photos.read_photo(project, request.form, file)

@@ -1,0 +1,125 @@
+"""The form that adds a testimonial by hand, or edits one."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import request
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.auth.addresses import Email
+from testimonials.core import clock
+from testimonials.core.pictures.images import (
+    AVATAR,
+    MEGABYTE,
+    Image,
+    ImageBusy,
+    ImageRefused,
+    read_image,
+)
+from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.response_headers import answer_as
+from testimonials.extensions import db
+from testimonials.testimonials.fields import (
+    AuthorLine,
+    AuthorName,
+    Handle,
+    Rating,
+    SaidOn,
+    Tags,
+    Words,
+)
+from testimonials.testimonials.models import Testimonial
+
+# A photo may have 10 MB; what is written beside it is small.
+UPLOAD_FORM_BYTES = 16 * MEGABYTE
+TOO_LARGE = (
+    "This picture is too large to upload, and nothing else in the form could be read. Go back in "
+    "your browser to find what you typed, and choose a picture of at most 10 MB."
+)
+
+
+class TestimonialForm(FormSchema):
+    """All that an owner says about a testimonial, but its picture."""
+
+    text = Words(error_messages={"required": "Add what they said."})
+    author_name = AuthorName(error_messages={"required": "Add the author’s name."})
+    author_role = AuthorLine(load_default="")
+    author_company = AuthorLine()
+    # Nobody writes to it, so a disposable one is the author's own business.
+    author_email = Email(
+        is_lasting=False,
+        error_messages={"malformed": "Write the address like name@example.com, or leave it empty."},
+    )
+    # Fractions that came over the API stay when something else is edited.
+    rating = Rating()
+    submitted_on = SaidOn(attribute="submitted_at", required=True)
+    twitter_handle = Handle(attribute="twitter")
+    tags = Tags(load_default=list)
+
+
+@dataclass
+class EditedTestimonial:
+    """What was typed, the columns it makes, what is wrong with it, and the chosen picture."""
+
+    typed: dict[str, str] | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    picture: Image | None = None
+
+    def store_picture(self) -> None:
+        """Store the picture that was chosen, and name it in the columns."""
+        if self.picture is not None:
+            db.session.add(self.picture)
+            db.session.flush()
+            self.columns["avatar_id"] = self.picture.id
+
+    def fit_to(self, row: Testimonial) -> None:
+        """Change the columns to those of an edit: what the form shows in part stays as it was."""
+        columns = self.columns
+        if columns["submitted_at"].date() == row.submitted_at.date():
+            columns["submitted_at"] = row.submitted_at
+        if (columns["twitter"] or {}).get("handle") == (row.twitter or {}).get("handle"):
+            columns["twitter"] = row.twitter
+        if self.picture is None and request.form.get("remove_avatar"):
+            columns |= {"avatar_id": None, "author_avatar": None}
+            if columns["twitter"]:
+                # A picture that an import brought along.
+                columns["twitter"] = columns["twitter"] | {"avatarUrl": ""}
+
+
+def read_testimonial_form() -> EditedTestimonial:
+    """Read and check the form that was sent; its picture is decoded, not stored."""
+    request.max_content_length = UPLOAD_FORM_BYTES
+    try:
+        sent = TestimonialForm().read(request.form)
+        file = request.files.get("avatar")
+    except RequestEntityTooLarge:
+        return EditedTestimonial(errors={"avatar": [TOO_LARGE]})
+    edited = EditedTestimonial(sent.typed, sent.values, sent.errors)
+    if file is not None and file.filename:
+        try:
+            edited.picture = read_image(file.stream, AVATAR)
+        except (ImageRefused, ImageBusy) as error:
+            edited.errors["avatar"] = [error.message]
+            answer_as(error)
+    return edited
+
+
+def read_values(row: Testimonial) -> dict[str, str]:
+    """Return what the form shows of a testimonial that is stored."""
+    return {
+        "author_name": row.author_name,
+        "author_role": row.author_role,
+        "author_company": row.author_company or "",
+        "author_email": row.author_email or "",
+        "text": row.text,
+        "rating": "" if row.rating is None else f"{row.rating:g}",
+        "submitted_on": row.submitted_at.date().isoformat(),
+        "twitter_handle": (row.twitter or {}).get("handle", ""),
+        "tags": ", ".join(row.tags),
+    }
+
+
+def empty_values() -> dict[str, str]:
+    """Return what the form shows when a testimonial is added."""
+    return {"submitted_on": clock.now().date().isoformat()}
