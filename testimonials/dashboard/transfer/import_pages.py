@@ -1,9 +1,8 @@
-"""Importing testimonials from a file: choosing it, seeing what would happen, and doing it."""
+"""Importing testimonials from a file: choosing it, previewing, and importing."""
 
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from flask import (
     Blueprint,
@@ -35,7 +34,7 @@ from testimonials.dashboard.transfer.import_form import (
 from testimonials.dashboard.transfer.import_view import (
     ENCODINGS,
     describe_columns,
-    describe_plan_of_import,
+    describe_plan,
 )
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import Access, Role, find_access
@@ -55,7 +54,7 @@ logger = logging.getLogger("testimonials")
 # A script of the page reads the answer line by line, each a JSON object.
 LINES = "application/x-ndjson"
 
-# Each preview takes as long as hundreds of other pages, and each import follows one.
+# Each preview costs as much as hundreds of other pages, and each import follows one.
 IMPORTS_PER_ACCOUNT = Limit("import-account", 120, "to import files, from one account")
 
 
@@ -69,29 +68,17 @@ def show_import(access: Access) -> ResponseReturnValue:
 @importing.post("/dashboard/projects/<project_id>/import/preview")
 @require_role(Role.ADMIN)
 def preview_import(access: Access) -> ResponseReturnValue:
-    """Show what would happen to each line, with the columns to change; writes nothing."""
-    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
-    project = access.project
-    form = _read_form()
-    if form.table is None:
-        return _choose_page(access, form), 422
-    plan = None if form.errors else plan_import(project.id, form.table, form.options)
-    is_wrong = plan is None or plan.asks_for_order
-    return _preview_page(access, form, plan), 422 if is_wrong else 200
+    """Show what would happen to each line, without writing anything."""
+    form, plan = _read_form(access)
+    return _preview_page(access, form, plan), 422 if form.errors else 200
 
 
 @importing.post("/dashboard/projects/<project_id>/import")
 @require_role(Role.ADMIN)
 def run_import(access: Access) -> ResponseReturnValue:
-    """Import what the preview showed, in short transactions; a script hears how far it is."""
-    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
-    project = access.project
-    form = _read_form()
-    if form.table is None:
-        return _choose_page(access, form), 422
-    plan = None if form.errors else plan_import(project.id, form.table, form.options)
-    is_seen = request.form.get("seen") == form.seen
-    if plan is None or plan.asks_for_order or not plan.new or not is_seen:
+    """Import what the preview showed, in short transactions; a script reads the progress."""
+    form, plan = _read_form(access)
+    if plan is None or form.errors or not plan.new or request.form.get("seen") != form.seen:
         return _preview_page(access, form, plan), 422
     steps = _write(access, plan.new)
     target = url_for("inbox.show_inbox", status=form.status, source="import")
@@ -99,14 +86,11 @@ def run_import(access: Access) -> ResponseReturnValue:
         lines = stream_with_context(_tell(steps, len(plan.new), target))
         # A proxy that waits for the whole answer would keep the progress from the page.
         return Response(lines, mimetype=LINES, headers={"X-Accel-Buffering": "no"})
-    count = 0
-    for written in steps:
-        count += written
-    return redirect(add_notice(target, _say(count)), 303)
+    return redirect(add_notice(target, _say(sum(steps))), 303)
 
 
 def _write(access: Access, found: Sequence[NewTestimonial]) -> Iterator[int]:
-    """Write part after part, each in a transaction of its own; return how many each has added."""
+    """Write each batch in a transaction of its own; yield how many it has added."""
     batch_id, written = new_identifier(), 0
     for part, remaining in in_batches(found):
         begin_write()
@@ -121,7 +105,7 @@ def _write(access: Access, found: Sequence[NewTestimonial]) -> Iterator[int]:
 
 
 def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
-    """Tell a script how far it is, and in the end where to go on."""
+    """Tell a script the progress, and in the end where to go on."""
     done = 0
     try:
         for written in steps:
@@ -131,25 +115,33 @@ def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
         db.session.rollback()
         yield json.dumps({"message": f"{error.message} {_say(done)}."}) + "\n"
     except DBAPIError as error:
-        # The status has left already, so the error's own handler can't answer any more.
+        # The status was sent already, so the error handler can't answer any more.
         db.session.rollback()
         outage = log_fault(logger, "an import was interrupted", error)
-        reason = outage.message if outage else "Something failed on our side."
+        reason = outage.message if outage else "Something went wrong on our side."
         yield json.dumps({"message": f"{reason} {_say(done)}."}) + "\n"
     else:
         yield json.dumps({"url": add_notice(target, _say(done))}) + "\n"
 
 
 def _say(count: int) -> str:
-    return "One testimonial is imported" if count == 1 else f"{count:,} testimonials are imported"
+    return "Imported one testimonial" if count == 1 else f"Imported {count:,} testimonials"
 
 
-def _read_form() -> ImportForm:
+def _read_form(access: Access) -> tuple[ImportForm, Plan | None]:
+    """Return the form, and what it would import unless something is wrong with it."""
+    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     request.max_content_length = request.max_form_memory_size = FORM_BYTES
     try:
-        return read_import_form(request.form, request.files.get("file"))
+        form = read_import_form(request.form, request.files.get("file"))
     except RequestEntityTooLarge:
-        return ImportForm(errors={"file": [TOO_LARGE]})
+        form = ImportForm(errors={"file": [TOO_LARGE]})
+    if form.table is None or form.errors:
+        return form, None
+    plan = plan_import(access.project.id, form.table, form.options)
+    if plan.asks_for_order:
+        form.errors["dates"] = ["Choose whether dates such as 03/04/2026 begin with day or month."]
+    return form, plan
 
 
 def _choose_page(access: Access, form: ImportForm) -> str:
@@ -163,16 +155,13 @@ def _choose_page(access: Access, form: ImportForm) -> str:
 
 
 def _preview_page(access: Access, form: ImportForm, plan: Plan | None) -> str:
-    shown: dict[str, Any] = describe_plan_of_import(plan) if plan is not None else {}
-    errors = dict(form.errors)
-    if shown.get("asks_for_order"):
-        errors["dates"] = ["Dates such as 03/04/2026: say whether the day or the month is first."]
+    if form.table is None:
+        return _choose_page(access, form)
     return render_template(
         "dashboard/transfer/import_preview.html",
         shell=build_shell(access, "settings"),
         form=form,
-        errors=errors,
+        errors=form.errors,
         columns=describe_columns(form),
-        encodings=ENCODINGS,
-        plan=shown,
+        plan=describe_plan(plan) if plan else None,
     )

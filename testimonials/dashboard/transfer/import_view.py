@@ -1,13 +1,12 @@
-"""What the pages of an import show: the columns, the first testimonials, and what is left out."""
+"""What the preview of an import shows: columns, the newest testimonials, and what is left out."""
 
 from typing import Any
 
 from testimonials.core import clock
-from testimonials.core.terminal_text import make_printable
 from testimonials.dashboard.describe import choose_colour, make_initials
-from testimonials.dashboard.transfer.import_form import ImportForm, list_columns, name_places
+from testimonials.dashboard.transfer.import_form import ImportForm
 from testimonials.transfer.tables.headings import FIELDS, REQUIRED
-from testimonials.transfer.tables.importing import NEW, REFUSED, SHOWN_LENGTH, THERE, Outcome, Plan
+from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan, describe_outcome
 
 SHOWN_NEW, SHOWN_REFUSED = 5, 100
 ENCODINGS = {
@@ -19,38 +18,44 @@ ENCODINGS = {
 
 
 def describe_columns(form: ImportForm) -> list[dict[str, Any]]:
-    """Return a select for each field: its choices, and which is chosen."""
-    if form.table is None:
+    """Return a select for each field: its choices, and which is chosen.
+
+    A column's value is its place in the file; first and last names are chosen together, as "0+1".
+    """
+    if form.table is None or form.mapping is None:
         return []
-    headings, mapping = form.table.headings, form.mapping
+    headings, columns = form.table.headings, form.mapping.columns
     places = {heading: str(place) for place, heading in enumerate(headings)}
-    choices = list_columns(headings, mapping)
+    choices = {place: heading for heading, place in places.items()}
+    chosen = {}
+    for field, names in columns.items():
+        chosen[field] = "+".join(places[name] for name in names)
+        choices[chosen[field]] = " + ".join(names)
     return [
         {
             "name": f"map_{field}",
             "label": label,
             "is_required": field in REQUIRED,
-            "chosen": name_places(places, mapping.columns.get(field, ())) if mapping else "",
-            "choices": choices,
+            "chosen": chosen.get(field, ""),
+            "choices": list(choices.items()),
         }
         for field, label in FIELDS.items()
     ]
 
 
-def describe_plan_of_import(plan: Plan) -> dict[str, Any]:
-    """Return what would happen: counts, how the first ones look, what is left out and why."""
+def describe_plan(plan: Plan) -> dict[str, Any]:
+    """Return what would happen: counts, the newest testimonials, and the lines left out."""
     counts = plan.count()
     newest = list(reversed(plan.new))[:SHOWN_NEW]
     refused, there = plan.list_in(REFUSED), plan.list_in(THERE)
     return {
-        "counts": {"new": counts[NEW], "there": counts[THERE], "refused": counts[REFUSED]},
+        "counts": counts,
         "first": [_describe_new(each.columns, each.tags) for each in newest],
         "more": counts[NEW] - len(newest),
-        "refused": [_describe_line(each) for each in refused[:SHOWN_REFUSED]],
+        "refused": [describe_outcome(each) for each in refused[:SHOWN_REFUSED]],
         "more_refused": max(0, len(refused) - SHOWN_REFUSED),
-        "there": [_describe_line(each) for each in there[:SHOWN_REFUSED]],
+        "there": [describe_outcome(each) for each in there[:SHOWN_REFUSED]],
         "more_there": max(0, len(there) - SHOWN_REFUSED),
-        "asks_for_order": plan.asks_for_order,
     }
 
 
@@ -68,13 +73,4 @@ def _describe_new(columns: dict[str, Any], tags: list[str]) -> dict[str, Any]:
         "day": time and clock.day(time),
         "tags": tags,
         "status": columns["status"],
-    }
-
-
-def _describe_line(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "line": outcome.line,
-        "name": make_printable(outcome.name, SHOWN_LENGTH),
-        "text": make_printable(outcome.text, SHOWN_LENGTH),
-        "reason": outcome.reason,
     }

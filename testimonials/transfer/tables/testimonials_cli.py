@@ -32,7 +32,7 @@ from testimonials.transfer.tables.table_files import ENCODINGS, read_table
 ACTOR = "The operator"
 MAX_BYTES = 256 * 1024 * 1024
 Problems = list[tuple[str, str]]
-LABELS = {NEW: "new", THERE: "there already", REFUSED: "refused"}
+LABELS = {NEW: "new", THERE: "already there", REFUSED: "refused"}
 
 
 @click.command("import")
@@ -148,4 +148,4 @@ def _tell(
     for url, reason in problems:
         click.echo(make_printable(f"The photo was not copied: {url} {reason}"))
     verb = "would be imported" if is_dry else "imported"
-    click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} there already, {counts[REFUSED]} refused.")
+    click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")

@@ -35,14 +35,14 @@ def test_a_file_is_looked_at_changed_and_imported(
     claim(page, project)
     people = "".join(f"Person {number},Words {number},5\n" for number in range(600))
     choose(page, project, f"Wer,Words,Rating\n{people}Li,Good,9\n")
-    expect(page.get_by_role("heading", name="A question first")).to_be_visible()
+    expect(page.get_by_role("heading", name="More details needed")).to_be_visible()
     page.get_by_label("Name", exact=True).select_option(label="Wer")
     follow(page.get_by_role("button", name="Preview"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 600 testimonials?")
-    expect(page.get_by_text("Rating: Must be a number from 1 to 5.")).to_be_visible()
+    expect(page.get_by_text("Rating: Must be a number from 1 to 5")).to_be_visible()
     page.get_by_role("button", name="Import 600 testimonials").click()
     page.wait_for_url("**/inbox?status=approved&source=import&notice=*")
-    expect(page.get_by_text("600 testimonials are imported")).to_be_visible()
+    expect(page.get_by_text("Imported 600 testimonials")).to_be_visible()
     assert len(site.run_json("testimonials", "list", project.id, "--limit", "700")) == 600
 
 
@@ -64,7 +64,7 @@ def test_a_bar_shows_how_far_it_is_and_a_cut_connection_is_told(
     page.unroute(target)
     # Nothing is lost: the same button imports what is missing.
     button.click()
-    expect(page.get_by_text("2 testimonials are imported")).to_be_visible()
+    expect(page.get_by_text("Imported 2 testimonials")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [320, 1280])

@@ -157,7 +157,7 @@ def test_a_dry_run_tells_line_by_line_and_writes_nothing(
         'line 2: new. Maya Kowalski: It "simply", works. Truly.',
         "line 4: refused. Rating: Must be a number from 1 to 5, or empty for none.",
         "line 5: new. Li: Good",
-        "2 would be imported, 0 there already, 1 refused.",
+        "2 would be imported, 0 already there, 1 refused.",
     ]
     assert read_testimonials(app, project) == []
 

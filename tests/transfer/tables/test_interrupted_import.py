@@ -52,7 +52,7 @@ def test_an_import_that_is_killed_can_be_finished(start: StartService, tmp_path:
     assert service.call("GET", "/readyz").status == 200
     finished = run_command(arguments, service.environment)
     assert finished.returncode == 0, finished.stderr
-    assert f"{COUNT - written} imported, {written} there already" in finished.stdout
+    assert f"{COUNT - written} imported, {written} already there" in finished.stdout
     assert count(instance, "testimonial") == COUNT
 
 
