@@ -16,19 +16,19 @@ HIDDEN = "(hidden)"
 
 @click.group()
 def config() -> None:
-    """Look at the settings."""
+    """Show the settings."""
 
 
 @config.command("show")
 @json_option
 @with_appcontext
 def show_command(as_json: bool) -> None:
-    """Show every setting as it is in force; secrets are hidden."""
+    """Show every setting in force, with secrets hidden."""
     print_record(describe_settings(current_settings()), as_json=as_json)
 
 
 def describe_settings(settings: Settings) -> dict[str, Any]:
-    """Return each setting's variable and value, without any secret."""
+    """Return each setting's variable and value, with secrets hidden."""
     described = {}
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
@@ -43,12 +43,12 @@ def describe_settings(settings: Settings) -> dict[str, Any]:
 
 
 def _hide(value: str) -> str:
-    """Keep of an address what helps and hide its password; hide any other secret whole."""
+    """Hide the password in a URL, or any other secret as a whole."""
     parts = urlsplit(value)
     if not parts.scheme or "://" not in value:
         return HIDDEN
     if parts.password is None and parts.username and parts.scheme.startswith("http"):
-        # In the address of a service on the web, what stands there is its key.
+        # In the URL of a web service, this is its key.
         return value.replace(f"{parts.username}@", f"{HIDDEN}@", 1)
     if parts.password is None:
         return value

@@ -23,21 +23,18 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 @site.get("/")
 def show_home() -> ResponseReturnValue:
     """Show what this service is and where its documents are."""
-    settings = current_settings()
+    signup_open = current_settings().signup != "closed"
     return render_template(
-        "home.html",
-        base_url=base_url(),
-        app_url=app_url(),
-        signup_open=settings.signup != "closed",
+        "home.html", base_url=base_url(), app_url=app_url(), signup_open=signup_open
     )
 
 
 @site.get("/healthz")
 def check_health() -> Response:
-    """Tell that this process lives; what it depends on is asked at ``/readyz``.
+    """Answer that this process is alive; `/readyz` checks what it depends on.
 
-    The rest is for `testimonials doctor`, which asks by the public address: whether it is this
-    instance that answers, and what the proxies in front tell of a request.
+    The rest is for `testimonials doctor`, which requests this at the public address: whether this
+    very instance answers, and what the proxies in front say of a request.
     """
     forwarded = request.headers.get("X-Forwarded-For", "")
     body = {"status": "ok", "version": __version__, "instance": instance_mark()}
@@ -47,27 +44,19 @@ def check_health() -> Response:
 
 @site.get("/readyz")
 def check_ready() -> ResponseReturnValue:
-    """Tell whether this host can serve pages, by 200 or 503, and what else is not well there."""
+    """Answer 200 if this host can serve pages or else 503, with warnings for the operator."""
     found = check_host()
-    checks = {name: found[name] for name in NEEDED}
-    is_ready = all(check.is_ok for check in checks.values())
-    body = {
-        "status": "ready" if is_ready else "not ready",
-        "checks": {
-            name: {"ok": each.is_ok, "detail": each.detail} for name, each in checks.items()
-        },
-        "warnings": {
-            name: each.detail
-            for name, each in found.items()
-            if name not in NEEDED and not each.is_ok
-        },
-    }
+    checks = {name: {"ok": found[name].is_ok, "detail": found[name].detail} for name in NEEDED}
+    others = {name: each for name, each in found.items() if name not in NEEDED}
+    warnings = {name: each.detail for name, each in others.items() if not each.is_ok}
+    is_ready = all(check["ok"] for check in checks.values())
+    body = {"status": "ready" if is_ready else "not ready", "checks": checks, "warnings": warnings}
     return jsonify(body), 200 if is_ready else 503, {"Cache-Control": "no-store"}
 
 
 @site.get("/metrics")
 def show_metrics() -> ResponseReturnValue:
-    """Serve the metrics to whoever knows the token; without the setting there is no such page."""
+    """Serve the metrics to callers with the token; without the setting this page is not found."""
     if not current_settings().metrics_token:
         abort(404)
     if not is_allowed():
@@ -77,13 +66,13 @@ def show_metrics() -> ResponseReturnValue:
 
 @site.get("/v1/openapi.json")
 def get_openapi() -> Response:
-    """Serve the API's description, made from what checks the requests."""
+    """Serve the API's description, made from the schemas that check the requests."""
     return jsonify(_document())
 
 
 @site.get("/docs")
 def show_docs() -> ResponseReturnValue:
-    """Show the API's description for a reader."""
+    """Show the API reference."""
     return render_template(
         "docs/reference.html",
         api=_document(),
@@ -95,32 +84,30 @@ def show_docs() -> ResponseReturnValue:
 
 @site.get("/llms.txt")
 def get_guide_for_agents() -> Response:
-    """Serve the whole journey of an agent on one page of plain text."""
+    """Serve the guide for agents."""
     return Response(render_agent_guide(), mimetype="text/plain")
 
 
 @site.get("/robots.txt")
 def get_robots() -> Response:
-    """Keep crawlers from links that are secrets."""
-    closed = ("/v1/", "/claim", "/yours/")
-    lines = ["User-agent: *", *(f"Disallow: {path}" for path in closed)]
-    return Response("\n".join(lines) + "\n", mimetype="text/plain")
+    """Keep crawlers away from secret links."""
+    return Response(
+        "User-agent: *\nDisallow: /v1/\nDisallow: /claim\nDisallow: /yours/\n",
+        mimetype="text/plain",
+    )
 
 
 @site.get("/favicon.ico")
 def get_favicon() -> Response:
-    """Serve the mark."""
+    """Serve the icon."""
     return current_app.send_static_file("img/mark.svg")
 
 
 def render_agent_guide() -> str:
-    """Write the guide for agents with this service's own addresses and limits."""
-    settings = current_settings()
+    """Return the guide for agents with this service's own addresses and limits."""
+    claim_days = f"{current_settings().claim_days:g}"
     return render_template(
-        "docs/llms.txt",
-        base_url=base_url(),
-        app_url=app_url(),
-        claim_days=f"{settings.claim_days:g}",
+        "docs/llms.txt", base_url=base_url(), app_url=app_url(), claim_days=claim_days
     )
 
 

@@ -1,4 +1,4 @@
-"""The API reference for readers, read out of the OpenAPI document."""
+"""The API reference for readers, made from the OpenAPI document."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ Document = dict[str, Any]
 
 
 def describe_operations(document: Document, base_url: str) -> list[dict[str, Any]]:
-    """Return each operation as the page shows it: fields, answers, and a call to copy."""
+    """Return each operation as the page shows it: fields, responses, and a call to copy."""
     return [
         _describe_operation(document, base_url, path, method, operation)
         for path, methods in document["paths"].items()
@@ -16,7 +16,7 @@ def describe_operations(document: Document, base_url: str) -> list[dict[str, Any
 
 
 def describe_schemas(document: Document) -> list[dict[str, Any]]:
-    """Return each schema that an answer holds, with its fields."""
+    """Return each schema with its fields."""
     return [
         {"name": name, "fields": describe_fields(document, schema)}
         for name, schema in sorted(document["components"]["schemas"].items())
@@ -25,7 +25,7 @@ def describe_schemas(document: Document) -> list[dict[str, Any]]:
 
 
 def describe_fields(document: Document, schema: Document) -> list[dict[str, Any]]:
-    """Return the fields of an object schema: name, type, whether required, rules, description."""
+    """Return the fields of an object schema: name, type, required, rules, description."""
     schema = _resolve(document, schema)
     required = schema.get("required", [])
     return [
@@ -41,7 +41,7 @@ def describe_fields(document: Document, schema: Document) -> list[dict[str, Any]
 
 
 def describe_rules(field: Document) -> str:
-    """Say in words what the values of a field may be."""
+    """Return in words which values a field accepts."""
     rules = []
     if "enum" in field:
         rules.append("one of " + ", ".join(f"`{value}`" for value in field["enum"]))

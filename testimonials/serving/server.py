@@ -18,7 +18,7 @@ from testimonials.extensions import db
 from testimonials.operations.database.shared_secret import require_known_secret
 from testimonials.operations.database.upgrading import upgrade_database
 from testimonials.operations.jobs.link_mail import answer_link_requests
-from testimonials.operations.jobs.running import hand_over_jobs, run_jobs
+from testimonials.operations.jobs.registry import hand_over_jobs, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.serving.processes import Seat, note_signals, restarts

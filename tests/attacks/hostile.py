@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core.web.fields import Choice, Colour
 from testimonials.core.web.openapi import operations
-from testimonials.operations.jobs.seen_websites import write_seen_websites
+from testimonials.operations.jobs.registry import write_seen_websites
 from tests.attacks.forms import FREE, Field, Form, read_forms
 from tests.attacks.world import SLUG, World
 from tests.auth.links import ORIGIN

@@ -15,8 +15,7 @@ from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
-from testimonials.operations.jobs.running import Job, run_jobs
-from testimonials.operations.jobs.submission_mail import send_gathered_mail
+from testimonials.operations.jobs.registry import Job, run_jobs, send_gathered_mail
 from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
@@ -284,7 +283,7 @@ def test_a_failing_job_keeps_no_other_up(
     site.send("Ada", "Ben")
     site.clock.move(minutes=6)
     jobs = (Job("broken", lambda: 1 / 0), Job("gathered-mail", send_gathered_mail))
-    monkeypatch.setattr("testimonials.operations.jobs.running.JOBS", jobs)
+    monkeypatch.setattr("testimonials.operations.jobs.registry.JOBS", jobs)
     site.work()
     assert len(site.told()) == 2
 

@@ -67,11 +67,9 @@ COMMITTERS = {
     "dashboard.guards": "A proof that was given counts even if what it was for fails.",
     "operations.jobs.expiry": "The sweep is a job of the background thread; there is no request.",
     "operations.jobs.link_mail": "It is a job of the background thread; there is no request.",
-    "operations.jobs.submission_mail": "It is a job of the background thread; there is no request.",
-    "operations.jobs.request_mail": "It is a job of the background thread; there is no request.",
+    "operations.jobs.registry": "These are jobs of the background thread; there is no request.",
     "widget.script.versions": "The script is kept by `serve` before there are requests.",
     "operations.backup.scheduled": "It is a job of the background thread; there is no request.",
-    "operations.jobs.seen_websites": "The background thread notes what only this process knows.",
     "operations.database.shared_secret": "`serve` compares the key before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }

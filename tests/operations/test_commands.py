@@ -273,7 +273,10 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
     for arguments, said in (
         (("accounts", "delete", "new@example.com"), "Aborted!"),
         (("db", "move", "-"), "Error: TARGET must be a postgresql:// address."),
-        (("projects", "import", "-", "--account", "new@example.com"), "Error: This is no archive"),
+        (
+            ("projects", "import", "-", "--account", "new@example.com"),
+            "Error: The file is not an archive",
+        ),
     ):
         done = subprocess.run(
             ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", *COMMAND, *arguments],

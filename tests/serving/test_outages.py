@@ -188,6 +188,6 @@ def test_a_fault_is_logged_once_and_then_counted(monkeypatch: pytest.MonkeyPatch
         timer.end()
     assert output.getvalue().count("2 more like this") == 2
     # Each timer is a thread, so their number has a bound whatever the faults say.
-    for number in range(2 * repeats.MOST_FAULTS):
+    for number in range(2 * repeats.MAX_FAULTS):
         fail(f"problem {number}")
-    assert len(Later.made) == 2 + repeats.MOST_FAULTS
+    assert len(Later.made) == 2 + repeats.MAX_FAULTS

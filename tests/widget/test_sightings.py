@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
-from testimonials.operations.jobs.seen_websites import write_seen_websites
+from testimonials.operations.jobs.registry import write_seen_websites
 from testimonials.projects import models
 from testimonials.projects.ownership import move_to_trash
 from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting

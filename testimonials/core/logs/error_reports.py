@@ -1,4 +1,4 @@
-"""Reports of faults to a Sentry server, if the operator names one: no people, no secrets."""
+"""Reports of faults to a Sentry server, if the operator sets one, without personal data."""
 
 import logging
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def init_error_reports(app: Flask, release: str) -> None:
-    """Report what is logged as an error, in requests and in the background, to `SENTRY_DSN`."""
+    """Report what is logged as an error to `SENTRY_DSN`."""
     if not current_settings(app).sentry_dsn:
         return
     from sentry_sdk import init
@@ -23,13 +23,12 @@ def init_error_reports(app: Flask, release: str) -> None:
         dsn=current_settings(app).sentry_dsn,
         release=release,
         before_send=clean_event,
-        # Nothing is told of who asked: that is the library's default, and naming it is deprecated.
-        # What a function worked with is what people typed, or a secret.
+        # Local variables hold what people typed, or secrets. Who asked is left out by default.
         include_local_variables=False,
         max_request_body_size="never",
         max_breadcrumbs=0,
         server_name="",
-        # Every fault is logged, with its request's id; nothing else needs to be watched.
+        # Every fault is logged, with its request's id.
         default_integrations=False,
         auto_enabling_integrations=False,
         integrations=[LoggingIntegration(level=None, event_level=logging.ERROR)],
@@ -37,7 +36,7 @@ def init_error_reports(app: Flask, release: str) -> None:
 
 
 def clean_event(event: "Event", _hint: "Hint") -> "Event":
-    """Take addresses, keys and tokens out of an event, wherever they stand in it."""
+    """Return an event without addresses, keys and tokens."""
     cleaned: Event = _clean(event)
     for name in ("user", "request", "server_name"):
         cleaned.pop(name, None)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Logs: plain or JSON lines, with request ids, without secrets or addresses of people."""
+"""Logs: plain or JSON lines, with request ids, without secrets or e-mail addresses."""
 
 import json
 import logging
@@ -17,12 +17,12 @@ from testimonials.core.logs.scrubbing import LONGEST, scrub, scrub_traceback
 
 logger = logging.getLogger("testimonials.access")
 
-# View arguments that are secrets; the log shows the rule's own placeholder instead.
+# View arguments that are secrets; the log shows the placeholder of the rule instead.
 SECRET_ARGUMENTS = frozenset({"token"})
 # Longer than any name or id of ours, shorter than any token.
 LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
-# Our own messages end with what to do, which must not be cut off.
+# Long enough for our own messages, which end with what to do.
 LONGEST_MESSAGE = 1000
 
 
@@ -30,7 +30,6 @@ class PlainFormatter(logging.Formatter):
     """One line for a person: time, level, logger, message, then the request's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write the line."""
         extra = " ".join(f"{name}={value}" for name, value in _fields(record).items())
         time_text = iso(datetime.fromtimestamp(record.created, UTC))
         line = f"{time_text} {record.levelname.lower():7} {record.name} {_message(record)}"
@@ -42,7 +41,6 @@ class JsonFormatter(logging.Formatter):
     """One JSON object for each line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write the line."""
         line: dict[str, Any] = {
             "time": iso(datetime.fromtimestamp(record.created, UTC)),
             "level": record.levelname.lower(),
@@ -60,27 +58,24 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
         if name in found:
             found[name] = scrub(found[name])
     if "request_id" not in found and has_request_context() and "request_id" in g:
-        # Whatever is said while a request is answered belongs to it.
         found["request_id"] = g.request_id
     return found
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return the message; only a mail that is printed because no server is set keeps its
-    secrets."""
     text = record.getMessage()
+    # Mail printed because no server is set keeps its links.
     if getattr(record, "is_mail", False):
         return text
     return " ".join(scrub(text, LONGEST_MESSAGE).splitlines())
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    # What failed may name what somebody typed.
     return scrub_traceback(formatter.formatException(record.exc_info)) if record.exc_info else ""
 
 
 def set_up_logs(level: str, log_format: str) -> None:
-    """Send this program's log lines to standard error in the chosen form."""
+    """Send this program's log lines to standard error; `log_format` is "json" or "plain"."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else PlainFormatter())
     handler.addFilter(RepeatFilter(handler))
@@ -88,14 +83,13 @@ def set_up_logs(level: str, log_format: str) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("testimonials").setLevel(level.upper())
-    # A line for each request that had to wait for a thread would make a rush worse.
+    # A line for each request that waits for a thread would make a rush worse.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    # Where it listens and that it stopped is said at every level.
+    # Where it listens, and that it stopped, is logged at every level.
     logging.getLogger("testimonials.serving.server").setLevel(logging.INFO)
 
 
 def register_access_log(app: Flask) -> None:
-    """Log each request of `app` when it has been answered."""
     app.before_request(_note_start)
     app.after_request(_log_request)
 
@@ -112,7 +106,6 @@ def _log_request(response: Response) -> Response:
         "status": response.status_code,
         "milliseconds": round((time.perf_counter() - g.started) * 1000, 1),
     }
-    # Who it was, where that is known, and why it was refused, so that what somebody tried is found.
     if "actor" in g:
         line["actor"] = str(g.actor)
     if "error_code" in g:
@@ -122,9 +115,9 @@ def _log_request(response: Response) -> Response:
 
 
 def _loggable_path() -> str:
-    """Return the path without tokens, and escaped, so that it can't break or forge a line."""
+    """Return the path without tokens, escaped so that it can't break or forge a line."""
     if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
         return request.url_rule.rule
     path = quote(request.path[: LONGEST + 1], safe="/:@!$&'()*+,;=~")
-    # Where no rule took the path (a wrong method, a slash too many) it may still hold a token.
+    # A path that no rule matches (a wrong method, a slash too many) may still hold a token.
     return path if request.url_rule else LONG_SEGMENT.sub("...", path)

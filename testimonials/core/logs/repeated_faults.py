@@ -1,17 +1,17 @@
-"""The same fault again and again: told once a minute, with how often it came."""
+"""Repeated faults: logged once a minute, with a count."""
 
 import logging
 import threading
 
 SECONDS = 60.0
-# More kinds of faults than this at once are not counted: each has a timer, which is a thread.
-MOST_FAULTS = 50
+# More kinds at once are not counted, because each has a timer, which is a thread.
+MAX_FAULTS = 50
 
 
 class RepeatFilter(logging.Filter):
-    """Lets a fault through, counts those like it for a minute, and then tells how many there were.
+    """Passes a fault on, counts those like it for a minute, and then logs their number.
 
-    A database that is away would otherwise fill the disk with tracebacks of every request.
+    Otherwise an outage of the database would fill the disk with a traceback for each request.
     """
 
     def __init__(self, handler: logging.Handler) -> None:
@@ -21,7 +21,6 @@ class RepeatFilter(logging.Filter):
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write a record."""
         fault = _fault_of(record)
         if fault is None:
             return True
@@ -29,7 +28,7 @@ class RepeatFilter(logging.Filter):
             if fault in self._counts:
                 self._counts[fault] += 1
                 return False
-            if len(self._counts) >= MOST_FAULTS:
+            if len(self._counts) >= MAX_FAULTS:
                 return True
             self._counts[fault] = 0
         timer = threading.Timer(SECONDS, self._tell, (fault, record))
@@ -54,7 +53,7 @@ class RepeatFilter(logging.Filter):
 
 
 def _fault_of(record: logging.LogRecord) -> object:
-    """Return what makes a fault the same as another, None for a record that is no fault."""
+    """Return what identifies a fault, None for a record that is not one."""
     if fault := getattr(record, "fault", None):
         return record.name, record.msg, fault
     if not record.exc_info or record.exc_info[1] is None:

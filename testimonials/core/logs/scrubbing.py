@@ -1,18 +1,17 @@
-"""Taking secrets and people's addresses out of what leaves for a log or a service of others.
+"""Removing secrets and e-mail addresses from texts for a log or another service.
 
-The texts come from strangers, so the work grows no faster than their length: they are cut first,
-and each pattern begins only where a run of its characters begins and gives nothing of it back.
+Strangers may have written them, so the patterns must run in linear time: texts are cut first, and
+the patterns don't backtrack.
 """
 
 import re
 
-# Longer than any path or line of ours.
+# Longer than any path or line of our own.
 LONGEST = 300
-MOST_LINES = 100
+MAX_LINES = 100
 
-# Each is found wherever it stands: in a message, in a traceback, in an address of the web.
 PATTERNS = (
-    # A user and a password in an address, before what looks like e-mail in it.
+    # A user and a password in a URL, before what looks like an e-mail address in it.
     (re.compile(r"(?<=://)[^\s/@\"':]*+:[^\s/@\"']*+(?=@)"), "(hidden)"),
     (
         re.compile(
@@ -25,17 +24,17 @@ PATTERNS = (
     (re.compile(r"whsec_\w++"), "(secret)"),
     # A signed token: payload, time and signature.
     (re.compile(r"(?<![\w-])[\w-]{8,}+\.[\w-]{5,8}+\.[\w-]{20,}+"), "(token)"),
-    # The token of a session, or any other that is random.
+    # A session token, or another random one.
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "(token)"),
-    # What moves a terminal's cursor or turns a line around.
+    # Characters that move a terminal's cursor or reverse a line.
     (re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"), "\ufffd"),
 )
 
 
 def scrub(text: str, longest: int = LONGEST) -> str:
-    """Return the first `longest` characters of `text`, with no addresses, keys, tokens, passwords.
+    """Return the first `longest` characters of `text`, without addresses, keys, tokens, passwords.
 
-    The word that is cut through is left out: half a secret would not be recognised as one.
+    A word that is cut is left out: half a secret would not be recognised.
     """
     if len(text) > longest:
         text = text[:longest]
@@ -47,4 +46,4 @@ def scrub(text: str, longest: int = LONGEST) -> str:
 
 def scrub_traceback(text: str) -> str:
     """Return the last lines of a traceback, each as `scrub` leaves it."""
-    return "\n".join(scrub(line) for line in text.split("\n")[-MOST_LINES:])
+    return "\n".join(scrub(line) for line in text.split("\n")[-MAX_LINES:])

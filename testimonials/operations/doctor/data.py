@@ -19,7 +19,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations import runner
 from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_wanted
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
-from testimonials.operations.jobs.running import JOBS
+from testimonials.operations.jobs.registry import JOBS
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 

@@ -1,8 +1,9 @@
-"""What is swept when its time has passed."""
+"""The sweep: removing data whose time has passed."""
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
@@ -21,29 +22,32 @@ from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
-# Thousands may have come into the trash on one day, and SQLite lets in no other writer while they
-# are removed.
-MOST_AT_ONCE = 1000
+# Thousands may expire on one day, and SQLite lets nobody else write while they are removed.
+MAX_AT_ONCE = 1000
 
 Counts = dict[str, int]
 
 
-def sweep() -> Counts:
-    """Remove what has had its time, or what nothing names any more; commits.
+class Kind(NamedTuple):
+    """One kind of data: its name for people, and what removes the expired and returns how many."""
 
-    Gives how much of each kind was removed.
-    """
+    words: str
+    remove: Callable[[], int]
+
+
+def sweep() -> Counts:
+    """Remove everything that has expired; return how much of each kind. Commits."""
     begin_write()
     removed = _remove(_begin_anew)
     db.session.commit()
     removed["rateLimits"] = limiter.remove_expired()
     if removed["accounts"]:
-        logger.info("removed %s unclaimed account(s) past their days", removed["accounts"])
+        logger.info("removed %s expired unclaimed account(s)", removed["accounts"])
     return removed
 
 
 def preview() -> Counts:
-    """Return how much of each kind `sweep` would remove now, and keep all of it."""
+    """Return how much of each kind `sweep` would remove now, without removing it."""
     begin_write()
     removed = _remove(lambda: None)
     db.session.rollback()
@@ -51,56 +55,51 @@ def preview() -> Counts:
 
 
 def _remove(go_on: Callable[[], None]) -> Counts:
-    """Remove what there is of each kind; `go_on` is called wherever there may be more."""
+    """Remove what has expired; `go_on` is called wherever there may be more."""
     removed = {}
-    for kind, remove in KINDS.items():
-        removed[kind] = count = remove()
-        while count >= MOST_AT_ONCE:
+    for name, kind in KINDS.items():
+        removed[name] = count = kind.remove()
+        while count >= MAX_AT_ONCE:
             go_on()
-            count = remove()
-            removed[kind] += count
+            count = kind.remove()
+            removed[name] += count
     return removed
 
 
 def _begin_anew() -> None:
-    """End the transaction of what was removed until now, and begin another a little later."""
     db.session.commit()
     let_others_write()
     begin_write()
 
 
-def _empty_trash() -> int:
-    return empty_trash(MOST_AT_ONCE)
+def _ago(days: float) -> datetime:
+    return clock.now() - timedelta(days=days)
 
 
 def _delete_old_mails() -> int:
-    before = clock.now() - timedelta(days=current_settings().mail_days)
-    return delete_old_mails(db.session(), before, is_told_from())
+    return delete_old_mails(db.session(), _ago(current_settings().mail_days), is_told_from())
 
 
 def _delete_old_events() -> int:
-    before = clock.now() - timedelta(days=current_settings().activity_days)
-    return delete_old_events(before, MOST_AT_ONCE)
+    return delete_old_events(_ago(current_settings().activity_days), MAX_AT_ONCE)
 
 
-def _forget_networks() -> int:
-    return forget_networks(MOST_AT_ONCE)
-
-
-# In this order: what goes with an account or a project is not counted again.
-KINDS: dict[str, Callable[[], int]] = {
-    "accounts": delete_expired_accounts,
-    "projects": delete_trashed_projects,
-    "testimonials": _empty_trash,
-    "sessions": delete_expired_sessions,
-    "formerAddresses": delete_old_former_addresses,
-    "teamInvitations": delete_expired_invitations,
-    "askedPeople": delete_old_invitations,
-    "mails": _delete_old_mails,
-    "websites": delete_old_sightings,
-    "events": _delete_old_events,
-    "networks": _forget_networks,
-    "subscriptions": delete_unlinked_subscriptions,
-    # The last: what was removed before named pictures.
-    "images": delete_unused_images,
+# In this order, so that what goes with an account or a project is not counted again.
+KINDS = {
+    "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
+    "projects": Kind("projects deleted more than 7 days ago", delete_trashed_projects),
+    "testimonials": Kind("testimonials in trash and spam", lambda: empty_trash(MAX_AT_ONCE)),
+    "sessions": Kind("expired sessions", delete_expired_sessions),
+    "formerAddresses": Kind(
+        "former addresses that can no longer take an account back", delete_old_former_addresses
+    ),
+    "teamInvitations": Kind("expired invitations", delete_expired_invitations),
+    "askedPeople": Kind("people who never answered a request", delete_old_invitations),
+    "mails": Kind("old mails in the outbox", _delete_old_mails),
+    "websites": Kind("websites that no longer show a widget", delete_old_sightings),
+    "events": Kind("old events", _delete_old_events),
+    "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),
+    "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
+    # Last, since the rows removed before referred to pictures.
+    "images": Kind("unused pictures", delete_unused_images),
 }

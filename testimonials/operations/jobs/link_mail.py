@@ -1,4 +1,4 @@
-"""Answers those who asked for a link, by mail alone (`auth.link_requests`)."""
+"""Answering requests for a link by mail (`auth.link_requests`)."""
 
 from collections.abc import Callable
 
@@ -27,13 +27,13 @@ from testimonials.testimonials.summaries import summarize_projects
 
 
 def answer_link_requests() -> None:
-    """Mail the links that were asked for; commits after each."""
+    """Mail the requested links; commits after each."""
     while db.session.scalar(select(exists().select_from(LinkRequest))):
         begin_write()
         oldest = select(LinkRequest).order_by(LinkRequest.id).limit(1)
         request = db.session.scalars(oldest.with_for_update(skip_locked=True)).one_or_none()
         if request is None:
-            # Another process has it in hand.
+            # Another process is answering it.
             break
         ANSWERS[LinkPurpose(request.purpose)](request.email)
         db.session.delete(request)
@@ -67,7 +67,7 @@ def _answer_reset(email: str) -> None:
 
 
 def _remind_of_change(email: str) -> bool:
-    """Mail again how to take an account back to this address, if one has left it."""
+    """Mail again how to take back the account that left this address; return whether one did."""
     former = find_former_address(email)
     if former is None or former.account.email == email:
         return False

@@ -10,8 +10,7 @@ from flask.testing import FlaskClient
 
 from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.transports import make_transport
-from testimonials.operations.jobs.request_mail import send_due_requests
-from testimonials.operations.jobs.running import run_jobs
+from testimonials.operations.jobs.registry import run_jobs, send_due_requests
 from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN

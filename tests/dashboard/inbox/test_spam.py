@@ -8,7 +8,7 @@ from flask import Flask
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.operations.jobs.expiry import sweep
-from testimonials.operations.jobs.submission_mail import send_gathered_mail
+from testimonials.operations.jobs.registry import send_gathered_mail
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox

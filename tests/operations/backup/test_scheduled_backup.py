@@ -13,7 +13,7 @@ from testimonials.core.data.leases import LEASE, BackgroundJob, take_job
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_due
-from testimonials.operations.jobs.running import run_jobs
+from testimonials.operations.jobs.registry import run_jobs
 from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.instances import emails, make_instance, query, restore_here

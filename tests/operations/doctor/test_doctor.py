@@ -28,7 +28,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.doctor.cli import CHECKS
 from testimonials.operations.doctor.settings import NETWORK_KINDS, find_filesystem
-from testimonials.operations.jobs.running import run_jobs
+from testimonials.operations.jobs.registry import run_jobs
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp, MakeCaller, MovableClock

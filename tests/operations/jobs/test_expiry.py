@@ -1,7 +1,4 @@
-"""Unclaimed accounts past their days (decisions, "Accounts, keys, claiming")."""
-
-import sqlite3
-from pathlib import Path
+"""Expired unclaimed accounts (decisions, "Accounts, keys, claiming")."""
 
 import pytest
 from flask import Flask
@@ -13,9 +10,8 @@ from testimonials.operations.jobs import expiry
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.rows import add_testimonial, count_rows, read_testimonials
-from tests.servers import wait_for
 
 TABLES = (Account, Project, models.Testimonial)
 
@@ -99,30 +95,6 @@ def test_the_sweep_leaves_other_accounts_and_windows_that_run_alone(
     assert count_rows(app, RateLimitCounter) == counters
 
 
-@pytest.mark.process
-def test_with_a_fraction_of_a_day_a_running_service_ends_and_removes_it(
-    start: StartService, tmp_path: Path
-) -> None:
-    seconds = 2.0
-    service = start(claim_days=f"{seconds / 86_400:.9f}")
-    database = sqlite3.connect(tmp_path / "service" / "testimonials.db")
-    swept = "SELECT count(*) FROM background_job WHERE name = 'sweep' AND finished_at > 0"
-    wait_for(lambda: database.execute(swept).fetchone() == (1,), what="the sweep of the start")
-    answer = service.call("POST", "/v1/auth/agent-init", {"email": "owner@example.com"})
-    headers = {
-        "x-service-account-id": answer.data["accountId"], "x-api-key": answer.data["apiKey"]
-    }  # fmt: skip
-    assert 0 < answer.data["expiresInDays"] < 0.001
-    wait_for(lambda: service.call("GET", "/v1/me", headers=headers).status == 401, what="the end")
-    query = "SELECT count(*) FROM account"
-    # Nothing has swept since, and still the key is worth nothing.
-    assert database.execute(query).fetchone() == (1,)
-    assert service.stop() == 0
-    start()
-    wait_for(lambda: database.execute(query).fetchone() == (0,), what="the sweep")
-    database.close()
-
-
 def test_much_is_removed_in_parts_between_which_others_can_write(
     app: Flask, owner: Caller, moved_clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +103,7 @@ def test_much_is_removed_in_parts_between_which_others_can_write(
         deleted_at = clock.now() if number else None
         add_testimonial(app, project, text=f"Words {number}", deleted_at=deleted_at)
     moved_clock.move(days=31)
-    monkeypatch.setattr(expiry, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "MAX_AT_ONCE", 2)
     with app.app_context():
         assert expiry.preview()["testimonials"] == 4
     left = []

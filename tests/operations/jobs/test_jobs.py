@@ -1,10 +1,8 @@
 """Background jobs: each is done by one process of all that share a database."""
 
-import os
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
+from threading import Barrier
 
 import pytest
 from flask import Flask
@@ -19,11 +17,9 @@ from testimonials.core.data.leases import (
     take_job,
 )
 from testimonials.extensions import db
-from testimonials.operations.jobs import running as jobs
-from testimonials.operations.jobs.running import JOBS, Job, hand_over_jobs, run_jobs
-from testimonials.settings.current import current_settings
+from testimonials.operations.jobs import registry as jobs
+from testimonials.operations.jobs.registry import JOBS, Job, hand_over_jobs, run_jobs
 from tests.conftest import MakeApp, MovableClock
-from tests.process import clean_environment
 from tests.servers import wait_for
 
 DUE = is_own_turn(timedelta(seconds=90))
@@ -189,60 +185,14 @@ def test_every_job_leaves_its_row(app: Flask) -> None:
     assert all(_row(app, name).finished_at is not None for name in wanted)
 
 
-PROCESS = """
-import os, sys, time
-from datetime import timedelta
-from testimonials import create_app
-from testimonials.settings.table import load_settings
-from testimonials.core.data.leases import is_over
-from testimonials.operations.jobs import running as jobs
+def test_processes_at_once_do_each_job_once(make_app: MakeApp) -> None:
+    apps = [make_app() for _ in range(4)]
+    barrier = Barrier(len(apps))
 
-def work(name):
-    with open(sys.argv[1], "a") as file:
-        file.write(f"{name} {os.getpid()}\\n")
-    time.sleep(0.02)
+    def take(app: Flask) -> list[bool]:
+        barrier.wait()
+        return [_take(app, f"job-{number}") for number in range(10)]
 
-def is_due(row):
-    return is_over(row.started_at, timedelta(hours=1))
-
-jobs.JOBS = tuple(
-    jobs.Job(f"job-{n}", lambda n=n: work(n), is_due, timedelta(minutes=5)) for n in range(10)
-)
-app = create_app(load_settings())
-print("ready", flush=True)
-sys.stdin.readline()
-with app.app_context():
-    for _ in range(3):
-        jobs.run_jobs()
-"""
-
-
-@pytest.mark.process
-def test_processes_at_once_do_each_job_once(make_app: MakeApp, tmp_path: Path) -> None:
-    settings = current_settings(make_app())
-    done = tmp_path / "done"
-    environment = clean_environment(
-        settings.instance_path, {"database_url": settings.database_url}
-    ) | {"PYTHONPATH": os.pathsep.join(["", *sys.path])}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROCESS, str(done)],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
-    for process in running:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in running:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in running:
-        process.communicate(timeout=60)
-        assert process.returncode == 0
-    lines = [line.split() for line in done.read_text().splitlines()]
-    assert sorted(int(name) for name, _ in lines) == list(range(10))
+    with ThreadPoolExecutor(len(apps)) as pool:
+        taken = list(pool.map(take, apps))
+    assert [sum(each) for each in zip(*taken, strict=True)] == [1] * 10

@@ -1,0 +1,140 @@
+"""The background jobs: what the second thread of `serve` does each minute.
+
+The first thread sends mail, and answers those who asked for a link (`link_mail`).
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from testimonials.collection.requests.request_mail import has_due_mails, write_due_mails
+from testimonials.core.data.leases import (
+    LEASE,
+    IsDue,
+    is_own_turn,
+    keep_job,
+    release_jobs,
+    settle_job,
+    take_job,
+)
+from testimonials.core.data.outages import log_fault
+from testimonials.core.web.errors import NotFound
+from testimonials.extensions import begin_write, db
+from testimonials.operations.backup.making import BackupFailed
+from testimonials.operations.backup.scheduled import (
+    BACKUP_JOB,
+    LONGEST_BACKUP,
+    is_backup_due,
+    is_backup_wanted,
+    make_scheduled_backup,
+)
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.projects.services import lock_project
+from testimonials.testimonials.submission_mail import find_waiting, tell_waiting
+from testimonials.widget.sightings import take_sightings, write_sightings
+
+logger = logging.getLogger("testimonials")
+
+# Each process asks once a minute; one that is late by half is presumed dead.
+EACH_ROUND = is_own_turn(timedelta(seconds=90))
+LONGEST = timedelta(minutes=10)
+
+
+def send_gathered_mail() -> int:
+    """Write the mail about new testimonials that is due; return how many. Commits each."""
+    # Looking first, without a lock, keeps an idle service from blocking writers.
+    waiting = find_waiting()
+    db.session.rollback()
+    count = 0
+    for project_id, account_id in waiting:
+        begin_write()
+        try:
+            count += tell_waiting(lock_project(project_id), account_id)
+        except NotFound:
+            # Deleted in the meantime.
+            db.session.rollback()
+            continue
+        db.session.commit()
+    return count
+
+
+def send_due_requests() -> int:
+    """Write as many requests as the pace allows into the outbox; return how many. Commits."""
+    is_idle = not has_due_mails()
+    db.session.rollback()
+    if is_idle:
+        return 0
+    begin_write()
+    count = write_due_mails()
+    db.session.commit()
+    return count
+
+
+def write_seen_websites() -> None:
+    """Store on which websites this process saw widgets since the last time; commits."""
+    if seen := take_sightings():
+        begin_write()
+        write_sightings(seen)
+        db.session.commit()
+
+
+@dataclass(frozen=True)
+class Job:
+    """One shared job: what is done, and when it is due; `longest` is more than it ever takes."""
+
+    name: str
+    work: Callable[[], object]
+    is_due: IsDue = EACH_ROUND
+    longest: timedelta = LONGEST
+    is_wanted: Callable[[], bool] = lambda: True
+
+
+# Each is done by one of the processes that share the database.
+JOBS: tuple[Job, ...] = (
+    Job("gathered-mail", send_gathered_mail),
+    Job("requests", send_due_requests),
+    Job("sweep", sweep),
+    Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
+)
+# These read a process's own memory, so every process does them.
+OWN_WORK: tuple[Callable[[], object], ...] = (write_seen_websites,)
+
+
+def run_jobs() -> None:
+    """Do each job that is due; one that fails is tried again and delays no other."""
+    for work in OWN_WORK:
+        _attempt(work)
+    for job in JOBS:
+        _attempt(lambda job=job: _run(job))  # type: ignore[misc]
+
+
+def hand_over_jobs() -> None:
+    """Let other processes take this one's jobs at once; it is about to end."""
+    release_jobs([job.name for job in JOBS if job.is_due is EACH_ROUND])
+
+
+def _run(job: Job) -> None:
+    if not job.is_wanted() or not take_job(job.name, LEASE, job.is_due):
+        return
+    try:
+        with keep_job(job.name, LEASE, job.longest):
+            job.work()
+    except Exception as error:
+        db.session.rollback()
+        # Later lines may hold what people wrote, which databases like to repeat.
+        first = str(error).strip().partition("\n")[0]
+        settle_job(job.name, f"{type(error).__name__}: {first}".removesuffix(": "))
+        raise
+    settle_job(job.name, None)
+
+
+def _attempt(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except BackupFailed as error:
+        # Its reason is a sentence, and a traceback adds nothing.
+        logger.error("background work failed; it is tried again: no backup, %s", error)
+    except Exception as error:
+        db.session.rollback()
+        log_fault(logger, "background work failed; it is tried again", error)
