@@ -3,18 +3,18 @@
 A GET never changes anything, since mail scanners open links; the POST redeems the link.
 """
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
-from testimonials.auth.addresses import normalize_email
 from testimonials.auth.emails import ProjectSummary
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
 from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link
 from testimonials.auth.models import Account
+from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.services import (
     claim_account,
     delete_account,
@@ -23,7 +23,6 @@ from testimonials.auth.services import (
 )
 from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cookie, sign_browser_in
 from testimonials.core.passwords import hash_password
-from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.ownership import delete_projects
@@ -40,7 +39,7 @@ Errors = dict[str, list[str]]
 def show_claim(token: str) -> ResponseReturnValue:
     """Show the form that claims the account; changes nothing."""
     account = find_account_of_link(token)
-    return answer_privately(_claim_form(account, token, {}))
+    return answer_privately(_claim_form(account, {}))
 
 
 @claim.post("/claim/<token>")
@@ -50,7 +49,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     account = find_account_of_link(token)
     errors = _find_password_problem(account) | _find_key_problem(account)
     if errors:
-        return answer_privately(_claim_form(account, token, errors), 422)
+        return answer_privately(_claim_form(account, errors), 422)
     password_hash = hash_password(request.form["password"])
     begin_write()
     # Looked up again under the lock: of two clicks at once, one redeems, and an agent may have
@@ -58,7 +57,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     account = find_account_of_link(token)
     if errors := _find_key_problem(account):
         db.session.rollback()
-        return answer_privately(_claim_form(account, token, errors), 422)
+        return answer_privately(_claim_form(account, errors), 422)
     new_key = replace_key(account) if _key_choice(account) == "replace" else None
     act_as(ActorKind.PERSON, account.id)
     if account.was_asked_for and "drop" in request.form:
@@ -80,14 +79,10 @@ def redeem_claim(token: str) -> ResponseReturnValue:
 def show_decline(token: str) -> ResponseReturnValue:
     """Show what removing the unclaimed account removes; changes nothing."""
     account = find_account_of_link(token)
-    page = render_template(
-        "auth/decline.html",
-        email=account.email,
-        projects=summarize_projects(account.id),
-        action=f"/claim/{token}/decline",
-        back_url=f"/claim/{token}",
+    projects = summarize_projects(account.id)
+    return answer_privately(
+        render_template("auth/decline.html", email=account.email, projects=projects)
     )
-    return answer_privately(page)
 
 
 @claim.post("/claim/<token>/decline")
@@ -99,7 +94,7 @@ def decline_claim(token: str) -> ResponseReturnValue:
     delete_account(account)
     record_event(EventType.ACCOUNT_DELETED, None, account=account.id)
     db.session.commit()
-    return redirect("/claim/declined", 303)
+    return redirect(url_for(".show_declined"), 303)
 
 
 @claim.get("/claim/declined")
@@ -111,17 +106,16 @@ def show_declined() -> ResponseReturnValue:
 @claim.get("/claim")
 def show_link_request() -> ResponseReturnValue:
     """Show the form that asks for a new link."""
-    return _link_problem("invalid", "", {}), 200
+    return _link_problem("invalid")
 
 
 @claim.post("/claim")
 def send_new_link() -> ResponseReturnValue:
     """Mail a new link if an account waits to be claimed; the answer is the same if not."""
-    text = request.form.get("email", "").strip()
-    try:
-        email = normalize_email(text)
-    except ServiceError as error:
-        return _link_problem("invalid", text, error.errors or {}), 422
+    sent = NewLinkForm().read(request.form)
+    if sent.errors:
+        return _link_problem("invalid", sent.typed["email"], sent.errors), 422
+    email = sent.values["email"]
     request_link(LinkPurpose.CLAIM, email, describe_visitor(email))
     db.session.commit()
     return render_template("auth/sign_in/link_sent.html", email=email)
@@ -133,7 +127,7 @@ def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
     if isinstance(error, LinkUsed):
         return answer_privately(_claimed_page(None, [], None))
     status = 410 if error.reason == "expired" else 404
-    return answer_privately(_link_problem(error.reason, "", {}), status)
+    return answer_privately(_link_problem(error.reason), status)
 
 
 def _find_password_problem(account: Account) -> Errors:
@@ -154,7 +148,7 @@ def _key_choice(account: Account) -> str:
     return request.form.get("key", "" if account.was_asked_for else "keep")
 
 
-def _claim_form(account: Account, token: str, errors: Errors) -> str:
+def _claim_form(account: Account, errors: Errors) -> str:
     return render_template(
         "auth/claim.html",
         email=account.email,
@@ -166,8 +160,6 @@ def _claim_form(account: Account, token: str, errors: Errors) -> str:
         projects=summarize_projects(account.id),
         errors=errors,
         drop="drop" in request.form,
-        action=f"/claim/{token}",
-        decline_url=f"/claim/{token}/decline",
     )
 
 
@@ -184,7 +176,5 @@ def _claimed_page(
     )
 
 
-def _link_problem(reason: str, email: str, errors: object) -> str:
-    return render_template(
-        "auth/link_problem.html", reason=reason, action="/claim", email=email, errors=errors
-    )
+def _link_problem(reason: str, email: str = "", errors: Errors | None = None) -> str:
+    return render_template("auth/link_problem.html", reason=reason, email=email, errors=errors)

@@ -1,8 +1,10 @@
-"""Shapes of requests and answers about accounts."""
+"""Requests, answers and forms about accounts."""
 
-from marshmallow import Schema, fields
+from marshmallow import Schema, ValidationError, fields, validates
 
+from testimonials.auth.addresses import Email, SignupClosed, require_open_signup
 from testimonials.core.web.fields import StrictSchema, Text
+from testimonials.core.web.forms import FormSchema
 
 
 class AgentInitSchema(StrictSchema):
@@ -27,3 +29,27 @@ class AccountSchema(Schema):
 
     accountId = fields.String(attribute="id", required=True)  # noqa: N815
     email = fields.String(required=True)
+
+
+class NewLinkForm(FormSchema):
+    """Asks for a new magic link."""
+
+    email = Email(required=True)
+
+
+class SignupForm(NewLinkForm):
+    """Asks for the link that starts an account."""
+
+    @validates("email")
+    def check_signup(self, email: str, data_key: str) -> None:
+        """Refuse known addresses too: the answer must not tell which ones have an account."""
+        try:
+            require_open_signup(email)
+        except SignupClosed as error:
+            raise ValidationError((error.errors or {})[data_key]) from None
+
+
+class ForgotForm(FormSchema):
+    """Asks for a link to choose a new password, also at a domain that was listed since."""
+
+    email = Email(is_lasting=False, required=True)

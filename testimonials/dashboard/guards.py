@@ -17,8 +17,7 @@ from testimonials.auth.sign_in.cookies import (
     replace_session_cookie,
     theme_cookie,
 )
-from testimonials.auth.sign_in.drafts import keep_draft
-from testimonials.auth.sign_in.login_page import render_login
+from testimonials.auth.sign_in.login_page import keep_draft, render_login
 from testimonials.auth.sign_in.services import SignInRefused
 from testimonials.auth.sign_in.sessions import (
     SessionEnded,
@@ -152,7 +151,7 @@ def _ask_to_sign_in() -> ResponseReturnValue:
         if request.accept_mimetypes.best == "application/json":
             return jsonify({"message": "You are signed out, so nothing was changed."}), 401
         if draft := keep_draft():
-            page = render_login({}, "", url_for("dashboard.show_start"), notice="kept", draft=draft)
+            page = render_login(url_for("dashboard.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)
     # A form can't be sent again by a redirect; its page can be opened again.
     is_form = request.method == "POST"

@@ -5,9 +5,7 @@ somebody reads it, not who they are: that takes the session of the account. The 
 address needs none: it is for those who can't sign in any more.
 """
 
-from urllib.parse import urlencode
-
-from flask import Blueprint, redirect, render_template
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
@@ -39,17 +37,13 @@ def show_change(token: str) -> ResponseReturnValue:
     """Show one button that confirms the new address, to who is signed in to the account."""
     change, owner = find_change(token), find_session(read_session_cookie())
     if owner is None:
-        query = urlencode({"next": f"/email/{token}", "notice": "address"})
-        return redirect(f"/login?{query}", 303)
+        return redirect(url_for("session.show_login", next=request.path, notice="address"), 303)
     page = render_template(
         "auth/address_change/confirm_email.html",
         email=change.email,
         old_email=change.account.email,
         signed_in_as=owner.email,
         is_owner=owner.account_id == change.account.id,
-        action=f"/email/{token}",
-        account_url="/dashboard/account",
-        logout_url="/logout",
     )
     return answer_privately(page)
 
@@ -63,13 +57,13 @@ def confirm_change(token: str) -> ResponseReturnValue:
     change = find_change(token)
     if owner is None or owner.account_id != change.account.id:
         # The page says what is in the way.
-        return redirect(f"/email/{token}", 303)
+        return redirect(request.path, 303)
     left = change_address(change, owner)
     send_address_changed_mail(left, make_take_back_link(left))
     act_as(ActorKind.PERSON, owner.account_id)
     record_event(EventType.ADDRESS_CHANGED, owner.account_id, old=left.email, email=change.email)
     db.session.commit()
-    return redirect(add_notice("/dashboard/account", "Your address is changed."), 303)
+    return redirect(add_notice(url_for("account.show_account"), "Your address is changed."), 303)
 
 
 @address.get("/take-back/<token>")
@@ -81,7 +75,6 @@ def show_take_back(token: str) -> ResponseReturnValue:
         email=former.email,
         present_email=former.account.email,
         since=clock.day(former.left_at),
-        action=f"/take-back/{token}",
     )
     return answer_privately(page)
 
@@ -105,7 +98,4 @@ def take_account_back(token: str) -> ResponseReturnValue:
 @address.errorhandler(AddressLinkInvalid)
 def show_problem(error: AddressLinkInvalid) -> ResponseReturnValue:
     """Say that a link doesn't work any more, and where to go."""
-    page = render_template(
-        "auth/address_change/email_problem.html", account_url="/dashboard/account"
-    )
-    return answer_privately(page, error.status)
+    return answer_privately(render_template("auth/address_change/email_problem.html"), error.status)

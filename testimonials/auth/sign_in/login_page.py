@@ -1,30 +1,58 @@
-"""The page that signs in, which every page that needs a session may answer with."""
+"""The page that signs in, which every page that needs a session may answer with.
+
+It carries what somebody typed into a form whose session had ended: signed, so that the server
+stores nothing of it, and without a script. After signing in a page shows it with one button:
+nothing is sent by itself, since somebody else may have signed in, or hours may have passed.
+"""
 
 from flask import render_template
 
+from testimonials.core.web.forms import UnsentForm, read_unsent_form
+from testimonials.core.web.response_headers import safe_target
+from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.settings.current import current_settings
 
+DRAFT_SECONDS = 60 * 60
 NOTICES = {
     "signed-out": "You are signed out.",
     "expired": "Please sign in again.",
     "address": "Sign in with your present address to use the new one.",
-    "kept": "You were signed out meanwhile. Sign in again: what you typed is kept.",
+    "kept": "You were signed out. Sign in again: what you typed is kept.",
 }
+
+draft_purpose = TokenPurpose("draft")
 
 
 def render_login(
-    errors: dict[str, list[str]], email: str, target: str, *, notice: str = "", draft: str = ""
+    target: str = "",
+    *,
+    email: str = "",
+    problem: str = "",
+    notice: str = "",
+    draft: str = "",
 ) -> str:
-    """Return the page; `notice` is a key of NOTICES, `draft` what was typed before (drafts)."""
-    is_open = current_settings().signup != "closed"
+    """Return the page; `notice` is a key of NOTICES, `draft` a token of `keep_draft`."""
     return render_template(
         "auth/sign_in/login.html",
-        errors=errors,
+        errors={"form": [problem]} if problem else {},
         email=email,
-        action="/login",
         next=target,
         draft=draft,
-        forgot_url="/forgot",
-        signup_url="/signup" if is_open else None,
+        is_signup_open=current_settings().signup != "closed",
         notice=NOTICES.get(notice),
     )
+
+
+def keep_draft() -> str:
+    """Return the signed draft of this request's form, empty where there is nothing to keep."""
+    form = read_unsent_form()
+    return draft_purpose.sign([form.path, form.fields, form.had_file]) if form else ""
+
+
+def read_draft(token: str) -> UnsentForm | None:
+    """Return the draft of a token, None for one that is too old or was not made here."""
+    try:
+        (path, fields, had_file), _ = draft_purpose.read(token, DRAFT_SECONDS)
+    except (TokenInvalid, TokenExpired):
+        return None
+    return UnsentForm(safe_target(path), [(name, text) for name, text in fields], had_file)

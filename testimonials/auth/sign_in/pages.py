@@ -1,23 +1,18 @@
 """The pages on which a person signs up, signs in and out, and chooses a new password."""
 
-from flask import Blueprint, Response, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug import Response
 
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
-from testimonials.auth.addresses import (
-    normalize_email,
-    parse_email,
-    read_email,
-    require_open_signup,
-)
-from testimonials.auth.emails import (
-    send_password_changed_mail,
-)
+from testimonials.auth.addresses import read_email
+from testimonials.auth.emails import send_password_changed_mail
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
 from testimonials.auth.models import Account
+from testimonials.auth.schemas import ForgotForm, SignupForm
 from testimonials.auth.services import replace_key
 from testimonials.auth.sign_in.attempts import try_password
 from testimonials.auth.sign_in.cookies import (
@@ -27,8 +22,7 @@ from testimonials.auth.sign_in.cookies import (
     set_session_cookie,
     sign_browser_in,
 )
-from testimonials.auth.sign_in.drafts import read_draft
-from testimonials.auth.sign_in.login_page import render_login
+from testimonials.auth.sign_in.login_page import read_draft, render_login
 from testimonials.auth.sign_in.services import (
     ResetLinkInvalid,
     SignInRefused,
@@ -39,8 +33,7 @@ from testimonials.auth.sign_in.services import (
 )
 from testimonials.auth.sign_in.sessions import end_session, find_session
 from testimonials.core.passwords import hash_password
-from testimonials.core.web.errors import RateLimited, ServiceError
-from testimonials.core.web.forms import UnsentForm
+from testimonials.core.web.errors import RateLimited
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
@@ -48,41 +41,29 @@ from testimonials.projects.team.passwords import judge_password
 
 session = Blueprint("session", __name__)
 
-HOME = "/dashboard"
-
 
 @session.get("/login")
 def show_login() -> ResponseReturnValue:
     """Show the form that signs in; who is signed in already goes on."""
     target = safe_target(request.args.get("next", ""))
     if find_session(read_session_cookie()) is not None:
-        return redirect(target or HOME, 303)
-    return render_login({}, "", target, notice=request.args.get("notice", ""))
+        return redirect(target or _home(), 303)
+    return render_login(target, notice=request.args.get("notice", ""))
 
 
 @session.post("/login")
 def sign_in() -> ResponseReturnValue:
     """Sign a browser in; the answer is the same for an unknown address and a wrong password."""
-    text = request.form.get("email", "").strip()
-    email = read_email(text)
-    target = safe_target(request.form.get("next", ""))
-    draft_token = request.form.get("draft", "")
+    email = read_email(request.form.get("email", "").strip())
     try:
         checked = try_password(email, request.form.get("password", ""), describe_visitor(email))
         begin_write()
         account = lock_checked(checked)
     except (SignInRefused, RateLimited) as error:
-        if isinstance(error, SignInRefused):
-            _record_refusal(email)
-        page = render_login({"form": [_explain(error)]}, text, target, draft=draft_token)
-        refused = answer_privately(page, error.status)
-        refused.headers.update(error.headers)
-        return refused
+        return _refuse(email, error)
     token = sign_browser_in(account, "password")
     db.session.commit()
-    draft = read_draft(draft_token)
-    go_on = redirect(target or HOME, 303)
-    response = _resume_page(draft) if draft else go_on
+    response = _go_on()
     set_session_cookie(response, account, token)
     return response
 
@@ -98,7 +79,7 @@ def sign_out() -> ResponseReturnValue:
         record_event(EventType.SESSION_ENDED, signed_in.account_id)
         db.session.commit()
     target = safe_target(request.form.get("next", ""))
-    response = redirect(target or "/login?notice=signed-out", 303)
+    response = redirect(target or url_for(".show_login", notice="signed-out"), 303)
     clear_session_cookie(response)
     return response
 
@@ -106,19 +87,16 @@ def sign_out() -> ResponseReturnValue:
 @session.get("/signup")
 def show_signup() -> ResponseReturnValue:
     """Show the form with which a person starts an account without an agent."""
-    return _signup_form({}, "")
+    return render_template("auth/sign_in/signup.html")
 
 
 @session.post("/signup")
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the answer is the same for an address that has an account."""
-    text = request.form.get("email", "").strip()
-    try:
-        email = normalize_email(text)
-        # Asked for known addresses too: the answer must not tell which ones have an account.
-        require_open_signup(email)
-    except ServiceError as error:
-        return _signup_form(dict(error.errors or {}), text), 422
+    sent = SignupForm().read(request.form)
+    if sent.errors:
+        return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
+    email = sent.values["email"]
     request_link(LinkPurpose.SIGN_UP, email, describe_visitor(email))
     db.session.commit()
     text = "Open the link in it to choose a password. It may take a minute to arrive."
@@ -128,53 +106,47 @@ def sign_up() -> ResponseReturnValue:
 @session.get("/forgot")
 def show_forgot() -> ResponseReturnValue:
     """Show the form that asks for a link to choose a new password."""
-    return _forgot_form({}, "")
+    return render_template("auth/sign_in/forgot.html")
 
 
 @session.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password, if the address has an account; it answers the same."""
-    text = request.form.get("email", "").strip()
-    try:
-        email = parse_email(text)
-    except ServiceError as error:
-        return _forgot_form(dict(error.errors or {}), text), 422
+    sent = ForgotForm().read(request.form)
+    if sent.errors:
+        return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
+    email = sent.values["email"]
     request_link(LinkPurpose.RESET, email, describe_visitor(email))
     db.session.commit()
     text = (
         "If this address has an account, a link to choose a new password is on its way. "
-        "Those of the last hour work too."
+        "Links from the last hour still work."
     )
-    return _mail_sent("Look into your mail", text)
+    return _mail_sent("Check your mail", text)
 
 
 @session.get("/reset/<token>")
 def show_reset(token: str) -> ResponseReturnValue:
     """Show the form for a new password; changes nothing."""
-    return answer_privately(_reset_form(token, find_account_to_reset(token), {}))
+    return _reset_form(find_account_to_reset(token))
 
 
 @session.post("/reset/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
-    account = find_account_to_reset(token)
-    email, password = account.email, request.form.get("password", "")
-    if problem := judge_password(password, email, list_shared_projects(account.id)):
-        return answer_privately(_reset_form(token, account, {"password": [problem]}), 422)
+    account, password = find_account_to_reset(token), request.form.get("password", "")
+    if problem := judge_password(password, account.email, list_shared_projects(account.id)):
+        return _reset_form(account, problem)
     password_hash = hash_password(password)
     begin_write()
     account = find_account_to_reset(token)
     change_password(account, password_hash)
     new_key = replace_key(account) if "replace_key" in request.form else None
-    send_password_changed_mail(email, with_key=new_key is not None)
-    act_as(ActorKind.PERSON, account.id)
-    record_event(EventType.PASSWORD_RESET, account.id)
-    if new_key:
-        record_event(EventType.KEY_REPLACED, account.id)
+    _tell_of_reset(account, new_key)
     cookie = sign_browser_in(account, "reset link")
     db.session.commit()
-    response = _new_key_page(account, new_key) if new_key else redirect(HOME, 303)
+    response = _new_key_page(account, new_key) if new_key else redirect(_home(), 303)
     set_session_cookie(response, account, cookie)
     return response
 
@@ -182,66 +154,66 @@ def reset_password(token: str) -> ResponseReturnValue:
 @session.errorhandler(ResetLinkInvalid)
 def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
     """Say that a link doesn't work any more, and offer a new one."""
-    page = render_template("auth/sign_in/reset_problem.html", forgot_url="/forgot")
-    return answer_privately(page, error.status)
+    return answer_privately(render_template("auth/sign_in/reset_problem.html"), error.status)
 
 
-def _record_refusal(email: str) -> None:
-    """Record a wrong password, for an unknown address too, which must not take less time."""
-    begin_write()
-    account = find_claimed_account(email)
-    record_event(EventType.SESSION_REFUSED, account.id if account else None)
-    db.session.commit()
+def _home() -> str:
+    return url_for("dashboard.show_start")
 
 
-def _explain(error: ServiceError) -> str:
-    """Return why nobody was signed in, and what else the owner can do."""
-    if not isinstance(error, RateLimited):
-        return error.message
-    minutes = -(-int(error.headers["Retry-After"]) // 60)
-    return (
-        f"There were too many attempts. Try again in {minutes} minute{'s' if minutes > 1 else ''}, "
-        "or choose “Forgot it?” to get a link by mail."
-    )
+def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
+    """Show the form again, and say why nobody was signed in and what else the owner can do."""
+    problem = error.message
+    if isinstance(error, RateLimited):
+        minutes = -(-int(error.headers["Retry-After"]) // 60)
+        problem = (
+            f"There were too many attempts. Try again in {minutes} "
+            f"minute{'s' if minutes > 1 else ''}, or choose “Forgot it?” to get a link by mail."
+        )
+    else:
+        # For an unknown address too, which must not take less time.
+        begin_write()
+        account = find_claimed_account(email)
+        record_event(EventType.SESSION_REFUSED, account.id if account else None)
+        db.session.commit()
+    typed = request.form.get("email", "").strip()
+    target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
+    page = render_login(target, email=typed, problem=problem, draft=draft)
+    response = answer_privately(page, error.status)
+    response.headers.update(error.headers)
+    return response
 
 
-def _resume_page(draft: UnsentForm) -> Response:
-    return answer_privately(
-        render_template("auth/sign_in/resume.html", unsent=draft, skip_url=HOME)
-    )
-
-
-def _signup_form(errors: dict[str, list[str]], email: str) -> str:
-    return render_template(
-        "auth/sign_in/signup.html", errors=errors, email=email, action="/signup", login_url="/login"
-    )
-
-
-def _forgot_form(errors: dict[str, list[str]], email: str) -> str:
-    return render_template(
-        "auth/sign_in/forgot.html", errors=errors, email=email, action="/forgot", login_url="/login"
-    )
+def _go_on() -> Response:
+    """Offer what was typed before signing in, or go to where it was asked for."""
+    if draft := read_draft(request.form.get("draft", "")):
+        return answer_privately(render_template("auth/sign_in/resume.html", unsent=draft))
+    return redirect(safe_target(request.form.get("next", "")) or _home(), 303)
 
 
 def _mail_sent(title: str, text: str) -> str:
-    return render_template(
-        "auth/sign_in/mail_sent.html", title=title, text=text, login_url="/login"
-    )
+    return render_template("auth/sign_in/mail_sent.html", title=title, text=text)
 
 
-def _reset_form(token: str, account: Account, errors: dict[str, list[str]]) -> str:
-    return render_template(
+def _reset_form(account: Account, problem: str | None = None) -> Response:
+    page = render_template(
         "auth/sign_in/reset.html",
         email=account.email,
         has_key=account.has_key,
         replace_key="replace_key" in request.values,
-        errors=errors,
-        action=f"/reset/{token}",
+        errors={"password": [problem]} if problem else {},
     )
+    return answer_privately(page, 422 if problem else 200)
+
+
+def _tell_of_reset(account: Account, new_key: str | None) -> None:
+    send_password_changed_mail(account.email, with_key=new_key is not None)
+    act_as(ActorKind.PERSON, account.id)
+    record_event(EventType.PASSWORD_RESET, account.id)
+    if new_key:
+        record_event(EventType.KEY_REPLACED, account.id)
 
 
 def _new_key_page(account: Account, new_key: str) -> Response:
-    page = render_template(
-        "auth/new_key.html", new_key=new_key, account_id=account.id, home_url=HOME
-    )
+    page = render_template("auth/new_key.html", new_key=new_key, account_id=account.id)
     return answer_privately(page)

@@ -5,7 +5,7 @@ proves the address, as a magic link does, so it also lets somebody without an ac
 password: the invitation is the permission, whatever the sign-up setting says.
 """
 
-from flask import Blueprint, redirect, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
@@ -53,7 +53,7 @@ Errors = dict[str, list[str]]
 def show_invitation(token: str) -> ResponseReturnValue:
     """Say who invites to what as what, and how to accept; changes nothing."""
     signed_in = find_session(read_session_cookie())
-    return answer_privately(_page(token, find_invitation(token), signed_in, {}))
+    return answer_privately(_page(find_invitation(token), signed_in, {}))
 
 
 @invitation.post("/invite/<token>")
@@ -66,7 +66,7 @@ def accept(token: str) -> ResponseReturnValue:
         return _join(token, signed_in)
     if signed_in is not None or find_claimed_account(email) is not None:
         # The page says what is in the way.
-        return redirect(f"/invite/{token}", 303)
+        return redirect(url_for(".show_invitation", token=token), 303)
     return _join_with_password(token, email)
 
 
@@ -75,8 +75,6 @@ def show_decline(token: str) -> ResponseReturnValue:
     """Show the one button that declines; changes nothing."""
     page = render_template(
         "projects/team/invitation_decline.html",
-        action=f"/invite/{token}/decline",
-        back_url=f"/invite/{token}",
         **_describe(find_invitation(token)),
     )
     return answer_privately(page)
@@ -95,7 +93,7 @@ def decline(token: str) -> ResponseReturnValue:
     if "List-Unsubscribe" in request.form:
         # A mail program did it for its reader; such a one follows no redirect (RFC 8058).
         return answer_privately("")
-    return redirect("/invite/declined", 303)
+    return redirect(url_for(".show_declined"), 303)
 
 
 @invitation.get("/invite/declined")
@@ -119,7 +117,7 @@ def _join(token: str, signed_in: SignedIn) -> ResponseReturnValue:
     accept_invitation(found, account)
     _record_joining(found, account)
     db.session.commit()
-    return redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
+    return redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
 
 
 def _join_with_password(token: str, email: str) -> ResponseReturnValue:
@@ -130,7 +128,7 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     if problem := judge_password(password, email, [find_invitation(token).project]):
         errors = {"password": [problem]} | errors
     if errors:
-        return answer_privately(_page(token, find_invitation(token), None, errors), 422)
+        return answer_privately(_page(find_invitation(token), None, errors), 422)
     password_hash = hash_password(password)
     begin_write()
     found = find_invitation(token, for_update=True)
@@ -143,7 +141,7 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     if started is None or _find_key_problem(started[0]):
         # Claimed in the meantime, or an agent has started it; the page says what there is now.
         db.session.rollback()
-        return redirect(f"/invite/{token}", 303)
+        return redirect(url_for(".show_invitation", token=token), 303)
     account, _ = started
     if request.form.get("key") == "drop":
         drop_key(account)
@@ -158,7 +156,7 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
     cookie = sign_browser_in(account, "invitation")
     db.session.commit()
-    response = redirect(f"/dashboard/projects/{found.project.id}/inbox", 303)
+    response = redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
     set_session_cookie(response, account, cookie)
     return response
 
@@ -188,7 +186,7 @@ def _describe(found: OpenInvitation) -> dict[str, object]:
     }
 
 
-def _page(token: str, found: OpenInvitation, signed_in: SignedIn | None, errors: Errors) -> str:
+def _page(found: OpenInvitation, signed_in: SignedIn | None, errors: Errors) -> str:
     email = found.invitation.email
     waiting = find_claimable_account(email)
     if signed_in is not None:
@@ -204,9 +202,5 @@ def _page(token: str, found: OpenInvitation, signed_in: SignedIn | None, errors:
         key_choice=request.form.get("key", ""),
         drop="drop" in request.form,
         errors=errors,
-        action=f"/invite/{token}",
-        decline_url=f"/invite/{token}/decline",
-        login_url=f"/login?next=/invite/{token}",
-        logout_url="/logout",
         **_describe(found),
     )

@@ -119,7 +119,9 @@ def test_nobody_takes_the_old_address_meanwhile(
     for path in ("/signup", "/forgot"):
         ask_for_link(client, path, owner.email)
         assert purposes(app)[-1] == ("address-changed", owner.email)
-        assert mailed_path(app, "address-changed") == link
+        again = mailed_path(app, "address-changed")
+        assert again.partition(".")[0] == link.partition(".")[0]
+        assert client.get(again).status_code == 200
     other = open_browser(app, outsider)
     other.post(f"{HERE}/email", data={"email": owner.email})
     answer = other.post(mailed_path(app, "email-change"))

@@ -1,0 +1,127 @@
+"""One place for each address: a page at its view, a URL that leaves the service in `core.urls`."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from flask import Flask
+
+import testimonials
+from testimonials.core import urls
+
+ROOT = Path(testimonials.__file__).parent
+# Who else writes the beginning of a path, and why.
+WRITERS = {
+    "core/urls.py": "It is the place for it.",
+    "core/web/errors.py": "An unknown address has no view; its beginning says how to answer.",
+    "collection/authors/erasure.py": "It finds the author's link in a mail that was sent.",
+    "operations/metrics.py": "It counts requests by their path.",
+    "operations/pages.py": "robots.txt names the beginnings of paths.",
+    "widget/fast_feed.py": "It answers before Flask knows the request.",
+}
+# Who reads an origin from the settings, and why.
+READERS = {
+    "core/urls.py": "It is the place for it.",
+    "core/web/openapi.py": "It describes an application that isn't the current one.",
+    "settings/table.py": "It fills in what was left empty.",
+    "operations/doctor/settings.py": "It says what is wrong with the setting.",
+    "operations/doctor/network.py": "It tries whether the setting is reachable.",
+    "widget/fast_feed.py": "It answers before Flask knows the request.",
+}
+ENDPOINTS = {
+    "collection_page_url": "collection.show_collection_page",
+    "wall_url": "wall.show_wall",
+    "share_picture_url": "collection.get_share_picture",
+    "widget_page_url": "wall.show_widget",
+    "fragment_url": "wall.get_fragment",
+    "script_url": "feed.get_pinned_script",
+    "image_url": "media.get_image",
+    "project_url": "inbox.show_inbox",
+    "login_url": "session.show_login",
+    "forgot_url": "session.show_forgot",
+    "claim_url": "claim.show_claim",
+    "reset_url": "session.show_reset",
+    "email_change_url": "address.show_change",
+    "take_back_url": "address.show_take_back",
+    "invitation_url": "invitation.show_invitation",
+    "unsubscribe_url": "unsubscribe.show_unsubscribe",
+    "request_url": "requests.show_answer",
+    "author_url": "author.show_correction",
+    "agent_guide_url": "site.get_guide_for_agents",
+}
+SAMPLES = {"page": "inbox", "answer": "decline"}
+
+
+def literals(tree: ast.Module) -> list[str]:
+    """Return every text of a module outside docstrings and routes, {} for what is filled in."""
+    skipped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            skipped |= {id(each) for one in node.decorator_list for each in ast.walk(one)}
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(id(node.value))
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(each) for each in node.values}
+    texts = []
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = [each.value if isinstance(each, ast.Constant) else "{}" for each in node.values]
+            texts.append("".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append(node.value)
+    return texts
+
+
+def test_no_other_module_writes_a_path(app: Flask) -> None:
+    roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    # The API's paths are its contract, and those of health checks are known to proxies.
+    roots -= {"", "v1", "healthz", "readyz"}
+    names = "|".join(re.escape(root) for root in roots if "<" not in root)
+    path = re.compile(rf"^(?:\{{\}})?/(?:{names})(?:[/?#]|$)")
+    writers = {
+        str(file.relative_to(ROOT)): found
+        for file in ROOT.rglob("*.py")
+        if (found := list(filter(path.match, literals(ast.parse(file.read_text("utf-8"))))))
+    }
+    assert {name: found for name, found in writers.items() if name not in WRITERS} == {}
+    assert writers.keys() == WRITERS.keys()
+
+
+def test_no_other_module_reads_an_origin() -> None:
+    readers = {
+        str(file.relative_to(ROOT))
+        for file in ROOT.rglob("*.py")
+        if re.search(r"settings\S*\.(?:app_url|base_url)\b", file.read_text("utf-8"))
+    }
+    assert readers == READERS.keys()
+
+
+def test_no_template_writes_a_path() -> None:
+    path = re.compile(r"""\b(?:href|action|formaction|src)="/[^"]*""")
+    written = {
+        template.name: path.findall(template.read_text("utf-8"))
+        for template in (ROOT / "templates").rglob("*.html")
+    }
+    assert {name: found for name, found in written.items() if found} == {}
+
+
+def test_urls_lead_to_their_pages(app: Flask) -> None:
+    functions = {
+        name: function
+        for name, function in inspect.getmembers(urls, inspect.isfunction)
+        if function.__module__ == urls.__name__ and name not in ("app_url", "base_url")
+    }
+    assert functions.keys() == ENDPOINTS.keys()
+    adapter = app.url_map.bind("example.com")
+    with app.app_context():
+        for name, function in functions.items():
+            names = list(inspect.signature(function).parameters)
+            values = [SAMPLES.get(each, "sample") for each in names]
+            if name == "author_url":
+                values = ["sample", "correct"]
+            endpoint, _ = adapter.match(urlsplit(function(*values)).path, method="GET")
+            assert endpoint == ENDPOINTS[name]
