@@ -1,4 +1,4 @@
-"""How SQLite carries out the queries of a piece of code."""
+"""How SQLite carries out the queries of a piece of code, and how many there are."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,3 +27,19 @@ def explain_statements(
                 rows = connection.exec_driver_sql("EXPLAIN QUERY PLAN " + statement, parameters)
                 plans.append("\n".join(row[3] for row in rows))
     return plans
+
+
+def count_statements(engine: Engine, work: Callable[[], object]) -> int:
+    """Run `work`; return how many statements it sent, not counting how transactions begin."""
+    count = 0
+
+    def note(*arguments: Any) -> None:
+        nonlocal count
+        count += not arguments[2].startswith(("BEGIN", "SAVEPOINT", "RELEASE", "PRAGMA"))
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        work()
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    return count

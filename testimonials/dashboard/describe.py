@@ -1,6 +1,7 @@
 """How testimonials, times and changes are put before an owner."""
 
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from testimonials.collection.authors.services import DISOWNED
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.projects.models import Project
-from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
+from testimonials.projects.services import more_projects_url, project_limit_of
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.services import ACTIONS, BY_HAND
 
@@ -145,11 +146,11 @@ def describe_notifications(project: Project, mode: str, email: str) -> dict[str,
     }
 
 
-def describe_plan(account: Account) -> dict[str, Any]:
-    """Return what an owner is shown of their plan: its name, what is in use, where to get more."""
+def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]:
+    """Return what an owner sees of their plan; `shared` are the projects that they can open."""
     return {
         "plan": account.plan,
-        "used": count_projects(account.id),
+        "used": sum(project.account_id == account.id for project in shared),
         "allowed": project_limit_of(account),
         "more_url": more_projects_url(account.id),
     }

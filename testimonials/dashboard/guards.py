@@ -1,7 +1,7 @@
 """Who may see a page of the dashboard, and what every page of it shows around its content."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import jsonify, make_response, redirect, render_template, request, url_for
@@ -159,8 +159,13 @@ def _ask_to_sign_in() -> ResponseReturnValue:
     return redirect(url_for("session.show_login", next=target, notice="expired"), 303)
 
 
-def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
-    """Return what the frame of a page shows: account, projects, where one is, the theme."""
+def build_shell(
+    who: SignedIn | Access, active: str, shared: Sequence[Project] | None = None
+) -> dict[str, Any]:
+    """Return what the frame of a page shows: account, projects, the current one, the theme.
+
+    `shared` are the projects of `who` (`list_shared_projects`), where the view has them already.
+    """
     theme = request.cookies.get(theme_cookie(), "system")
     access = who if isinstance(who, Access) else None
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
@@ -172,10 +177,10 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         "is_owner": access is not None and access.role == Role.OWNER,
         "projects": [
             describe_project(each) | {"is_current": project is not None and each.id == project.id}
-            for each in list_shared_projects(owner.account_id)
+            for each in (list_shared_projects(owner.account_id) if shared is None else shared)
         ],
         "active": active,
-        "pending_count": count_tabs(project.id)["pending"] if project else 0,
+        "counts": project and count_tabs(project.id)[project.id],
         "theme": theme if theme in THEMES else "system",
     }
 

@@ -97,14 +97,14 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
 
 
 def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[str, str]) -> str:
-    account = get_account(owner.account_id)
+    account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
     shares = list_memberships(owner.account_id)
+    counts = count_tabs(*(project.id for project in shared))
     return render_template(
         "dashboard/projects.html",
-        shell=build_shell(owner, "projects"),
+        shell=build_shell(owner, "projects", shared),
         projects=[
-            _describe(project, shares.get(project.id))
-            for project in list_shared_projects(owner.account_id)
+            _describe(project, counts[project.id], shares.get(project.id)) for project in shared
         ],
         deleted=[
             {
@@ -117,12 +117,13 @@ def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[s
         errors=errors,
         values=values,
         page_base=collection_page_url("").partition("://")[2],
-        limit=describe_plan(account),
+        limit=describe_plan(account, shared),
     )
 
 
-def _describe(project: Project, share: Membership | None) -> dict[str, object]:
-    counts = count_tabs(project.id)
+def _describe(
+    project: Project, counts: dict[str, int], share: Membership | None
+) -> dict[str, object]:
     return {
         "name": project.name,
         "slug": project.slug,

@@ -16,11 +16,10 @@ from testimonials.core.commands import (
     print_rows,
 )
 from testimonials.extensions import begin_write, db
-from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.projects.services import delete_project, get_project, list_all_projects
 from testimonials.projects.team.services import list_invitations, list_members
-from testimonials.testimonials.services import count_by_status
+from testimonials.testimonials.services import count_by_project, count_by_status
 
 PROJECT = click.argument("project", metavar="ID_OR_SLUG")
 
@@ -35,7 +34,18 @@ def projects() -> None:
 @database_command
 def list_command(as_json: bool) -> None:
     """List all projects, newest first."""
-    rows = [_describe(project) for project in list_all_projects()]
+    counts = count_by_project()
+    rows = [
+        {
+            "_id": project.id,
+            "userId": project.account_id,
+            "slug": project.slug,
+            "status": project.status,
+            "testimonials": sum(counts[project.id].values()),
+            "createdAt": iso(project.created_at),
+        }
+        for project in list_all_projects()
+    ]
     print_rows(rows, as_json=as_json, empty="There are no projects yet.")
 
 
@@ -101,14 +111,3 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
         print_json({"_id": found.id, "deleted": True, "testimonials": count})
     else:
         click.echo(f"Removed {found.slug} and {count} testimonial(s).")
-
-
-def _describe(project: Project) -> dict[str, Any]:
-    return {
-        "_id": project.id,
-        "userId": project.account_id,
-        "slug": project.slug,
-        "status": project.status,
-        "testimonials": sum(count_by_status(project.id).values()),
-        "createdAt": iso(project.created_at),
-    }

@@ -1,6 +1,7 @@
 """The rules of testimonials: adding, listing, samples."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -102,12 +103,20 @@ def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequ
 
 def count_by_status(project_id: str) -> dict[str, int]:
     """Return how many testimonials the project has in each state."""
-    rows = db.session.execute(
-        select(Testimonial.status, func.count(Testimonial.id))
-        .where(Testimonial.project_id == project_id)
-        .group_by(Testimonial.status)
-    )
-    return {row[0]: row[1] for row in rows}
+    return count_by_project([project_id])[project_id]
+
+
+def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
+    """Return how many testimonials these projects, or all of them, have in each state."""
+    query = select(Testimonial.project_id, Testimonial.status, func.count(Testimonial.id))
+    if project_ids is not None:
+        query = query.where(Testimonial.project_id.in_(list(project_ids)))
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for project_id, status, count in db.session.execute(
+        query.group_by(Testimonial.project_id, Testimonial.status)
+    ):
+        counts[project_id][status] = count
+    return counts
 
 
 def next_time(project: Project) -> datetime:

@@ -3,14 +3,16 @@
 from testimonials.auth.emails import ProjectSummary
 from testimonials.core.urls import collection_page_url, widget_page_url
 from testimonials.projects.services import list_projects
-from testimonials.testimonials.services import count_by_status
+from testimonials.testimonials.services import count_by_project
 
 
 def summarize_projects(account_id: str) -> list[ProjectSummary]:
     """Return a summary of each of the account's projects, most recent first."""
     summaries = []
-    for project in list_projects(account_id):
-        counts = count_by_status(project.id)
+    projects = list_projects(account_id)
+    by_project = count_by_project(project.id for project in projects)
+    for project in projects:
+        counts = by_project[project.id]
         counts.pop("spam", None)
         summaries.append(
             ProjectSummary(

@@ -25,12 +25,12 @@ def world(app: Flask, make_caller: MakeCaller, instance: Path) -> World:
     return _kept[0][1]
 
 
-def restore(app: Flask, instance: Path) -> None:
-    """Put the database back to what it was when the world was made."""
+def restore(app: Flask, instance: Path, content: bytes | None = None) -> None:
+    """Put the database back to what it was when the world was made, or to another file's bytes."""
     file = instance / "testimonials.db"
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
     for name in ("-wal", "-shm"):
         Path(f"{file}{name}").unlink(missing_ok=True)
-    file.write_bytes(_kept[0][0])
+    file.write_bytes(content or _kept[0][0])

@@ -1,6 +1,6 @@
 """The account: address, password, API key, browsers that are signed in, and leaving."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -47,10 +47,10 @@ from testimonials.dashboard.guards import (
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
+from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_modes
-from testimonials.projects.services import list_projects
 from testimonials.projects.team.passwords import judge_password
-from testimonials.testimonials.services import count_by_status
+from testimonials.testimonials.services import count_by_project
 
 account = Blueprint("account", __name__)
 
@@ -197,11 +197,11 @@ def _page(
     password_errors: Errors | None = None,
     delete_errors: Errors | None = None,
 ) -> str:
-    found = get_account(owner.account_id)
-    projects = list_projects(found.id)
+    found, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
+    own = [project.id for project in shared if project.account_id == found.id]
     return render_template(
         "dashboard/account/account.html",
-        shell=build_shell(owner, "account"),
+        shell=build_shell(owner, "account", shared),
         notice=notice,
         email=found.email,
         email_value=email_value,
@@ -211,27 +211,26 @@ def _page(
         key_last_four=found.key_last_four if found.has_key else None,
         key_since_label=clock.day(found.key_created_at),
         new_key=new_key,
-        limit=describe_plan(found),
-        mails=_describe_mails(owner),
+        limit=describe_plan(found, shared),
+        mails=_describe_mails(owner, shared),
         sessions=_describe_sessions(owner),
         delete_counts={
-            "projects": len(projects),
-            "testimonials": sum(sum(count_by_status(each.id).values()) for each in projects),
+            "projects": len(own),
+            "testimonials": sum(sum(each.values()) for each in count_by_project(own).values()),
         },
         delete_errors=delete_errors or {},
     )
 
 
-def _describe_mails(owner: SignedIn) -> list[dict[str, Any]]:
-    projects = list_shared_projects(owner.account_id)
-    modes = find_modes(owner.account_id, projects)
+def _describe_mails(owner: SignedIn, shared: Sequence[Project]) -> list[dict[str, Any]]:
+    modes = find_modes(owner.account_id, shared)
     return [
         {
             "name": project.name,
             "label": MODES[modes[project.id]][0],
             "url": url_for("notifications.show_notifications", project_id=project.id),
         }
-        for project in projects
+        for project in shared
     ]
 
 

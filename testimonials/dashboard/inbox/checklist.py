@@ -37,8 +37,8 @@ def is_hidden(project: Project) -> bool:
     return bool(project.dashboard_config.get(IS_HIDDEN))
 
 
-def find_done(project: Project) -> dict[str, bool]:
-    """Tell of each step, in their order, whether it is done."""
+def _find_done(project: Project, *, is_seen: bool) -> dict[str, bool]:
+    """Return for each step, in order, whether it is done."""
     newest = (
         select(Testimonial.source, Testimonial.reviewed_at)
         .where(Testimonial.project_id == project.id)
@@ -57,7 +57,7 @@ def find_done(project: Project) -> dict[str, bool]:
         "brand": _has_brand(project),
         "share": bool(project.dashboard_config.get(HAS_SHARED)) or arrived > 0,
         "approve": reviewed > 0,
-        "embed": describe_sighting(project) is not None,
+        "embed": is_seen,
     }
 
 
@@ -65,7 +65,8 @@ def describe_checklist(project: Project) -> dict[str, Any] | None:
     """Return what the checklist shows; None once it is hidden or complete."""
     if is_hidden(project):
         return None
-    done = find_done(project)
+    sighting = describe_sighting(project)
+    done = _find_done(project, is_seen=sighting is not None)
     if all(done.values()):
         return None
     return {
@@ -75,7 +76,7 @@ def describe_checklist(project: Project) -> dict[str, Any] | None:
         "next": next(step for step, is_done in done.items() if not is_done),
         "is_built_by_agent": _is_built_by_agent(project),
         "link": collection_page_url(project.slug),
-        "sighting": describe_sighting(project),
+        "sighting": sighting,
         "samples": _describe_samples(project),
         "samples_shown": SAMPLES_SHOWN,
     }

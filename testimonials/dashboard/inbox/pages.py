@@ -12,38 +12,23 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.collection.flood import count_flood
-from testimonials.collection.requests.asked_people import find_invited_emails
 from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.urls import collection_page_url
 from testimonials.core.web.response_headers import safe_target
-from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
-from testimonials.dashboard.inbox.view import (
-    describe_address,
-    describe_empty,
-    describe_filters,
-    describe_pager,
-    describe_tabs,
-    describe_tags,
-    read_filter,
-    read_page,
-)
+from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
-from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.changes import Facts
 from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
     count_samples,
     count_tabs,
     find_rows,
-    list_inbox,
 )
 from testimonials.testimonials.moderation.services import (
     ACTIONS,
@@ -54,7 +39,6 @@ from testimonials.testimonials.moderation.services import (
 from testimonials.testimonials.moderation.tag_names import (
     TagRefused,
     find_spellings,
-    list_project_tags,
     spell,
 )
 from testimonials.testimonials.moderation.tags import add_tag, remove_tag
@@ -69,36 +53,17 @@ def show_inbox(access: Access) -> ResponseReturnValue:
     """Show one tab of the inbox, searched and filtered as the address says."""
     project = access.project
     wanted = _read_filter(project, request.args)
-    page = read_page(request.args.get("page", "1"))
-    rows, page, total = list_inbox(project.id, wanted, page)
     shell = build_shell(access, "inbox")
-    checklist = describe_checklist(project) if shell["is_admin"] else None
-    invited = find_invited_emails(row.id for row in rows)
+    checklist = describe_checklist(project) if access.is_admin else None
+    page = read_page(request.args.get("page", "1"))
     return render_template(
         "dashboard/inbox/inbox.html",
         shell=shell,
         checklist=checklist,
         notice=read_notice(),
-        project={
-            "name": project.name,
-            "page_url": collection_page_url(project.slug),
-            "is_active": project.is_active,
-        },
-        tabs=describe_tabs(count_tabs(project.id), wanted.tab),
-        filters=describe_filters(wanted, list_project_tags(project.id)),
-        status=wanted.tab,
-        items=[
-            describe_testimonial(row)
-            | {"tags": describe_tags(wanted, row.tags), "invited_email": invited.get(row.id)}
-            for row in rows
-        ],
-        total=total,
-        flood={"count": count_flood(project), "limit": current_settings().flood_per_hour},
         # The checklist asks about them too, where it is shown.
         samples=0 if checklist else _count_new_samples(project, wanted),
-        pager=describe_pager(wanted, page, total),
-        return_to=describe_address(wanted, page),
-        empty=describe_empty(project, wanted),
+        **describe_inbox(project, wanted, page, shell["counts"]),
     )
 
 
@@ -225,7 +190,7 @@ def _answer(project: Project, text: str, token: str | None) -> ResponseReturnVal
     undo_url = url_for(".undo") if token else None
     if wants_json():
         notice = {"text": text, "undo_url": undo_url, "undo_token": token}
-        return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)})
+        return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)[project.id]})
     return redirect(add_notice(_return_target(), text, token), 303)
 
 

@@ -6,11 +6,21 @@ from typing import Any
 
 from flask import url_for
 
+from testimonials.collection.flood import count_flood
+from testimonials.collection.requests.asked_people import find_invited_emails
 from testimonials.core.urls import collection_page_url
+from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import TAG_LENGTH
-from testimonials.testimonials.moderation.inbox import PAGE_SIZE, SOURCES, TABS, InboxFilter
-from testimonials.testimonials.moderation.tag_names import TagCount
+from testimonials.testimonials.moderation.inbox import (
+    PAGE_SIZE,
+    SOURCES,
+    TABS,
+    InboxFilter,
+    list_inbox,
+)
+from testimonials.testimonials.moderation.tag_names import TagCount, list_project_tags
 
 MAX_SEARCH = 200
 EMPTY = {
@@ -39,7 +49,38 @@ def read_filter(values: Any) -> InboxFilter:
     )
 
 
-def describe_address(wanted: InboxFilter, page: int = 1) -> str:
+def describe_inbox(
+    project: Project, wanted: InboxFilter, page: int, counts: dict[str, int]
+) -> dict[str, Any]:
+    """Return what a page of the inbox shows; `counts` are those of the tabs."""
+    rows, page, total = list_inbox(project.id, wanted, page, counts)
+    invited = find_invited_emails(row.id for row in rows)
+    return {
+        "project": {
+            "name": project.name,
+            "page_url": collection_page_url(project.slug),
+            "is_active": project.is_active,
+        },
+        "tabs": _describe_tabs(counts, wanted.tab),
+        "filters": _describe_filters(wanted, list_project_tags(project.id)),
+        "status": wanted.tab,
+        "items": [
+            describe_testimonial(row)
+            | {"tags": _describe_tags(wanted, row.tags), "invited_email": invited.get(row.id)}
+            for row in rows
+        ],
+        "total": total,
+        "flood": {
+            "count": count_flood(project) if counts["spam"] else 0,
+            "limit": current_settings().flood_per_hour,
+        },
+        "pager": _describe_pager(wanted, page, total),
+        "return_to": _describe_address(wanted, page),
+        "empty": _describe_empty(project, wanted),
+    }
+
+
+def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
     """Return the address of a page of what is asked for."""
     values: dict[str, Any] = {
         "status": wanted.tab,
@@ -52,7 +93,7 @@ def describe_address(wanted: InboxFilter, page: int = 1) -> str:
     return url_for("inbox.show_inbox", **{name: text for name, text in values.items() if text})
 
 
-def describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]:
+def _describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]:
     """Return the tabs with their counts."""
     return [
         {
@@ -68,7 +109,7 @@ def describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]:
     ]
 
 
-def describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
+def _describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
     """Return what the form of search and filters shows; `tags` are the project's."""
     names = [tag.name for tag in tags]
     # A tag that nothing has any more still stands in an address somewhere.
@@ -84,22 +125,22 @@ def describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str,
     }
 
 
-def describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
+def _describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
     """Return the tags of a row, each with the address that shows what else has it."""
-    return [{"name": name, "url": describe_address(replace(wanted, tag=name))} for name in names]
+    return [{"name": name, "url": _describe_address(replace(wanted, tag=name))} for name in names]
 
 
-def describe_pager(wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
+def _describe_pager(wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
     """Return the addresses of the pages beside this one, and which rows these are."""
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
     return {
-        "prev_url": describe_address(wanted, page - 1) if page > 1 else None,
-        "next_url": describe_address(wanted, page + 1) if last < total else None,
+        "prev_url": _describe_address(wanted, page - 1) if page > 1 else None,
+        "next_url": _describe_address(wanted, page + 1) if last < total else None,
         "label": f"{first} to {last} of {total}" if last >= first else "",
     }
 
 
-def describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
+def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
     """Say why the list is empty, and offer one thing to do."""
     if wanted.is_narrowed:
         return {

@@ -15,7 +15,7 @@ from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.inbox.checklist import is_hidden
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.access import Access, Role, find_access, list_shared_projects
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_mode
@@ -114,10 +114,10 @@ def _page(
 ) -> str:
     project, user = access.project, access.user
     is_owner = access.role == Role.OWNER
-    account = get_account(user.account_id)
+    account, shared = get_account(user.account_id), list_shared_projects(user.account_id)
     return render_template(
         "dashboard/project/settings.html",
-        shell=build_shell(access, "settings"),
+        shell=build_shell(access, "settings", shared),
         notice=_NOTICES.get(request.args.get("saved", "")),
         page={"url": collection_page_url(project.slug), "slug": project.slug},
         slug_errors=slug_errors or {},
@@ -125,7 +125,7 @@ def _page(
             project, find_mode(user.account_id, project.id), user.email
         ),
         # The plan is the owner's own affair, not their colleagues'.
-        limit=describe_plan(account) if is_owner else None,
+        limit=describe_plan(account, shared) if is_owner else None,
         key_last_four=account.key_last_four if is_owner else None,
         is_active=project.is_active,
         team=_describe_team(project),

@@ -36,14 +36,17 @@ class InboxFilter:
 
 
 def list_inbox(
-    project_id: str, wanted: InboxFilter, page: int
+    project_id: str, wanted: InboxFilter, page: int, counts: dict[str, int]
 ) -> tuple[Sequence[Testimonial], int, int]:
     """Return a page (from 1) of what is asked for, newest first; its number; how many there are.
 
-    A page past the end gives the last one: decisions shorten the list under one's hands.
+    A page past the end gives the last one: decisions shorten the list under one's hands. `counts`
+    are those of the tabs (`count_tabs`).
     """
     condition = _condition(project_id, wanted)
-    total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+    total = counts[wanted.tab]
+    if wanted.is_narrowed:
+        total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
     page = min(page, max(1, -(-total // PAGE_SIZE)))
     rows = db.session.scalars(
         select(Testimonial)
@@ -69,26 +72,28 @@ def find_rows(
     return db.session.execute(select(*FACTS).where(condition)).all()
 
 
-def count_tabs(project_id: str) -> dict[str, int]:
-    """Return how many testimonials each tab holds."""
+def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
+    """Return how many testimonials each tab of each of the projects holds."""
     rows = db.session.execute(
         select(
+            Testimonial.project_id,
             Testimonial.status,
             func.count(case((Testimonial.deleted_at.is_(None), 1))),
             func.count(Testimonial.deleted_at),
         )
-        .where(Testimonial.project_id == project_id)
-        .group_by(Testimonial.status)
+        .where(Testimonial.project_id.in_(project_ids))
+        .group_by(Testimonial.project_id, Testimonial.status)
     ).all()
-    counts = dict.fromkeys(TABS, 0)
-    for status, kept, deleted in rows:
-        # What its author has withdrawn lies with what the owner has turned down.
+    counts = {project_id: dict.fromkeys(TABS, 0) for project_id in project_ids}
+    for project_id, status, kept, deleted in rows:
+        of_project = counts[project_id]
+        # Testimonials that their authors withdrew are listed with the rejected ones.
         tab = "rejected" if status == "withdrawn" else status
-        if tab in counts:
-            counts[tab] += kept
+        if tab in of_project:
+            of_project[tab] += kept
         if status != "spam":
-            counts["all"] += kept
-        counts["trash"] += deleted
+            of_project["all"] += kept
+        of_project["trash"] += deleted
     return counts
 
 

@@ -1,0 +1,135 @@
+"""How many statements each door sends to the database, however much that holds."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import Table, UniqueConstraint, insert, select, update
+
+from testimonials.auth.models import Account
+from testimonials.core.data.database import Base
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from tests.attacks.conftest import restore, world
+from tests.attacks.test_access import addresses
+from tests.attacks.world import Door, World, find_doors
+from tests.plans import count_statements
+
+__all__ = ["world"]
+
+pytestmark = pytest.mark.sqlite
+
+TABLE = Path(__file__).with_name("statements.json")
+# They ask in threads or by connections of their own, or not at all.
+APART = {
+    "/healthz",
+    "/metrics",
+    "/readyz",
+    "/static/<path:filename>",
+    "/widget/<project_id>/feed",
+}
+# What takes a statement or more for each row, and why.
+PER_ROW = {
+    "POST /dashboard/account/export": "It holds an archive of each project.",
+    "POST /dashboard/projects/<project_id>/invitations/cancel": "Each takes its mail along.",
+}
+# An account is what everything belongs to.
+NOT_COPIED = {"account", "rate_limit_counter"}
+
+
+def find_counted(app: Flask) -> Iterator[tuple[str, Door]]:
+    """Yield every door that is counted, with its name in the table."""
+    for door in find_doors(app):
+        if door.method != "HEAD" and door.rule.rule not in APART:
+            yield " ".join((str(door), *door.words.values())), door
+
+
+def count(app: Flask, world: World, door: Door) -> int:
+    """Call a door as its owner does, with the first form that leads there; return its number."""
+    browser, path = world.open(app, "owner"), world.path(door)
+    sent: dict[str, Any] = {"method": door.method, "environ_base": {"REMOTE_ADDR": next(addresses)}}
+    if door.first == "v1":
+        operation = getattr(app.view_functions[door.rule.endpoint], "operation", None)
+        sent |= {"headers": world.keys["owner"], "json": getattr(operation, "example", None) or {}}
+    elif not door.is_safe:
+        sent["data"] = world.bodies(path)[0]
+
+    def work() -> None:
+        with browser.open(path, buffered=True, **sent) as answer:
+            assert answer.status_code < 500, door
+
+    with app.app_context():
+        engine = db.engine
+    return count_statements(engine, work)
+
+
+def double() -> None:
+    """Copy every row of every account, under other keys."""
+    projects: dict[str, str] = {}
+    for table in Base.metadata.sorted_tables:
+        if table.name not in NOT_COPIED:
+            for row in db.session.execute(select(table)).mappings().all():
+                db.session.execute(insert(table).values(copy_row(table, dict(row), projects)))
+
+
+def copy_row(table: Table, row: dict[str, Any], projects: dict[str, str]) -> dict[str, Any]:
+    """Return a row with keys of its own; one that has none goes with the project's copy."""
+    unique = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
+    indexes = [each for each in table.indexes if each.unique]
+    columns = [column for each in (table.primary_key, *unique, *indexes) for column in each.columns]
+    own = {column.name for column in columns if not column.foreign_keys}
+    copy = {each.name: row[each.name] for each in table.columns if each.computed is None}
+    for name in own:
+        if isinstance(copy[name], int):
+            del copy[name]
+        elif copy[name] is not None:
+            copy[name] = new_identifier() if name == "id" else copy[name][:20] + new_identifier()
+    if table.name == "project":
+        projects[row["id"]] = copy["id"]
+    if not own:
+        copy["project_id"] = projects[copy["project_id"]]
+    return copy
+
+
+def grow(app: Flask, instance: Path, times: int) -> bytes:
+    """Return the database with its rows doubled so many times, and no answer left in memory."""
+    restore(app, instance)
+    with app.app_context():
+        begin_write()
+        for _ in range(times):
+            double()
+        # Which makes what is kept in memory too old.
+        version = Project.feed_version + times
+        db.session.execute(update(Project).values(feed_version=version))
+        db.session.execute(update(Account).values(project_limit=1_000))
+        db.session.commit()
+        db.session.execute(db.text("PRAGMA wal_checkpoint(TRUNCATE)"))
+    return (instance / "testimonials.db").read_bytes()
+
+
+def count_all(app: Flask, instance: Path, world: World, *, times: int) -> dict[str, int]:
+    """Return the number of every door, with the rows doubled so many times."""
+    found, content = {}, grow(app, instance, times)
+    for name, door in find_counted(app):
+        found[name] = count(app, world, door)
+        if not door.is_safe:
+            restore(app, instance, content)
+    return found
+
+
+def test_each_door_takes_no_more_statements_than_the_table_says(
+    app: Flask, instance: Path, world: World
+) -> None:
+    """Write a lower number into the table; think twice about a higher one."""
+    table = json.loads(TABLE.read_text())
+    found = count_all(app, instance, world, times=3)
+    higher = {name: each for name, each in found.items() if each > table.get(name, -1)}
+    assert not higher, f"more statements than {TABLE.name} says"
+    assert table.keys() == found.keys(), "the table names doors that are gone"
+    more = count_all(app, instance, world, times=4)
+    grown = {name: each for name, each in more.items() if each > found[name]}
+    assert grown.keys() == PER_ROW.keys(), "a door asks once for each row of a list"
