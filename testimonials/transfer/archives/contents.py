@@ -119,7 +119,11 @@ def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.F
     # A column that is newer than the archive has its usual value.
     field.required = not column.nullable and usual is None
     field.load_default = missing if field.required else usual
-    field.error_messages |= {"required": "Is missing.", "null": "Must not be null."}
+    # A new dictionary: a copied field shares its own with the schema that it comes from.
+    field.error_messages = field.error_messages | {
+        "required": "Is missing.",
+        "null": "Must not be null.",
+    }
     return field
 
 
