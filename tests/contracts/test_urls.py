@@ -18,7 +18,6 @@ WRITERS = {
     "core/web/errors.py": "An unknown address has no view; its beginning says how to answer.",
     "collection/authors/erasure.py": "It finds the author's link in a mail that was sent.",
     "operations/metrics.py": "It counts requests by their path.",
-    "operations/pages.py": "robots.txt names the beginnings of paths.",
     "widget/fast_feed.py": "It answers before Flask knows the request.",
 }
 # Who reads an origin from the settings, and why.
