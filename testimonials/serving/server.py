@@ -24,10 +24,15 @@ from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.serving.processes import Seat, note_signals, restarts
 from testimonials.serving.supervisor import Supervisor, describe_count
 from testimonials.serving.worker import BACKLOG, Server, run_until_ended
-from testimonials.settings.checks import UNIX
 from testimonials.settings.cores import pin_to_core
 from testimonials.settings.instance_folder import hold_folder
-from testimonials.settings.table import Settings, listening_url, load_settings, unknown_variables
+from testimonials.settings.table import (
+    UNIX,
+    Settings,
+    listening_url,
+    load_settings,
+    unknown_variables,
+)
 from testimonials.widget.script.versions import keep_script
 
 logger = logging.getLogger("testimonials.serving.server")

@@ -35,10 +35,10 @@ def read_secret_key(path: Path) -> str:
         key = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(
-            f"TESTIMONIALS_SECRET_KEY is not set and {path} fails: {error}"
+            f"TESTIMONIALS_SECRET_KEY is not set, and {path} can't be used: {error}"
         ) from None
     if len(key) < 32:
         raise SettingError(
-            f"{path} holds no secret of at least 32 characters; restore or remove it"
+            f"{path} must contain a secret of at least 32 characters; restore it or remove it"
         )
     return key

@@ -1,7 +1,7 @@
 """Settings: typed, checked when the program starts, read from the environment or a file.
 
-Each setting is a field of `Settings`. Its value comes from, first found first: what the caller
-overrides (command-line flags, tests), the environment as ``TESTIMONIALS_<NAME>``, the file
+Each setting is a field of `Settings`. Its value comes from the first of these that has it: what the
+caller overrides (command-line flags, tests), the environment as ``TESTIMONIALS_<NAME>``, the file
 ``testimonials.toml`` in the instance folder as ``<name>``, and the default written here.
 The table in ``docs/settings.md`` is made from this file, and a test keeps the two the same.
 """
@@ -11,48 +11,35 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from sqlalchemy import make_url
 
-from testimonials.settings.checks import PREFIX as PREFIX
-from testimonials.settings.checks import listening_url as listening_url
-from testimonials.settings.checks import refuse, require_extra
+from testimonials.settings import parsers as take
 from testimonials.settings.cores import count_cores
 from testimonials.settings.instance_folder import finish_restore
-from testimonials.settings.parsers import (
-    MOST_PROJECTS,
-    Parser,
-    one_of,
-    parse_database_url,
-    parse_days,
-    parse_domains,
-    parse_email,
-    parse_hsts,
-    parse_mail_from,
-    parse_more_url,
-    parse_origin,
-    parse_path,
-    parse_path_or_nothing,
-    parse_plans,
-    parse_ratelimit_url,
-    parse_sentry_dsn,
-    parse_smtp_url,
-    parse_text,
-    parse_token,
-    parse_webhook_secret,
-    whole,
-)
 from testimonials.settings.plans import Plan
 from testimonials.settings.secret import SettingError, read_secret_key
 
+PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
 SECRET_NAME = "secret_key"  # noqa: S105 - the name of its file
+# What a host begins with that is the path of a unix socket.
+UNIX = "unix:"
+# Packages that a setting needs: its name, how its value begins then, the module, the extra.
+EXTRAS = (
+    ("database_url", "postgresql", "psycopg", "postgres"),
+    ("stripe_webhook_secret", "", "stripe", "stripe"),
+    ("ratelimit_storage_url", "", "redis", "redis"),
+    ("metrics_token", "", "prometheus_client", "metrics"),
+    ("sentry_dsn", "", "sentry_sdk", "sentry"),
+)
 
 
-def setting(default: object, parse: Parser, doc: str, *, secret: bool = False) -> Any:
+def setting(default: object, parse: take.Parser, doc: str, *, secret: bool = False) -> Any:
     """Declare one setting: its default, its parser and the sentence that documents it."""
     return dataclasses.field(
         default=default, metadata={"parse": parse, "doc": doc, "secret": secret}
@@ -65,195 +52,207 @@ class Settings:
 
     instance_path: Path = setting(
         Path("instance"),
-        parse_path,
-        "The folder that holds the database, the secret and `testimonials.toml`. "
+        take.parse_path,
+        "The folder of the database, the secret and `testimonials.toml`. "
         "Only from the environment.",
     )
     host: str = setting(
         "127.0.0.1",
-        parse_text,
+        take.parse_text,
         "The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a "
         "unix socket, which needs `BASE_URL` and a proxy.",
     )
-    port: int = setting(8000, whole(0, 65535), "The port `serve` listens on; 0 picks a free one.")
-    workers: int = setting(
-        0,
-        whole(0, 64),
-        "How many processes `serve` answers with, each on a core of its own. 0: one for each core "
-        "that it may use.",
+    port: int = setting(
+        8000, take.whole(0, 65535), "The port `serve` listens on; 0 picks a free one."
     )
-    threads: int = setting(4, whole(1, 64), "Request threads in each worker process.")
+    workers: int = setting(
+        0, take.whole(0, 64), "Worker processes, each on a core of its own. 0: one for each core."
+    )
+    threads: int = setting(4, take.whole(1, 64), "Request threads in each worker process.")
     base_url: str = setting(
         "",
-        parse_origin,
-        "The address of the API and the widget as the world sees it. Empty: the address that "
-        "`serve` listens on.",
+        take.parse_origin,
+        "The public URL of the API and the widget. Empty: the address that `serve` listens on.",
     )
     app_url: str = setting(
-        "", parse_origin, "The address of the dashboard and public pages. Empty: `BASE_URL`."
+        "",
+        take.parse_origin,
+        "The public URL of the dashboard and public pages. Empty: `BASE_URL`.",
     )
     database_url: str = setting(
         "",
-        parse_database_url,
-        "Where the data is: `sqlite:////absolute/path.db`, `sqlite:///name.db` in the instance "
-        "folder, or `postgresql://...`. Empty: `testimonials.db` in the instance folder.",
+        take.parse_database_url,
+        "The database: `sqlite:////absolute/path.db`, `sqlite:///name.db` in the instance folder, "
+        "or `postgresql://...`. Empty: `testimonials.db` in the instance folder.",
         secret=True,
     )
     secret_key: str = setting(
         "",
-        parse_text,
-        "Signs magic links; at least 32 characters. Empty: made once and kept in `secret_key` in "
-        "the instance folder, file mode 0600.",
+        take.parse_text,
+        "Signs magic links; at least 32 characters. Empty: generated once and kept in `secret_key` "
+        "in the instance folder, file mode 0600.",
         secret=True,
     )
     smtp_url: str = setting(
         "",
-        parse_smtp_url,
-        "How mail leaves: `smtp://user:password@host:587?starttls=1` or `smtps://...`. Empty: mail "
+        take.parse_smtp_url,
+        "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. Empty: mail "
         "is printed to the log and kept for `mail show`.",
         secret=True,
     )
     mail_from: str = setting(
-        "", parse_mail_from, "The sender of mails. Empty: `Testimonials <testimonials@app host>`."
+        "",
+        take.mailbox("Testimonials <mail@example.com>"),
+        "The sender of mails. Empty: `Testimonials <testimonials@app host>`.",
     )
     mail_days: float = setting(
         30.0,
-        parse_days,
-        "Days for which the outbox tells of mail that left, and keeps mail that was given up.",
+        take.parse_days,
+        "Days for which the outbox keeps a record of mail that was sent, and mail that failed.",
     )
     activity_days: float = setting(
         400.0,
-        parse_days,
-        "Days for which the record of what happened is kept; the networks in it stay for 90.",
+        take.parse_days,
+        "Days for which the activity record is kept; IP networks in it for 90.",
     )
     trusted_proxies: int = setting(
         0,
-        whole(0, 10),
-        "How many reverse proxies stand in front and set X-Forwarded-For, -Proto and -Host. 0 "
-        "takes addresses from the socket alone.",
+        take.whole(0, 10),
+        "How many reverse proxies in front set X-Forwarded-For, -Proto and -Host. 0: the headers "
+        "are ignored.",
     )
     hsts: str = setting(
         "max-age=31536000",
-        parse_hsts,
-        "The `Strict-Transport-Security` header of answers over https, such as "
+        take.matching(
+            r"(?i)max-age=[0-9]{1,10}(; ?includeSubDomains(; ?preload)?)?",
+            "must look like max-age=31536000; includeSubDomains; preload",
+        ),
+        "The `Strict-Transport-Security` header of responses over https, such as "
         "`max-age=63072000; includeSubDomains; preload`. Empty: none is sent.",
     )
     project_limit: int = setting(
         10,
-        whole(0, MOST_PROJECTS),
-        "How many projects an account may have, unless its plan says otherwise, or an operator for "
-        "it alone.",
+        take.whole(0, take.MOST_PROJECTS),
+        "How many projects an account may have, unless its plan or an operator allows another "
+        "number.",
     )
     plans: tuple[Plan, ...] = setting(
         (),
-        parse_plans,
-        "The plans that accounts can have, each with its number of projects and, after a colon, "
-        "the ids of its Stripe prices: `starter=5:price_a, pro=50:price_b|price_c`.",
+        take.parse_plans,
+        "The plans of accounts, each with its number of projects and, after a colon, the ids of "
+        "its Stripe prices: `starter=5:price_a, pro=50:price_b|price_c`.",
     )
     more_projects_url: str = setting(
         "",
-        parse_more_url,
-        "Where an owner gets more projects: an `https://` or `mailto:` address. `{account}` in it "
+        take.parse_more_url,
+        "Where an owner gets more projects: an `https://` or `mailto:` URL. `{account}` in it "
         "becomes the account's id. Empty: no link.",
     )
     stripe_webhook_secret: str = setting(
         "",
-        parse_webhook_secret,
+        take.matching(
+            r"whsec_[\x21-\x7e]{8,}",
+            "must be the endpoint's signing secret, which starts with whsec_",
+        ),
         "The signing secret (`whsec_...`) of the Stripe webhook endpoint `/webhooks/stripe`, which "
         "sets plans. Empty: there is no such endpoint.",
         secret=True,
     )
     claim_days: float = setting(
-        7.0, parse_days, "Days in which an account must be claimed; fractions are allowed."
+        7.0, take.parse_days, "Days in which an account must be claimed; fractions are allowed."
     )
     session_days: float = setting(
         90.0,
-        parse_days,
-        "Days after which a browser must sign in again, however often it is used. One that is not "
-        "used for 30 days must do so sooner.",
+        take.parse_days,
+        "Days after which a browser must sign in again; after 30 days without use it must anyway.",
     )
     invitations_per_day: int = setting(
         200,
-        whole(0, 100_000),
-        "How many people an account may ask for a testimonial by mail within 24 hours; 0 switches "
-        "it off.",
+        take.whole(0, 100_000),
+        "How many people an account may ask for a testimonial by mail within 24 hours. 0: none.",
     )
     invitations_per_minute: int = setting(
         10,
-        whole(1, 10_000),
-        "How many such mails leave in a minute, those of all accounts together: mail servers "
+        take.whole(1, 10_000),
+        "How many of these mails are sent per minute, for all accounts together: mail servers "
         "distrust a sender of many at once.",
     )
     signup: str = setting(
         "open",
-        one_of("open", "domains", "closed"),
-        "Who may start an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`. "
-        "Whoever is invited to a project always may.",
+        take.one_of("open", "domains", "closed"),
+        "Who may create an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`. "
+        "People invited to a project always may.",
     )
     signup_domains: tuple[str, ...] = setting(
-        (), parse_domains, "With `SIGNUP=domains`: the e-mail domains that may sign up."
+        (), take.parse_domains, "With `SIGNUP=domains`: the e-mail domains that may sign up."
     )
     email_allow_domains: tuple[str, ...] = setting(
-        (), parse_domains, "E-mail domains accepted although the disposable list has them."
+        (), take.parse_domains, "E-mail domains accepted although the disposable list has them."
     )
     email_deny_domains: tuple[str, ...] = setting(
-        (), parse_domains, "E-mail domains refused although the disposable list lacks them."
+        (), take.parse_domains, "E-mail domains refused although the disposable list lacks them."
     )
     min_form_seconds: int = setting(
         2,
-        whole(0, 60),
-        "A collection page's form with a link in its words that is sent sooner than this many "
-        "seconds after it was opened is held as spam. 0: none is.",
+        take.whole(0, 60),
+        "A collection form that contains a link and is sent within this many seconds of opening is "
+        "held as spam. 0: none is.",
     )
     flood_per_hour: int = setting(
         100,
-        whole(0, 1_000_000),
-        "A collection page that got this many submissions within an hour holds more as spam and "
-        "tells its owner, unless it usually gets many: a tenth of its last thirty days is always "
-        "let through. 0: no number is too many.",
+        take.whole(0, 1_000_000),
+        "After this many submissions within an hour, a collection page holds further ones as spam "
+        "and tells its owner. A tenth of its last thirty days is always let through. 0: no limit.",
     )
     operator_email: str = setting(
         "",
-        parse_email,
-        "Who is told by mail when a scheduled backup fails. Empty: only the log says so.",
+        take.mailbox("operator@example.com"),
+        "Who gets a mail when a scheduled backup fails. Empty: nobody; the log has it.",
     )
     backup_hours: int = setting(
-        24, whole(0, 8760), "Hours between two backups by `serve`, with SQLite alone. 0: none."
+        24, take.whole(0, 8760), "Hours between backups by `serve`, with SQLite only. 0: none."
     )
     backup_keep: int = setting(
-        7, whole(1, 1000), "How many of these backups are kept; older ones are removed."
+        7, take.whole(1, 1000), "How many of these backups are kept; older ones are removed."
     )
     backup_path: str = setting(
         "",
-        parse_path_or_nothing,
+        take.parse_folder,
         "The folder of the backups; a relative one is in the instance folder. Empty: `backups`.",
     )
     ratelimit_storage_url: str = setting(
         "",
-        parse_ratelimit_url,
+        take.matching(
+            r"(rediss?|unix)://.*", "must start with redis://, rediss:// or unix://, or be empty"
+        ),
         "Where rate limits are counted: `redis://...`. Empty: in the database.",
         secret=True,
     )
     metrics_token: str = setting(
         "",
-        parse_token,
+        take.matching(
+            r"[\x21-\x7e]{16,}", "must have at least 16 characters: ASCII, without spaces"
+        ),
         "What a Prometheus server sends as `Authorization: Bearer` to read `/metrics`; at least 16 "
         "characters. Empty: there is no such page.",
         secret=True,
     )
     sentry_dsn: str = setting(
         "",
-        parse_sentry_dsn,
-        "Where faults are reported: the DSN of a Sentry project. Empty: nowhere.",
+        take.matching(
+            r"https?://[^\s/@]+@[^\s/@]+/(\S+/)?[0-9]+",
+            "must look like https://key@host/1, as Sentry shows it for a project",
+        ),
+        "Where errors are reported: the DSN of a Sentry project. Empty: nowhere.",
         secret=True,
     )
     log_level: str = setting(
         "info",
-        one_of("debug", "info", "warning", "error"),
-        "The least level that is logged: `debug`, `info`, `warning` or `error`.",
+        take.one_of("debug", "info", "warning", "error"),
+        "The lowest level that is logged: `debug`, `info`, `warning` or `error`.",
     )
     log_format: str = setting(
-        "plain", one_of("plain", "json"), "How a log line looks: `plain` or `json`."
+        "plain", take.one_of("plain", "json"), "The format of log lines: `plain` or `json`."
     )
 
     @property
@@ -282,28 +281,28 @@ def load_settings(
     """Read, check and complete the settings.
 
     `overrides` maps field names to values that win over the environment. The instance folder and
-    its secret are made where they are missing; without `makes_instance` nothing is made, and the
-    secret is "" where there is none. `file` is read in place of the folder's own settings. A
-    restore that was cut off is finished first, since it changes what is read here. Raises
-    `SettingError`, naming the setting and what it must be.
+    its secret are made where they are missing, unless `makes_instance` is false: then the secret
+    may be "". `file` is read in place of the folder's own settings. A restore that was interrupted
+    is finished first, since it changes what is read here. Raises `SettingError`, naming the setting
+    and what it must be.
     """
     environ = os.environ if environ is None else environ
-    given: dict[str, tuple[object, str]] = {}
-    folder = _find_folder(environ, overrides or {})
+    overrides = overrides or {}
+    variable = PREFIX + "INSTANCE_PATH"
+    path = str(overrides.get("instance_path", environ.get(variable, "instance")))
+    folder: Path = _parse("instance_path", path, variable)
     if makes_instance:
         _make_folder(folder)
     finish_restore(folder)
     file = file or folder / FILE_NAME
-    for name, value in _read_file(file).items():
-        given[name] = (value, f"{name} in {file}")
+    given = {name: (value, f"{name} in {file}") for name, value in _read_file(file).items()}
     for name in _names():
-        if (variable := PREFIX + name.upper()) in environ:
+        variable = PREFIX + name.upper()
+        if name in overrides:
+            given[name] = (overrides[name], variable)
+        elif variable in environ:
             given[name] = (environ[variable], variable)
-    for name, value in (overrides or {}).items():
-        given[name] = (value, PREFIX + name.upper())
-    values: dict[str, Any] = {}
-    for name, (value, origin) in given.items():
-        values[name] = _parse(name, value, origin)
+    values = {name: _parse(name, value, origin) for name, (value, origin) in given.items()}
     settings = _complete(Settings(**(values | {"instance_path": folder})))
     if not settings.secret_key and (makes_instance or (folder / SECRET_NAME).exists()):
         return dataclasses.replace(settings, secret_key=read_secret_key(folder / SECRET_NAME))
@@ -320,36 +319,43 @@ def make_instance(settings: Settings) -> None:
         read_secret_key(settings.instance_path / SECRET_NAME)
 
 
+def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the TESTIMONIALS_ variables that are no setting, most likely misspelt."""
+    environ = os.environ if environ is None else environ
+    known = {PREFIX + name.upper() for name in _names()}
+    return sorted(key for key in environ if key.startswith(PREFIX) and key not in known)
+
+
+def listening_url(host: str, port: int) -> str:
+    """Return the URL at which a browser on this machine reaches `host` and `port`."""
+    if host.startswith(UNIX):
+        # Only the proxy in front knows another one.
+        return "http://localhost"
+    bare = host.strip("[]")
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _refuse(origin: str, problem: str) -> NoReturn:
+    raise SettingError(f"{origin} {problem}")
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        refuse(PREFIX + "INSTANCE_PATH", f"the folder {folder} can't be made: {error.strerror}")
-
-
-def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Name the TESTIMONIALS_ variables that no setting reads, most likely misspelt."""
-    environ = os.environ if environ is None else environ
-    known = {PREFIX + name.upper() for name in _names()}
-    return sorted(key for key in environ if key.startswith(PREFIX) and key not in known)
+        _refuse(PREFIX + "INSTANCE_PATH", f"can't be created: {folder}: {error.strerror}")
 
 
 def _names() -> list[str]:
     return [field.name for field in dataclasses.fields(Settings)]
 
 
-def _find_folder(environ: Mapping[str, str], overrides: Mapping[str, object]) -> Path:
-    value = overrides.get("instance_path", environ.get(PREFIX + "INSTANCE_PATH", "instance"))
-    folder: Path = _parse("instance_path", str(value), PREFIX + "INSTANCE_PATH")
-    return folder
-
-
 def _parse(name: str, value: object, origin: str) -> Any:
-    field = Settings.__dataclass_fields__[name]
     try:
-        return field.metadata["parse"](value)
+        return Settings.__dataclass_fields__[name].metadata["parse"](value)
     except ValueError as error:
-        refuse(origin, str(error))
+        _refuse(origin, str(error))
 
 
 def _read_file(path: Path) -> dict[str, object]:
@@ -362,27 +368,28 @@ def _read_file(path: Path) -> dict[str, object]:
     allowed = set(_names()) - {"instance_path"}
     for name in content:
         if name not in allowed:
-            refuse(f"{name} in {path}", f"is no setting; there are {', '.join(sorted(allowed))}")
+            names = ", ".join(sorted(allowed))
+            _refuse(f"{name} in {path}", f"is not a setting; choose from {names}")
     return content
 
 
 def _complete(settings: Settings) -> Settings:
-    """Fill in the defaults that depend on other settings."""
+    """Check what depends on several settings, and fill in defaults that do."""
     if settings.signup == "domains" and not settings.signup_domains:
-        refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
+        _refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
     if settings.secret_key and len(settings.secret_key) < 32:
-        refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
-    require_extra("DATABASE_URL", settings.database_url, "postgresql", "psycopg", "postgres")
+        _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
-        refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
-    require_extra("STRIPE_WEBHOOK_SECRET", settings.stripe_webhook_secret, "", "stripe", "stripe")
-    require_extra("RATELIMIT_STORAGE_URL", settings.ratelimit_storage_url, "", "redis", "redis")
-    require_extra("METRICS_TOKEN", settings.metrics_token, "", "prometheus_client", "metrics")
-    require_extra("SENTRY_DSN", settings.sentry_dsn, "", "sentry_sdk", "sentry")
-    # From whatever folder a command is called, it finds the same files.
+        _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
+    for name, start, module, extra in EXTRAS:
+        value = getattr(settings, name)
+        if value and value.startswith(start) and find_spec(module) is None:
+            needed = f"needs an extra package: pip install 'testimonials[{extra}]'"
+            _refuse(PREFIX + name.upper(), needed)
+    # The same files, from whatever folder a command is called.
     database = settings.database_url or "sqlite:///testimonials.db"
     if database.startswith("sqlite:///") and not database.startswith("sqlite:////"):
-        # In an address some characters of a folder's name have a meaning.
+        # Some characters of a folder's name have a meaning in a URL.
         folder = quote(str(settings.instance_path))
         database = database.replace("sqlite:///", f"sqlite:///{folder}/", 1)
     base = settings.base_url or listening_url(settings.host, settings.port)

@@ -203,7 +203,9 @@ def test_it_says_which_extra_it_lacks(root: EmptyRoot) -> None:
     }
     done = root.run("accounts", "list")
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs a package more")
+    assert done.stderr.startswith(
+        "Error: TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs an extra package"
+    )
 
 
 def _groups(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

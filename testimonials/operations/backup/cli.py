@@ -19,9 +19,8 @@ from testimonials.operations.backup.making import (
     name_backup,
 )
 from testimonials.operations.backup.restoring import Restored, restore_backup
-from testimonials.settings.checks import PREFIX
 from testimonials.settings.instance_folder import hold_folder
-from testimonials.settings.table import load_settings
+from testimonials.settings.table import PREFIX, load_settings
 
 
 @click.command()

@@ -75,7 +75,7 @@ def move_database(source: Engine, url: str) -> list[MovedTable]:
         target = create_engine(url, hide_parameters=True, connect_args=encoding)
     except ImportError:
         raise MoveRefused(
-            "PostgreSQL needs a package more: pip install 'testimonials[postgres]'"
+            "PostgreSQL needs an extra package: pip install 'testimonials[postgres]'"
         ) from None
     prepare_engine(target)
     try:

@@ -200,7 +200,7 @@ def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> No
     [
         ("mysql://x", "TARGET must start with"),
         ("sqlite:////tmp/x.db", "TARGET must be a postgresql:// address."),
-        ("postgresql://u:hidden@host:nope/x", "TARGET must look like"),
+        ("postgresql://u:hidden@host:nope/x", "TARGET must start with"),
         ("postgresql://u:hidden@127.0.0.1:1/x", "The move failed and was taken back"),
     ],
 )
