@@ -6,13 +6,11 @@ import pytest
 from flask import Flask
 
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.operations.jobs.registry import send_gathered_mail
-from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.rows import add_member, add_testimonial, count_for_planner, count_rows, read_testimonials
+from tests.rows import add_member, add_testimonial, count_rows, read_testimonials
 
 
 @pytest.fixture
@@ -209,69 +207,3 @@ def test_without_a_script_spam_is_released_from_its_own_page(inbox: Inbox) -> No
     page = inbox.client.get(answer.location).text
     assert "Moved Robot to Pending" in page
     assert "Held:" not in page
-
-
-def test_twenty_thousand_are_changed_and_put_back_exactly(inbox: Inbox) -> None:
-    moment = MovableClock().time
-    rows = [
-        {
-            "id": f"{n:024x}",
-            "project_id": inbox.project,
-            "status": "rejected" if n % 3 else "pending",
-            "reviewed_at": moment if n % 3 else None,
-            "source": "public_page",
-            "author_name": f"Person {n}",
-            "text": "Words",
-            "submitted_at": moment,
-            "created_at": moment,
-            "updated_at": moment,
-        }
-        for n in range(1, 20_001)
-    ]
-    with inbox.app.app_context():
-        db.session.execute(models.Testimonial.__table__.insert(), rows)
-        db.session.execute(
-            models.TestimonialTag.__table__.insert(),
-            [
-                {"testimonial_id": row["id"], "project_id": inbox.project, "name": "Old"}
-                for row in rows[::2]
-            ],
-        )
-        db.session.commit()
-    count_for_planner(inbox.app)
-
-    def state() -> list[tuple[object, ...]]:
-        with inbox.app.app_context():
-            found = db.session.execute(
-                db.select(
-                    models.Testimonial.id,
-                    models.Testimonial.status,
-                    models.Testimonial.reviewed_at,
-                    models.TestimonialTag.name,
-                )
-                .outerjoin(models.TestimonialTag)
-                .order_by(models.Testimonial.id, models.TestimonialTag.name)
-            )
-            return [tuple(row) for row in found]
-
-    before = state()
-    approved = inbox.bulk("approve", all="1", status="all")
-    assert approved.json["notice"]["text"] == "Approved 20000 testimonials"
-    assert inbox.counts()["approved"] == 20_000
-    count_for_planner(inbox.app)
-    assert inbox.undo(approved).status_code == 200
-    assert state() == before
-    data = {"new_tag": "New", "tagging": "add", "all": "1", "status": "all"}
-    tagged = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
-    assert tagged.json["notice"]["text"] == "Tagged 20000 testimonials"
-    assert len(state()) == 30_000
-    count_for_planner(inbox.app)
-    assert inbox.undo(tagged).status_code == 200
-    assert state() == before
-    data |= {"new_tag": "old", "tagging": "remove"}
-    removed = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
-    assert removed.json["notice"]["text"] == "Took a tag off 10000 testimonials"
-    count_for_planner(inbox.app)
-    assert inbox.undo(removed).status_code == 200
-    assert state() == before
-    assert count_rows(inbox.app, models.TestimonialChange) == 2 * (20_000 + 20_000 + 10_000)

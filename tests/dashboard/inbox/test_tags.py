@@ -4,13 +4,12 @@ import re
 
 import pytest
 from flask import Flask
-from sqlalchemy import event
 
 from testimonials.extensions import db
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeCaller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.rows import count_for_planner, read_project
+from tests.rows import read_project
 
 
 @pytest.fixture
@@ -200,48 +199,3 @@ def test_a_testimonial_that_is_gone_takes_its_tags_along(inbox: Inbox) -> None:
         db.session.delete(db.session.get_one(models.Testimonial, maya))
         db.session.commit()
     assert "vip" not in inbox.get("inbox").text
-
-
-def test_a_page_takes_as_many_queries_with_tags_as_without(inbox: Inbox) -> None:
-    ids = inbox.receive(*(f"Person {n}" for n in range(30)))
-    counts = []
-    with inbox.app.app_context():
-        engine = db.engine
-
-    def count(*_: object) -> None:
-        counts[-1] += 1
-
-    event.listen(engine, "before_cursor_execute", count)
-    counts.append(0)
-    inbox.get("inbox")
-    event.remove(engine, "before_cursor_execute", count)
-    tag(inbox, "one", *ids)
-    tag(inbox, "two", *ids[:9])
-    event.listen(engine, "before_cursor_execute", count)
-    counts.append(0)
-    assert sum(map(len, tags_on(inbox.get("inbox").text))) == 39
-    event.remove(engine, "before_cursor_execute", count)
-    assert counts[0] == counts[1] > 0
-
-
-def test_right_with_twenty_thousand(inbox: Inbox) -> None:
-    inbox.receive("Person")
-    ids = inbox.fill(19_999)
-    with inbox.app.app_context():
-        db.session.execute(
-            models.TestimonialTag.__table__.insert(),
-            [
-                {"testimonial_id": row_id, "name": name, "project_id": inbox.project}
-                for n, row_id in enumerate(ids)
-                for name in (f"tag {n % 40}", "common")
-            ],
-        )
-        db.session.commit()
-    count_for_planner(inbox.app)
-    assert "1 to 50 of 500" in inbox.get("inbox?tag=tag+7").text
-    answer = tag(inbox, "everyone", all="1", status="pending")
-    assert answer.json["notice"]["text"] == "Tagged 20000 testimonials"
-    count_for_planner(inbox.app)
-    assert inbox.undo(answer).status_code == 200
-    assert "1 to 50 of" not in inbox.get("inbox?tag=everyone").text
-    assert "1 to 50 of 19999" in inbox.get("inbox?tag=common").text
