@@ -1,6 +1,5 @@
 """How testimonials, times and changes are put before an owner."""
 
-import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +10,7 @@ from testimonials.auth.models import Account
 from testimonials.collection.authors.services import DISOWNED
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
+from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.projects.models import Project
 from testimonials.projects.services import more_projects_url, project_limit_of
 from testimonials.testimonials.models import Testimonial, TestimonialChange
@@ -44,7 +44,6 @@ FIELD_LABELS = {
 }
 # Columns of an edit of the picture alone, which has a name of its own in the history.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
-COLOURS = 8
 HELD = {
     BAIT: "filled in a field that people don’t see",
     FAST: "sent sooner than a person can write",
@@ -72,8 +71,8 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "author_company": row.author_company,
         "author_email": row.author_email,
         "avatar_url": row.avatar_url or twitter.get("avatarUrl"),
-        "initials": make_initials(row.author_name),
-        "color": choose_colour(row.author_name),
+        "initials": initials_of(row.author_name),
+        "color": colour_of(row.author_name),
         "rating": row.rating,
         "text": row.text,
         "source_label": SOURCES.get(row.source, row.source),
@@ -196,21 +195,6 @@ def describe_age(time: datetime) -> str:
     if age < timedelta(days=7):
         return _ago(age // timedelta(days=1), "day")
     return clock.day(time)
-
-
-def make_initials(name: str) -> str:
-    """Return the first letters of the first and last word, or a star where there are none."""
-    words = [word for word in name.split() if unicodedata.category(word[0])[0] in "LN"]
-    chosen = words[:1] + words[1:][-1:]
-    return "".join(word[0] for word in chosen).upper() or "★"
-
-
-def choose_colour(name: str) -> int:
-    """Return the number of the colour pair of a name, the same one as in the widget."""
-    value = 0
-    for letter in name:
-        value = (value * 3 + ord(letter)) % COLOURS
-    return value
 
 
 def _ago(count: int, unit: str) -> str:

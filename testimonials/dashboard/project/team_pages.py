@@ -11,8 +11,8 @@ from testimonials.auth.addresses import normalize_email
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.pictures.portraits import colour_of
 from testimonials.core.web.errors import RateLimited, ServiceError
-from testimonials.dashboard.describe import choose_colour
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.extensions import begin_write, db, limiter
@@ -207,7 +207,7 @@ def _describe_member(access: Access, member: TeamMember) -> dict[str, Any]:
     return {
         "email": member.email,
         "initial": member.email[:1].upper(),
-        "colour": choose_colour(member.email),
+        "colour": colour_of(member.email),
         "role_label": ROLE_LABELS[member.role],
         "since": clock.day(member.since) if member.role != Role.OWNER else None,
         "is_self": member.account_id == access.user.account_id,

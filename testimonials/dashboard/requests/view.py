@@ -18,8 +18,9 @@ from testimonials.collection.requests.asking import REMINDERS, LeftOut, Letter, 
 from testimonials.collection.requests.hashed_addresses import hash_email
 from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.languages import LANGUAGES
-from testimonials.dashboard.describe import choose_colour, describe_time, make_initials
+from testimonials.dashboard.describe import describe_time
 from testimonials.dashboard.requests.form import NEVER, RequestForm
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
@@ -95,8 +96,8 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
         "email": row.email,
         "name": row.name,
         "company": row.company or "",
-        "initials": make_initials(row.name or row.email),
-        "colour": choose_colour(row.name or row.email),
+        "initials": initials_of(row.name or row.email),
+        "colour": colour_of(row.name or row.email),
         "state": person.state,
         "state_label": LABELS[person.state],
         "problem": person.problem if person.state == "failed" else None,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from testimonials.core import clock
-from testimonials.dashboard.describe import choose_colour, make_initials
+from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.dashboard.transfer.import_form import ImportForm
 from testimonials.transfer.tables.headings import FIELDS, REQUIRED
 from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan, describe_outcome
@@ -65,8 +65,8 @@ def _describe_new(columns: dict[str, Any], tags: list[str]) -> dict[str, Any]:
     return {
         "name": name,
         "about": about,
-        "initials": make_initials(name),
-        "colour": choose_colour(name),
+        "initials": initials_of(name),
+        "colour": colour_of(name),
         "avatar": columns["author_avatar"],
         "rating": columns["rating"],
         "text": columns["text"],

@@ -4,11 +4,11 @@ import re
 from functools import cache
 from typing import Any
 
+from testimonials.core.pictures.portraits import COLOURS
 from testimonials.widget.script.assembly import FOLDER, read_look, read_styles, squeeze
 
 # A root of server-rendered cards on a page of ours, in front of every selector.
 PAGE = ".tm-page"
-AVATARS = 8
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COMMA = re.compile(r",(?![^(]*\))")
@@ -43,7 +43,7 @@ def _colour_rules(config: dict[str, Any], theme: str) -> str:
     ]
     names = look["names"].split()
     rules = [_rule(".tm", names, colours)]
-    for number in range(AVATARS):
+    for number in range(COLOURS):
         pair = colours[len(names) + 2 * number :][:2]
         rules.append(_rule(f".a{number}", ["back", "fore"], pair))
     return "".join(rules)

@@ -1,20 +1,17 @@
 """The widget as the server writes it: from the same feed, with the script's own elements."""
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from testimonials.core import clock
+from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.projects.models import Project
-from testimonials.widget.rendered.look import AVATARS
 from testimonials.widget.selection import Selection
 from testimonials.widget.services import describe_feed
 
-_WORD = re.compile(r"[^\W_]\S*")
 _WEB = re.compile(r"https?://", re.IGNORECASE)
-_JOINER = "\u200d"
 
 
 @dataclass(frozen=True)
@@ -88,27 +85,3 @@ def describe_stars(rating: float) -> dict[str, Any]:
     """Return a rating, and how wide its filled part is in a picture of five stars."""
     rating = min(rating, 5)
     return {"rating": rating, "stars_width": round(rating * 20 - (rating % 1) * 2, 2)}
-
-
-def initials_of(name: str) -> str:
-    """Return the first letters of a name's first and last word, a star where it has none."""
-    words = _WORD.findall(name) or ["★"]
-    return "".join(_first_letter(word) for word in [words[0], *words[1:][-1:]]).upper()
-
-
-def colour_of(name: str) -> int:
-    """Return the number of the colours behind a name's initials."""
-    number = 0
-    for letter in name:
-        number = (number * 3 + ord(letter)) % AVATARS
-    return number
-
-
-def _first_letter(word: str) -> str:
-    """Return a word's first letter with the marks that belong to it."""
-    end = 1
-    while end < len(word) and (
-        unicodedata.category(word[end]).startswith("M") or _JOINER in word[end - 1 : end + 1]
-    ):
-        end += 1
-    return word[:end]
