@@ -7,8 +7,8 @@ The library is loaded only where the setting asks for it. What is counted belong
 import hmac
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy import func, select, text
@@ -20,7 +20,7 @@ from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.operations.health import measure_free
-from testimonials.operations.shared_metrics import SharedPages, mark, merge
+from testimonials.operations.shared_metrics import SharedPages, merge
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
@@ -40,6 +40,9 @@ OTHER_METHOD = "(other)"
 SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
+# Numbers by the values of their labels.
+Values = dict[tuple[str, ...], float]
+
 
 def init_metrics(app: Flask) -> None:
     """Count the requests of `app`, if the setting asks for it."""
@@ -56,16 +59,16 @@ def is_allowed() -> bool:
 
 
 def write_metrics() -> bytes | None:
-    """Return the page, or None where metrics are switched off."""
+    """Return everything in Prometheus' text format, or None where metrics are switched off."""
     metrics: Metrics | None = current_app.extensions.get(EXTENSION)
-    return metrics.write() if metrics is not None else None
+    return _write(metrics.collect()) if metrics is not None else None
 
 
 def end_metrics(app: Flask) -> None:
-    """Let the process that ran `app` leave nothing behind for its siblings to read."""
+    """Remove what the process of `app` wrote for its siblings."""
     metrics: Metrics | None = app.extensions.get(EXTENSION)
     if metrics is not None:
-        metrics.end()
+        metrics.pages.end()
 
 
 def _observe(response: Response) -> Response:
@@ -83,11 +86,11 @@ class Metrics:
     """The metrics of one application: its process's own, those of its siblings, the instance's."""
 
     def __init__(self, app: Flask) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Histogram
+        from prometheus_client import Counter, Histogram
         from prometheus_client.process_collector import ProcessCollector
 
         self._app = app
-        self._pages = SharedPages(current_settings(app).instance_path / "metrics", self._write_own)
+        self.pages = SharedPages(current_settings(app).instance_path / "metrics", self._write_own)
         self._requests: Histogram = Histogram(
             "testimonials_request_seconds",
             "Requests and how long they took, without those answered from memory.",
@@ -99,34 +102,17 @@ class Metrics:
             "testimonials_failed_sign_ins", "Sign-ins that were refused.", registry=None
         )
         self._process = ProcessCollector(registry=None)
-        self._registry: CollectorRegistry = CollectorRegistry()
-        self._registry.register(self)
-
-    def end(self) -> None:
-        """Stop writing this process's page for its siblings."""
-        self._pages.end()
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one answer."""
-        self._pages.keep()
+        self.pages.keep()
         self._requests.labels(route, method, str(status)).observe(seconds)
         if (route, method) == SIGN_IN and 400 <= status < 500:
             self._refused.inc()
 
-    def write(self) -> bytes:
-        """Return everything in Prometheus' text format."""
-        from prometheus_client import generate_latest
-
-        return bytes(generate_latest(self._registry))
-
-    def describe(self) -> list["Metric"]:
-        """Spare the library a first reading of the database."""
-        return []
-
     def collect(self) -> Iterator["Metric"]:
-        """Return what is read at the moment of asking."""
-        yield from merge([*self._collect_process(), *self._pages.read_others()])
-        yield from self._collect_build()
+        """Yield everything, read at the moment of asking."""
+        yield from merge([*self._collect_process(), *self.pages.read_others()])
         yield from self._collect_host()
         try:
             found = [*self._collect_mail(), *self._collect_jobs(), *self._collect_data()]
@@ -137,11 +123,7 @@ class Metrics:
         yield from found
 
     def _write_own(self) -> bytes:
-        from prometheus_client import CollectorRegistry, generate_latest
-
-        registry = CollectorRegistry()
-        registry.register(_Given(list(self._collect_process())))
-        return bytes(generate_latest(registry))
+        return _write(list(self._collect_process()))
 
     def _collect_process(self) -> Iterator["Metric"]:
         ticker: Ticker | None = self._app.extensions.get(TICKER)
@@ -152,73 +134,75 @@ class Metrics:
         )
         families = (self._requests, self._refused, self._process)
         for family in (widget, *(each for found in families for each in found.collect())):
-            yield mark(family, self._pages.name)
-
-    def _collect_build(self) -> Iterator["Metric"]:
-        labels = {"version": __version__, "python": platform.python_version()}
-        labels |= {"database": db.engine.dialect.name}
-        yield _gauge("testimonials_build_info", "What runs.", {labels_of(labels): 1})
+            family.samples = [
+                sample._replace(labels=dict(sample.labels) | {"process": self.pages.name})
+                for sample in family.samples
+            ]
+            yield family
 
     def _collect_host(self) -> Iterator["Metric"]:
-        free = "The room where data is kept: on the fullest disk, if there are several."
+        build: Values = {(__version__, platform.python_version(), db.engine.dialect.name): 1}
+        names = ("version", "python", "database")
+        yield _gauge("testimonials_build_info", "What runs.", build, *names)
+        free = "Free space where data is kept: on the fullest disk, if there are several."
         yield _gauge("testimonials_disk_free_bytes", free, {(): measure_free()})
         restarts: Callable[[], int] = self._app.extensions.get(RESTARTS, int)
-        words = "Workers started again after a death, since the service was started."
+        words = "Workers restarted after they died, since the service was started."
         yield _counter("testimonials_worker_restarts", words, restarts())
         if current_settings(self._app).ratelimit_storage_url:
-            words = "Whether Redis counts, where requests are counted in it."
+            words = "Whether Redis takes counts, where rate limits are counted in it."
             yield _gauge("testimonials_redis_up", words, {(): limiter.can_count()})
 
     def _collect_mail(self) -> Iterator["Metric"]:
-        states = {labels_of({"state": state}): n for state, n in count_mails(db.session()).items()}
-        yield _gauge("testimonials_outbox_mails", "Mails in the outbox by state.", states)
+        states: Values = {
+            (str(state),): count for state, count in count_mails(db.session()).items()
+        }
+        yield _gauge("testimonials_outbox_mails", "Mails in the outbox by state.", states, "state")
         _, age = measure_waiting(db.session())
         yield _gauge(
             "testimonials_outbox_oldest_seconds",
-            "How old the oldest mail is that has not left, refused ones included.",
+            "The age of the oldest mail that has not been sent, refused ones included.",
             {(): age.total_seconds()},
         )
 
     def _collect_jobs(self) -> Iterator["Metric"]:
         jobs = db.session.scalars(select(BackgroundJob)).all()
         for word, attribute in (("success", "finished_at"), ("failure", "failed_at")):
-            times = {
-                labels_of({"job": job.name}): time_of.timestamp()
+            times: Values = {
+                (job.name,): time_of.timestamp()
                 for job in jobs
-                if (time_of := getattr(job, attribute)) is not None
+                if (time_of := getattr(job, attribute))
             }
             yield _gauge(
                 f"testimonials_job_last_{word}_timestamp_seconds",
                 f"When a background job last ended with {word}.",
                 times,
+                "job",
             )
 
     def _collect_data(self) -> Iterator["Metric"]:
         rows = db.session.execute(
             select(Testimonial.status, func.count()).group_by(Testimonial.status)
         )
-        counts = {labels_of({"status": str(row[0])}): int(row[1]) for row in rows}
-        yield _gauge("testimonials_testimonials", "Testimonials by status.", counts)
+        counts: Values = {(str(status),): count for status, count in rows}
+        yield _gauge("testimonials_testimonials", "Testimonials by status.", counts, "status")
         is_sqlite = db.engine.dialect.name == "sqlite"
         size = db.session.scalar(text(SQLITE_SIZE if is_sqlite else POSTGRES_SIZE))
         yield _gauge("testimonials_database_bytes", "The size of the database.", {(): size or 0})
 
 
-Labels = tuple[tuple[str, str], ...]
+def _write(families: Iterable["Metric"]) -> bytes:
+    from prometheus_client import generate_latest
+
+    return bytes(generate_latest(_Given(families)))
 
 
-def labels_of(values: dict[str, str]) -> Labels:
-    """Return labels in a form that can be a key."""
-    return tuple(values.items())
-
-
-def _gauge(name: str, words: str, values: Mapping[Any, float]) -> "Metric":
+def _gauge(name: str, words: str, values: Values, *labels: str) -> "Metric":
     from prometheus_client.metrics_core import GaugeMetricFamily
 
-    names = [label for label, _ in next(iter(values), ())]
-    family = GaugeMetricFamily(name, words, labels=names)
-    for labels, value in values.items():
-        family.add_metric([text for _, text in labels], value)
+    family = GaugeMetricFamily(name, words, labels=labels)
+    for key, value in values.items():
+        family.add_metric(key, value)
     return family
 
 
@@ -228,11 +212,10 @@ def _counter(name: str, words: str, value: float) -> "Metric":
     return CounterMetricFamily(name, words, value=value)
 
 
-class _Given:
-    """Hands out families that are there already."""
+class _Given(NamedTuple):
+    """Hands the library families that are there already."""
 
-    def __init__(self, families: list["Metric"]) -> None:
-        self._families = families
+    families: Iterable["Metric"]
 
-    def collect(self) -> list["Metric"]:
-        return self._families
+    def collect(self) -> Iterable["Metric"]:
+        return self.families
