@@ -1,5 +1,6 @@
-"""Invitations to write a testimonial, addresses that want none, and pictures for shared links."""
+"""Requests for testimonials by mail, addresses that want none, and pictures for shared links."""
 
+import hashlib
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text
@@ -12,8 +13,8 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
 
-class InvitationBatch(Base):
-    """What was sent to several people at once: the owner's own words, and when to remind."""
+class RequestBatch(Base):
+    """What was sent to several people at once: the owner's own words, and when to remind them."""
 
     __tablename__ = "invitation_batch"
 
@@ -31,7 +32,7 @@ class InvitationBatch(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
-class Invitation(Base):
+class MailedRequest(Base):
     """One person who was asked for a testimonial, and how far that got."""
 
     __tablename__ = "invitation"
@@ -43,7 +44,7 @@ class Invitation(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
     batch_id: Mapped[str] = mapped_column(
-        ForeignKey(InvitationBatch.id, ondelete="CASCADE"), index=True
+        ForeignKey(RequestBatch.id, ondelete="CASCADE"), index=True
     )
     email: Mapped[str] = mapped_column(String(254))
     # Under which the address would stand in `UnsubscribedAddress`.
@@ -64,6 +65,11 @@ class Invitation(Base):
         ForeignKey(Testimonial.id, ondelete="SET NULL"), index=True
     )
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+def hash_email(account_id: str, email: str) -> str:
+    """Return the hash under which an account keeps an address; other accounts keep another."""
+    return hashlib.sha256(f"{account_id}:{email}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class UnsubscribedAddress(Base):

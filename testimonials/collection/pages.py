@@ -9,14 +9,14 @@ from testimonials.auth.addresses import hash_mailbox
 from testimonials.collection import photos, services
 from testimonials.collection.authors.services import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
-from testimonials.collection.models import Invitation
+from testimonials.collection.models import MailedRequest
 from testimonials.collection.picture.share_picture import (
     find_share_picture,
     keep_share_picture,
     make_share_picture,
     picture_fingerprint,
 )
-from testimonials.collection.requests.answering import find_invitation, prefill
+from testimonials.collection.requests.answering import find_request, prefill
 from testimonials.collection.schemas import read_prefill
 from testimonials.collection.spam import ADDRESS
 from testimonials.collection.submission_form import FilledForm, read_link, read_submission_form
@@ -52,14 +52,14 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     if not project.is_active:
         return _paused(project)
     link = request.args.get("invitation", "")
-    invitation = find_invitation(link, project.id) if link else None
+    asked = find_request(link, project.id) if link else None
     known = read_prefill(request.args, project.page_config["collectFields"])
     # A link may bring words along, and then a person can be done at once.
     is_empty = not set(request.args) - {PARAMETER}
     token = services.make_form_token(project, is_empty=is_empty)
-    page = _form(project, FilledForm(token, known | prefill(invitation)), invitation)
+    page = _form(project, FilledForm(token, known | prefill(asked)), asked)
     # What is filled in is for the eyes of who got the link.
-    return answer_privately(page) if invitation else page
+    return answer_privately(page) if asked else page
 
 
 @collection.post("/<slug>")
@@ -75,7 +75,7 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
     form = read_submission_form(project)
     if form.errors:
         _keep_photo(form.photo)
-        return _form(project, form, find_invitation(read_link(), project.id)), 422
+        return _form(project, form, find_request(read_link(), project.id)), 422
     signs = [ADDRESS] if count > HELD_ABOVE else []
     submission = form.to_submission(signs=signs, may_mail=_may_mail(form.values))
     begin_write()
@@ -155,10 +155,10 @@ def _paused(project: Project) -> str:
     return render_template("collection/paused.html", unsent=read_unsent_form(), **shown)
 
 
-def _form(project: Project, form: FilledForm, invitation: Invitation | None) -> str:
+def _form(project: Project, form: FilledForm, asked: MailedRequest | None) -> str:
     shown = describe_form(project, form.typed, form.errors, form.token, form.photo)
-    link = read_link() if invitation else ""
-    return render_template("collection/page.html", **shown, invitation=link)
+    link = read_link() if asked else ""
+    return render_template("collection/page.html", **shown, request_token=link)
 
 
 def _keep_photo(photo: photos.Photo | None) -> None:

@@ -98,15 +98,15 @@ def read_form_token(project: Project, token: str) -> FormToken:
 
 def receive(project: Project, submission: Submission) -> Testimonial:
     """Store a submission to the locked project, once, and tell whom it concerns."""
-    invitation = answering.find_invitation(submission.link, project.id, for_update=True)
+    asked = answering.find_request(submission.link, project.id, for_update=True)
     photo = submission.photo
     store_photo(photo)
     values = submission.values | {"avatar_id": photo.image_id if photo else None}
     # Whom the owner asked is no stranger.
-    signs = None if answering.is_invited(invitation) else submission.signs
+    signs = None if answering.is_unanswered(asked) else submission.signs
     row, is_new = submit_testimonial(project, values, submission.form_key, signs)
-    if is_new and invitation:
-        answering.note_answered(invitation, row, asks_email="author_email" in values)
+    if is_new and asked:
+        answering.note_answered(asked, row, asks_email="author_email" in values)
     if is_new and submission.may_mail:
         send_author_mail(project, row)
     return row

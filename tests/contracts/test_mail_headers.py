@@ -17,7 +17,7 @@ from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import claim_account, start_account
 from testimonials.collection.emails import send_author_mail
 from testimonials.collection.flood import send_flood_mail
-from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock
 from testimonials.core.mail.delivery import deliver_due_mail
@@ -119,14 +119,14 @@ def write_every_kind(account: Account, text: str) -> None:
 
 def write_requests(project: Project, text: str) -> None:
     """Ask somebody for a testimonial, and remind them."""
-    batch = InvitationBatch(
+    batch = RequestBatch(
         project_id=project.id, actor=text, subject=text, message=text, language="en", size=1,
         remind_after_days=0,
     )  # fmt: skip
     db.session.add(batch)
     db.session.flush()
     db.session.add(
-        Invitation(
+        MailedRequest(
             project_id=project.id, batch_id=batch.id, email="asked@example.com", email_hash="-",
             name=text, next_mail_at=clock.now(),
         )

@@ -9,7 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from testimonials.auth.models import Account
 from testimonials.collection.authors.erasure import AUTHOR_MAIL, erase
 from testimonials.collection.authors.services import OwnTestimonial
-from testimonials.collection.models import Invitation
+from testimonials.collection.models import MailedRequest
 from testimonials.collection.requests.request_mail import PURPOSES
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
@@ -25,7 +25,7 @@ class AboutAddress:
     testimonials: Sequence[Testimonial]
     # How many there are in each project, by its slug.
     projects: dict[str, int]
-    invitations: int
+    requests: int
     mails: int
     # Changes of other testimonials that remember the address.
     changes: int
@@ -35,7 +35,7 @@ class AboutAddress:
     @property
     def is_empty(self) -> bool:
         """Whether nothing of an author was found."""
-        return not (self.testimonials or self.invitations or self.mails or self.changes)
+        return not (self.testimonials or self.requests or self.mails or self.changes)
 
 
 def find_about(email: str) -> AboutAddress:
@@ -60,7 +60,7 @@ def find_about(email: str) -> AboutAddress:
     return AboutAddress(
         testimonials=rows,
         projects=slugs,
-        invitations=_count(Invitation.id, Invitation.email == email),
+        requests=_count(MailedRequest.id, MailedRequest.email == email),
         mails=_count(OutboxMail.id, _is_mailed_to(email)),
         changes=_count(TestimonialChange.id, _remembers(email)),
         pictures=sum(row.avatar_id is not None for row in rows),
@@ -84,7 +84,7 @@ def forget_address(email: str) -> AboutAddress:
     by_id = {project.id: project for project in projects}
     for row in found.testimonials:
         erase(OwnTestimonial(row, by_id[row.project_id], is_mailed=False))
-    db.session.execute(delete(Invitation).where(Invitation.email == email))
+    db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
     db.session.execute(delete(OutboxMail).where(_is_mailed_to(email)))
     for change in db.session.scalars(select(TestimonialChange).where(_remembers(email))):
         change.before = {name: old for name, old in change.before.items() if name != "author_email"}
@@ -92,7 +92,7 @@ def forget_address(email: str) -> AboutAddress:
     return AboutAddress(
         found.testimonials,
         found.projects,
-        found.invitations,
+        found.requests,
         found.mails,
         found.changes,
         pictures - _count(Image.id),
@@ -101,8 +101,8 @@ def forget_address(email: str) -> AboutAddress:
 
 
 def _is_written_by(email: str) -> ColumnElement[bool]:
-    answers = select(Invitation.testimonial_id).where(
-        Invitation.email == email, Invitation.testimonial_id.is_not(None)
+    answers = select(MailedRequest.testimonial_id).where(
+        MailedRequest.email == email, MailedRequest.testimonial_id.is_not(None)
     )
     return or_(Testimonial.author_email == email, Testimonial.id.in_(answers))
 

@@ -56,7 +56,7 @@ def _count(found: AboutAddress) -> dict[str, Any]:
         "testimonials": len(found.testimonials),
         "projects": found.projects,
         "pictures": found.pictures,
-        "invitations": found.invitations,
+        "invitations": found.requests,
         "mails": found.mails,
         "changes": found.changes,
         "hasAccount": found.has_account,
@@ -75,7 +75,7 @@ def _tell(found: AboutAddress, email: str, verb: str, *, is_aside: bool = False)
         for row in found.testimonials:
             say(f"    {row.id} {make_printable(row.text, SHOWN)}")
         say(f"  {found.pictures} picture(s)")
-        say(f"  {found.invitations} request(s) for a testimonial")
+        say(f"  {found.requests} request(s) for a testimonial")
         say(f"  {found.mails} mail(s) in the outbox")
         say(f"  the address in {found.changes} change(s) of other testimonials")
     if found.has_account:

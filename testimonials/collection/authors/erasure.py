@@ -11,8 +11,7 @@ from testimonials.collection.authors.services import (
     OwnTestimonial,
     read_author_token,
 )
-from testimonials.collection.models import UnsubscribedAddress
-from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image

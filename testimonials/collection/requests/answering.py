@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account
-from testimonials.collection.models import Invitation, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.urls import collection_page_url, request_url
 from testimonials.core.web.errors import NotFound
@@ -34,100 +34,100 @@ class Asked:
     It names the address by its hash, so that the link still ends all mails when the row is gone.
     """
 
-    invitation_id: str
+    request_id: str
     account_id: str
     email_hash: str
 
 
-def make_form_url(project: Project, invitation: Invitation, language: str) -> str:
+def make_form_url(project: Project, request: MailedRequest, language: str) -> str:
     """Return the address of the form as it was mailed; it knows for 60 days who was asked."""
-    token = link_purpose.sign(invitation.id)
+    token = link_purpose.sign(request.id)
     return f"{collection_page_url(project.slug)}?{PARAMETER}={language}&invitation={token}"
 
 
-def make_answer_url(account_id: str, invitation: Invitation, answer: str) -> str:
+def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str:
     """Return the address of a page in the mail, `decline` or `unsubscribe`; it never expires."""
-    token = answer_purpose.sign([invitation.id, account_id, invitation.email_hash])
+    token = answer_purpose.sign([request.id, account_id, request.email_hash])
     return request_url(token, answer)
 
 
-def find_invitation(token: str, project_id: str, *, for_update: bool = False) -> Invitation | None:
+def find_request(token: str, project_id: str, *, for_update: bool = False) -> MailedRequest | None:
     """Return who came by the link to the project's form, locked if the row is to change.
 
     None for a link that says nothing (any more): who comes by it is a visitor as any other.
     """
     try:
-        invitation_id, _ = link_purpose.read(token, LINK_SECONDS)
+        request_id, _ = link_purpose.read(token, LINK_SECONDS)
     except (TokenInvalid, TokenExpired):
         return None
-    query = select(Invitation).where(
-        Invitation.id == str(invitation_id), Invitation.project_id == project_id
+    query = select(MailedRequest).where(
+        MailedRequest.id == str(request_id), MailedRequest.project_id == project_id
     )
     return db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
 
 
-def is_invited(invitation: Invitation | None) -> bool:
+def is_unanswered(request: MailedRequest | None) -> bool:
     """Tell whether a submission answers a request; only the first one by a link does.
 
     What comes so was asked for: it is no flood, however many come from one network.
     """
-    return invitation is not None and invitation.answered_at is None
+    return request is not None and request.answered_at is None
 
 
-def prefill(invitation: Invitation | None) -> dict[str, str]:
+def prefill(request: MailedRequest | None) -> dict[str, str]:
     """Return the values with which the form opens for who was asked."""
-    if invitation is None:
+    if request is None:
         return {}
     values = {
-        "name": invitation.name,
-        "company": invitation.company or "",
-        "email": invitation.email,
+        "name": request.name,
+        "company": request.company or "",
+        "email": request.email,
     }
     return {name: value for name, value in values.items() if value}
 
 
-def note_opened(invitation: Invitation) -> None:
+def note_opened(request: MailedRequest) -> None:
     """Note that the form was opened in a browser; the first time counts."""
-    if invitation.opened_at is None:
-        invitation.opened_at = clock.now()
+    if request.opened_at is None:
+        request.opened_at = clock.now()
 
 
-def note_answered(invitation: Invitation, testimonial: Testimonial, *, asks_email: bool) -> None:
+def note_answered(request: MailedRequest, testimonial: Testimonial, *, asks_email: bool) -> None:
     """Tie the first submission by a link to who was asked; their address is proven by the link.
 
     Where the form asks for an address, only the invited one is proven.
     """
-    if not is_invited(invitation):
+    if not is_unanswered(request):
         return
     now = clock.now()
-    note_opened(invitation)
-    invitation.answered_at, invitation.next_mail_at = now, None
-    invitation.testimonial_id = testimonial.id
-    if not asks_email or testimonial.author_email == invitation.email:
+    note_opened(request)
+    request.answered_at, request.next_mail_at = now, None
+    request.testimonial_id = testimonial.id
+    if not asks_email or testimonial.author_email == request.email:
         testimonial.email_verified_at = now
 
 
 def read_answer_token(token: str) -> tuple[Asked, Project | None]:
     """Return what a link to decline says, and its project while there is one; raise `NotFound`."""
     try:
-        (invitation_id, account_id, email_hash), _ = answer_purpose.read(token)
+        (request_id, account_id, email_hash), _ = answer_purpose.read(token)
     except (TokenInvalid, TypeError, ValueError):
         raise NotFound(LINK_BROKEN) from None
     project = db.session.scalars(
         select(Project)
-        .join(Invitation, Invitation.project_id == Project.id)
+        .join(MailedRequest, MailedRequest.project_id == Project.id)
         .join(Account, Account.id == Project.account_id)
-        .where(Invitation.id == invitation_id, is_shown())
+        .where(MailedRequest.id == request_id, is_shown())
     ).one_or_none()
-    return Asked(invitation_id, account_id, email_hash), project
+    return Asked(request_id, account_id, email_hash), project
 
 
 def decline(asked: Asked) -> None:
     """Note that somebody doesn't want to write; no reminder follows."""
-    invitation = _lock(asked)
-    if invitation is not None and invitation.answered_at is None:
-        invitation.declined_at = invitation.declined_at or clock.now()
-        invitation.next_mail_at = None
+    request = _lock(asked)
+    if request is not None and request.answered_at is None:
+        request.declined_at = request.declined_at or clock.now()
+        request.next_mail_at = None
 
 
 def is_unsubscribed(asked: Asked) -> bool:
@@ -142,8 +142,8 @@ def unsubscribe(asked: Asked) -> None:
         return
     db.session.add(UnsubscribedAddress(account_id=asked.account_id, email_hash=asked.email_hash))
     db.session.execute(
-        update(Invitation)
-        .where(Invitation.email_hash == asked.email_hash)
+        update(MailedRequest)
+        .where(MailedRequest.email_hash == asked.email_hash)
         .values(next_mail_at=None)
     )
 
@@ -158,12 +158,12 @@ def subscribe_again(asked: Asked) -> None:
         )
     )
     db.session.execute(
-        update(Invitation)
+        update(MailedRequest)
         .where(
-            Invitation.email_hash == asked.email_hash,
-            Invitation.sent_at.is_(None),
-            Invitation.answered_at.is_(None),
-            Invitation.declined_at.is_(None),
+            MailedRequest.email_hash == asked.email_hash,
+            MailedRequest.sent_at.is_(None),
+            MailedRequest.answered_at.is_(None),
+            MailedRequest.declined_at.is_(None),
         )
         .values(next_mail_at=clock.now())
     )
@@ -177,7 +177,7 @@ def _lock_account(asked: Asked) -> None:
         raise NotFound(LINK_GONE) from None
 
 
-def _lock(asked: Asked) -> Invitation | None:
+def _lock(asked: Asked) -> MailedRequest | None:
     return db.session.scalars(
-        select(Invitation).where(Invitation.id == asked.invitation_id).with_for_update()
+        select(MailedRequest).where(MailedRequest.id == asked.request_id).with_for_update()
     ).one_or_none()

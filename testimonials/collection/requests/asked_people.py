@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, select
 
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.web.errors import NotFound
@@ -26,7 +26,7 @@ STATES = ("waiting", "sent", "opened", "answered", "declined", "failed", "unsubs
 class AskedPerson:
     """One row of the list."""
 
-    invitation: Invitation
+    request: MailedRequest
     state: str
     problem: str | None
     unsubscribed_at: datetime | None
@@ -44,12 +44,13 @@ def list_asked(
     total = counts["all"] if state is None else counts[state]
     page = min(page, max(1, -(-total // PAGE_SIZE)))
     query = _join(
-        select(Invitation, _state(), OutboxMail.last_error, UnsubscribedAddress.created_at), project
+        select(MailedRequest, _state(), OutboxMail.last_error, UnsubscribedAddress.created_at),
+        project,
     )
     if state is not None:
         query = query.where(_state() == state)
     rows = db.session.execute(
-        query.order_by(Invitation.created_at.desc(), Invitation.email)
+        query.order_by(MailedRequest.created_at.desc(), MailedRequest.email)
         .limit(PAGE_SIZE)
         .offset((page - 1) * PAGE_SIZE)
     )
@@ -66,11 +67,11 @@ def count_states(project: Project) -> dict[str, int]:
     return counts | {"all": sum(counts.values())}
 
 
-def find_invited_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
+def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
     """Return for each of the testimonials that was asked for the address that was asked."""
     rows = db.session.execute(
-        select(Invitation.testimonial_id, Invitation.email).where(
-            Invitation.testimonial_id.in_(list(testimonial_ids))
+        select(MailedRequest.testimonial_id, MailedRequest.email).where(
+            MailedRequest.testimonial_id.in_(list(testimonial_ids))
         )
     )
     return {str(row[0]): row[1] for row in rows}
@@ -79,45 +80,45 @@ def find_invited_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
 def cancel_waiting(project: Project) -> int:
     """Take everybody off the locked project's list who had no mail yet; return how many."""
     waiting = db.session.scalars(
-        _join(select(Invitation), project)
+        _join(select(MailedRequest), project)
         .where(_state() == "waiting")
-        .with_for_update(of=Invitation)
+        .with_for_update(of=MailedRequest)
     ).all()
-    return sum(_take_off(invitation) for invitation in waiting)
+    return sum(_take_off(request) for request in waiting)
 
 
-def remove_asked(project: Project, invitation_id: str) -> None:
+def remove_asked(project: Project, request_id: str) -> None:
     """Delete somebody's row of the locked project; a mail on its way is stopped if it can be.
 
     The link in a mail that has arrived opens the plain form then. Raises `NotFound`.
     """
-    invitation = db.session.scalars(
-        select(Invitation)
-        .where(Invitation.id == invitation_id, Invitation.project_id == project.id)
+    request = db.session.scalars(
+        select(MailedRequest)
+        .where(MailedRequest.id == request_id, MailedRequest.project_id == project.id)
         .with_for_update()
     ).one_or_none()
-    if invitation is None:
+    if request is None:
         raise NotFound("This person isn’t on the list any more.")
-    _drop_mail(invitation)
-    db.session.delete(invitation)
+    _drop_mail(request)
+    db.session.delete(request)
     db.session.flush()
 
 
-def delete_old_invitations() -> int:
+def delete_old_requests() -> int:
     """Forget who was asked a year ago and never answered, and batches that have nobody left.
 
     Gives how many people.
     """
     limit = clock.now() - KEPT_UNANSWERED
     removed = db.session.scalars(
-        delete(Invitation)
-        .where(Invitation.created_at < limit, Invitation.answered_at.is_(None))
-        .returning(Invitation.id)
+        delete(MailedRequest)
+        .where(MailedRequest.created_at < limit, MailedRequest.answered_at.is_(None))
+        .returning(MailedRequest.id)
     ).all()
     db.session.execute(
-        delete(InvitationBatch).where(
-            InvitationBatch.created_at < limit,
-            ~exists().where(Invitation.batch_id == InvitationBatch.id),
+        delete(RequestBatch).where(
+            RequestBatch.created_at < limit,
+            ~exists().where(MailedRequest.batch_id == RequestBatch.id),
         )
     )
     return len(removed)
@@ -125,53 +126,53 @@ def delete_old_invitations() -> int:
 
 def is_told_from() -> ColumnElement[bool]:
     """Return the condition under which a mail in the outbox still says how far a request got."""
-    return exists().where(Invitation.mail_id == OutboxMail.id)
+    return exists().where(MailedRequest.mail_id == OutboxMail.id)
 
 
-def _take_off(invitation: Invitation) -> bool:
+def _take_off(request: MailedRequest) -> bool:
     """Delete a row unless its mail is leaving at this moment; return whether that was done."""
-    if invitation.mail_id is not None and not _drop_mail(invitation):
+    if request.mail_id is not None and not _drop_mail(request):
         return False
-    db.session.delete(invitation)
+    db.session.delete(request)
     return True
 
 
-def _drop_mail(invitation: Invitation) -> bool:
+def _drop_mail(request: MailedRequest) -> bool:
     """Take a mail that waits out of the outbox, not one that is being sent; tell whether so."""
     dropped: Sequence[str] = db.session.scalars(
         delete(OutboxMail)
-        .where(OutboxMail.id == invitation.mail_id, OutboxMail.state == MailState.QUEUED)
+        .where(OutboxMail.id == request.mail_id, OutboxMail.state == MailState.QUEUED)
         .returning(OutboxMail.id)
     ).all()
     return bool(dropped)
 
 
 def _join(query: Rows, project: Project) -> Rows:
-    """Add to a query what the state of the project's invitations is told from."""
+    """Add to a query what the state of the project's requests is told from."""
     return (
-        query.select_from(Invitation)
-        .outerjoin(OutboxMail, OutboxMail.id == Invitation.mail_id)
+        query.select_from(MailedRequest)
+        .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
         .outerjoin(
             UnsubscribedAddress,
             and_(
                 UnsubscribedAddress.account_id == project.account_id,
-                UnsubscribedAddress.email_hash == Invitation.email_hash,
+                UnsubscribedAddress.email_hash == MailedRequest.email_hash,
             ),
         )
-        .where(Invitation.project_id == project.id)
+        .where(MailedRequest.project_id == project.id)
     )
 
 
 def _state() -> ColumnElement[str]:
-    """Return how far an invitation got; what the person did last counts more than the mail."""
+    """Return how far a request got; what the person did last counts more than the mail."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
-        (Invitation.answered_at.is_not(None), "answered"),
+        (MailedRequest.answered_at.is_not(None), "answered"),
         (UnsubscribedAddress.email_hash.is_not(None), "unsubscribed"),
-        (Invitation.declined_at.is_not(None), "declined"),
-        (Invitation.opened_at.is_not(None), "opened"),
+        (MailedRequest.declined_at.is_not(None), "declined"),
+        (MailedRequest.opened_at.is_not(None), "opened"),
         (OutboxMail.state == MailState.FAILED, "failed"),
-        (Invitation.sent_at.is_(None), "waiting"),
-        (and_(Invitation.reminded_at.is_(None), is_leaving), "waiting"),
+        (MailedRequest.sent_at.is_(None), "waiting"),
+        (and_(MailedRequest.reminded_at.is_(None), is_leaving), "waiting"),
         else_="sent",
     )

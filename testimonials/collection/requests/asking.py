@@ -6,9 +6,13 @@ from datetime import timedelta
 
 from sqlalchemy import func, select
 
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    hash_email,
+)
 from testimonials.collection.requests.address_lists import Person
-from testimonials.collection.requests.hashed_addresses import hash_email
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
@@ -80,9 +84,9 @@ def count_room(account_id: str) -> int:
     Rows that were deleted since count too, or deleting them would be a way around the limit.
     """
     used = db.session.scalar(
-        select(func.sum(InvitationBatch.size))
-        .join(Project, Project.id == InvitationBatch.project_id)
-        .where(Project.account_id == account_id, InvitationBatch.created_at > clock.now() - DAY)
+        select(func.sum(RequestBatch.size))
+        .join(Project, Project.id == RequestBatch.project_id)
+        .where(Project.account_id == account_id, RequestBatch.created_at > clock.now() - DAY)
     )
     limit = current_settings().invitations_per_day
     return max(0, limit - int(used or 0))
@@ -121,7 +125,7 @@ def read_batch_token(project: Project, token: str) -> str:
 
 def is_sent_already(batch_id: str) -> bool:
     """Tell whether the preview was confirmed before: a double click, or a reload."""
-    return db.session.get(InvitationBatch, batch_id) is not None
+    return db.session.get(RequestBatch, batch_id) is not None
 
 
 def ask_people(
@@ -134,7 +138,7 @@ def ask_people(
     require_room(project.account_id, len(people))
     now = clock.now()
     db.session.add(
-        InvitationBatch(
+        RequestBatch(
             id=batch_id,
             project_id=project.id,
             actor=actor,
@@ -148,7 +152,7 @@ def ask_people(
     )
     db.session.flush()
     db.session.add_all(
-        Invitation(
+        MailedRequest(
             project_id=project.id,
             batch_id=batch_id,
             email=person.email,
@@ -165,8 +169,8 @@ def ask_people(
 
 def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:
     emails = {person.email for person in people}
-    query = select(Invitation.email).where(
-        Invitation.project_id == project.id, Invitation.email.in_(emails)
+    query = select(MailedRequest.email).where(
+        MailedRequest.project_id == project.id, MailedRequest.email.in_(emails)
     )
     return set(db.session.scalars(query))
 

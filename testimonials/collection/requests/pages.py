@@ -8,7 +8,7 @@ from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.collection.describe import describe_page
-from testimonials.collection.requests import answering as invitations
+from testimonials.collection.requests import answering
 from testimonials.collection.requests.answering import Asked, read_answer_token
 from testimonials.core.web.languages import use_visitors_language
 from testimonials.core.web.response_headers import answer_privately
@@ -25,12 +25,12 @@ def note_opened(slug: str) -> ResponseReturnValue:
     """Note that a browser has opened the form by a mailed link; the page's script says so."""
     token = request.form.get("invitation", "")
     project_id = find_public_project(slug=slug).id
-    invitation = invitations.find_invitation(token, project_id)
-    if invitation is not None and invitation.opened_at is None:
+    found = answering.find_request(token, project_id)
+    if found is not None and found.opened_at is None:
         begin_write()
-        invitation = invitations.find_invitation(token, project_id, for_update=True)
-        if invitation is not None:
-            invitations.note_opened(invitation)
+        found = answering.find_request(token, project_id, for_update=True)
+        if found is not None:
+            answering.note_opened(found)
         db.session.commit()
     return Response(status=204)
 
@@ -48,9 +48,9 @@ def take_answer(token: str, answer: str) -> ResponseReturnValue:
     begin_write()
     asked, project = read_answer_token(token)
     {
-        "decline": invitations.decline,
-        "unsubscribe": invitations.unsubscribe,
-        "subscribe": invitations.subscribe_again,
+        "decline": answering.decline,
+        "unsubscribe": answering.unsubscribe,
+        "subscribe": answering.subscribe_again,
     }[answer](asked)
     db.session.commit()
     return _page(asked, project, token, answer, is_done=True)
@@ -64,7 +64,7 @@ def _page(
         **(describe_page(project) if project else {"project": None}),
         answer=answer,
         is_done=is_done,
-        is_unsubscribed=invitations.is_unsubscribed(asked),
+        is_unsubscribed=answering.is_unsubscribed(asked),
         token=token,
     )
     return answer_privately(page)

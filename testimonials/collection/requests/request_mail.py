@@ -1,6 +1,6 @@
 """The mails that ask for a testimonial: what is in them, and sending them at a polite pace.
 
-A mail goes into the outbox in the transaction that notes it at its invitation, while one lock keeps
+A mail goes into the outbox in the transaction that notes it at its request, while one lock keeps
 other processes out; so each is written once, and the pace holds for all processes together.
 """
 
@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 
 from testimonials.auth.models import Account
 from testimonials.auth.services import is_live
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.collection.requests.answering import make_answer_url, make_form_url
 from testimonials.core import clock
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -47,26 +47,26 @@ def write_due_mails() -> int:
         return 0
     rows = db.session.execute(
         _find_due()
-        .order_by(Invitation.next_mail_at, Invitation.id)
+        .order_by(MailedRequest.next_mail_at, MailedRequest.id)
         .limit(room)
-        .with_for_update(of=Invitation, skip_locked=True)
+        .with_for_update(of=MailedRequest, skip_locked=True)
     ).all()
     count = 0
     for row in rows:
-        invitation, batch, failed = row[0], row[1], row[4] == MailState.FAILED
-        is_reminder = invitation.sent_at is not None
-        invitation.next_mail_at = None
+        request, batch, failed = row[0], row[1], row[4] == MailState.FAILED
+        is_reminder = request.sent_at is not None
+        request.next_mail_at = None
         if failed:
             # What the first mail did not reach, the reminder would not either.
             continue
-        invitation.mail_id = _write_mail(row, is_reminder=is_reminder)
+        request.mail_id = _write_mail(row, is_reminder=is_reminder)
         count += 1
         if is_reminder:
-            invitation.reminded_at = now
+            request.reminded_at = now
             continue
-        invitation.sent_at = now
+        request.sent_at = now
         if batch.remind_after_days is not None:
-            invitation.next_mail_at = now + timedelta(days=batch.remind_after_days)
+            request.next_mail_at = now + timedelta(days=batch.remind_after_days)
     db.session.flush()
     return count
 
@@ -77,7 +77,7 @@ def has_due_mails() -> bool:
 
 
 def describe_mail(
-    project: Project, account: Account, batch: InvitationBatch, invitation: Invitation
+    project: Project, account: Account, batch: RequestBatch, request: MailedRequest
 ) -> dict[str, Any]:
     """Return what the templates of the mail show; `speaking` the batch's language is the
     caller's."""
@@ -90,11 +90,11 @@ def describe_mail(
             "website_label": website.partition("://")[2].rstrip("/"),
         },
         "subject": batch.subject,
-        "message": fill_name(batch.message, invitation.name),
-        "email": invitation.email,
-        "link": make_form_url(project, invitation, batch.language),
-        "decline_url": make_answer_url(account.id, invitation, "decline"),
-        "unsubscribe_url": make_answer_url(account.id, invitation, "unsubscribe"),
+        "message": fill_name(batch.message, request.name),
+        "email": request.email,
+        "link": make_form_url(project, request, batch.language),
+        "decline_url": make_answer_url(account.id, request, "decline"),
+        "unsubscribe_url": make_answer_url(account.id, request, "unsubscribe"),
         "language": batch.language,
         "has_reminder": batch.remind_after_days is not None,
         "app_url": app_url(),
@@ -114,16 +114,16 @@ def suggest_texts(project: Project, language: str) -> tuple[str, str]:
 
 
 def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
-    invitation, batch, project, account = row[:4]
+    request, batch, project, account = row[:4]
     with speaking(batch.language):
-        values = describe_mail(project, account, batch, invitation)
+        values = describe_mail(project, account, batch, request)
         subject = batch.subject
         if is_reminder:
             subject = gettext("Reminder: %(subject)s", subject=subject)
         values |= {"is_reminder": is_reminder}
         mail = OutboxMail(
             purpose=REMINDER if is_reminder else REQUEST,
-            recipient=invitation.email,
+            recipient=request.email,
             subject=subject,
             text=render_template("email/request.txt", **values),
             html=render_template("email/request.html", **values),
@@ -141,21 +141,21 @@ def _find_due() -> Select[*tuple[Any, ...]]:
         select(UnsubscribedAddress.email_hash)
         .where(
             UnsubscribedAddress.account_id == Project.account_id,
-            UnsubscribedAddress.email_hash == Invitation.email_hash,
+            UnsubscribedAddress.email_hash == MailedRequest.email_hash,
         )
         .exists()
     )
     return (
-        select(Invitation, InvitationBatch, Project, Account, OutboxMail.state)
-        .join(InvitationBatch, InvitationBatch.id == Invitation.batch_id)
-        .join(Project, Project.id == Invitation.project_id)
+        select(MailedRequest, RequestBatch, Project, Account, OutboxMail.state)
+        .join(RequestBatch, RequestBatch.id == MailedRequest.batch_id)
+        .join(Project, Project.id == MailedRequest.project_id)
         .join(Account, Account.id == Project.account_id)
-        .outerjoin(OutboxMail, OutboxMail.id == Invitation.mail_id)
+        .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
         .where(
-            Invitation.next_mail_at <= clock.now(),
-            Invitation.reminded_at.is_(None),
-            Invitation.answered_at.is_(None),
-            Invitation.declined_at.is_(None),
+            MailedRequest.next_mail_at <= clock.now(),
+            MailedRequest.reminded_at.is_(None),
+            MailedRequest.answered_at.is_(None),
+            MailedRequest.declined_at.is_(None),
             ~is_unwanted,
             _takes_testimonials(),
         )
@@ -171,8 +171,8 @@ def _count_lately() -> int:
     since = clock.now() - PACE
     # One query for each, so that each has its index.
     return sum(
-        int(db.session.scalar(select(func.count(Invitation.id)).where(time > since)) or 0)
-        for time in (Invitation.sent_at, Invitation.reminded_at)
+        int(db.session.scalar(select(func.count(MailedRequest.id)).where(time > since)) or 0)
+        for time in (MailedRequest.sent_at, MailedRequest.reminded_at)
     )
 
 

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.collection.requests.asked_people import find_invited_emails
+from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.core.web.errors import FieldErrors
 from testimonials.dashboard.describe import describe_change, describe_consent, describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_role
@@ -114,5 +114,5 @@ def _form(
         history=[describe_change(change) for change in list_history(row)] if row else [],
         original_text=row.original_text if row else None,
         consent=row and describe_consent(row),
-        invited_email=find_invited_emails([row.id]).get(row.id) if row else None,
+        asked_email=find_asked_emails([row.id]).get(row.id) if row else None,
     )

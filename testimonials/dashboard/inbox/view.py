@@ -7,7 +7,7 @@ from typing import Any
 from flask import url_for
 
 from testimonials.collection.flood import count_flood
-from testimonials.collection.requests.asked_people import find_invited_emails
+from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.core.urls import collection_page_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.models import Project
@@ -54,7 +54,7 @@ def describe_inbox(
 ) -> dict[str, Any]:
     """Return what a page of the inbox shows; `counts` are those of the tabs."""
     rows, page, total = list_inbox(project.id, wanted, page, counts)
-    invited = find_invited_emails(row.id for row in rows)
+    invited = find_asked_emails(row.id for row in rows)
     return {
         "project": {
             "name": project.name,
@@ -66,7 +66,7 @@ def describe_inbox(
         "status": wanted.tab,
         "items": [
             describe_testimonial(row)
-            | {"tags": _describe_tags(wanted, row.tags), "invited_email": invited.get(row.id)}
+            | {"tags": _describe_tags(wanted, row.tags), "asked_email": invited.get(row.id)}
             for row in rows
         ],
         "total": total,

@@ -150,8 +150,8 @@ def cancel_requests(access: Access) -> ResponseReturnValue:
 def remove_request(access: Access) -> ResponseReturnValue:
     """Delete somebody's row."""
     project = access.project
-    invitation_id = request.form.get("id", "")
-    remove_asked(project, invitation_id if is_identifier(invitation_id) else "")
+    request_id = request.form.get("id", "")
+    remove_asked(project, request_id if is_identifier(request_id) else "")
     db.session.commit()
     return redirect(add_notice(url_for(".show_requests"), "Deleted from the list") + "#asked", 303)
 

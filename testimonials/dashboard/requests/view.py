@@ -6,7 +6,7 @@ from typing import Any
 from flask import url_for
 
 from testimonials.auth.models import Account
-from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
 from testimonials.collection.requests.address_lists import (
     MAX_PEOPLE,
     Person,
@@ -15,7 +15,6 @@ from testimonials.collection.requests.address_lists import (
 )
 from testimonials.collection.requests.asked_people import PAGE_SIZE, STATES, AskedPerson
 from testimonials.collection.requests.asking import REMINDERS, LeftOut, Letter, count_room
-from testimonials.collection.requests.hashed_addresses import hash_email
 from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.portraits import colour_of, initials_of
@@ -81,7 +80,7 @@ def _address(state: str | None, page: int | None = None) -> str:
 
 def describe_asked(person: AskedPerson) -> dict[str, Any]:
     """Return what the list shows of somebody who was asked."""
-    row = person.invitation
+    row = person.request
     times = [
         ("Added", row.created_at if person.state == "waiting" else None),
         ("Sent", row.sent_at if person.state != "waiting" else None),
@@ -149,16 +148,16 @@ def _describe_first_mail(
     project: Project, account: Account, letter: Letter, person: Person
 ) -> dict[str, Any]:
     """Return the mail to the first of them; its rows exist only for this."""
-    batch = InvitationBatch(
+    batch = RequestBatch(
         subject=letter.subject,
         message=letter.message,
         language=letter.language,
         remind_after_days=letter.remind_after_days,
     )
-    invitation = Invitation(
+    request = MailedRequest(
         id=new_identifier(),
         email=person.email,
         email_hash=hash_email(account.id, person.email),
         name=person.name,
     )
-    return describe_mail(project, account, batch, invitation) | {"is_preview": True}
+    return describe_mail(project, account, batch, request) | {"is_preview": True}

@@ -9,7 +9,7 @@ from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
 from testimonials.auth.services import delete_expired_accounts, delete_old_former_addresses
 from testimonials.auth.sign_in.sessions import delete_expired_sessions
-from testimonials.collection.requests.asked_people import delete_old_invitations, is_told_from
+from testimonials.collection.requests.asked_people import delete_old_requests, is_told_from
 from testimonials.core import clock
 from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write, limiter
@@ -94,7 +94,7 @@ KINDS = {
         "former addresses that can no longer take an account back", delete_old_former_addresses
     ),
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
-    "askedPeople": Kind("people who never answered a request", delete_old_invitations),
+    "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "mails": Kind("old mails in the outbox", _delete_old_mails),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
     "events": Kind("old events", _delete_old_events),

@@ -16,7 +16,7 @@ from marshmallow.exceptions import SCHEMA
 from sqlalchemy import Boolean, Column, Integer, String
 from sqlalchemy import Text as LongText
 
-from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp
 from testimonials.core.pictures.images import LOGO, Image
@@ -201,9 +201,9 @@ TESTIMONIAL = Part(
         "changes": fields.List(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
     },
 )
-BATCH = Part(InvitationBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
+BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
 INVITATION = Part(
-    Invitation,
+    MailedRequest,
     {
         "project_id": _PARENT,
         "email_hash": "It is made of the account and the address.",

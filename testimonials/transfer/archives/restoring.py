@@ -7,8 +7,12 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from testimonials.auth.models import Account
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
-from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    hash_email,
+)
 from testimonials.core.data.database import insert_if_missing
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import Image
@@ -71,7 +75,7 @@ def restore_project(
     _insert(WidgetSighting, lists["widgetSightings"])
     _insert_images(archive, ids)
     _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
-    _insert(InvitationBatch, lists["invitationBatches"])
+    _insert(RequestBatch, lists["invitationBatches"])
     restored.waiting = _insert_invitations(
         lists["invitations"], project.account_id, resumes=resumes_requests
     )
@@ -100,8 +104,8 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
         (TestimonialChange.id, changes),
         # Changes of a batch are undone together, so two projects never share one.
         (TestimonialChange.batch_id, changes),
-        (InvitationBatch.id, lists["invitationBatches"]),
-        (Invitation.id, lists["invitations"]),
+        (RequestBatch.id, lists["invitationBatches"]),
+        (MailedRequest.id, lists["invitations"]),
     )
     taken = {
         each for column, rows in wanted for each in _find(column, [row[column.key] for row in rows])
@@ -181,7 +185,7 @@ def _insert_invitations(rows: list[Row], account_id: str, *, resumes: bool) -> i
         if (time := row.pop("unsubscribedAt")) is not None:
             key = {"account_id": account_id, "email_hash": row["email_hash"]}
             insert_if_missing(db.session(), UnsubscribedAddress, **key, created_at=time)
-    _insert(Invitation, rows)
+    _insert(MailedRequest, rows)
     return waiting
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
@@ -124,7 +124,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "oldSlugs", _describe_all(OldSlug, OLD_SLUG, project)
     yield "widgetSightings", _describe_all(WidgetSighting, SIGHTING, project)
     yield "testimonials", _describe_testimonials(project, images)
-    yield "invitationBatches", _describe_all(InvitationBatch, BATCH, project)
+    yield "invitationBatches", _describe_all(RequestBatch, BATCH, project)
     yield "invitations", _describe_invitations(project)
     members = list_members(project)
     yield "team", [{"email": each.email, "role": each.role.name.lower()} for each in members]
@@ -175,14 +175,14 @@ def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
 
 def _describe_invitations(project: Project) -> Iterator[Row]:
     rows = db.session.execute(
-        select(Invitation, UnsubscribedAddress.created_at)
+        select(MailedRequest, UnsubscribedAddress.created_at)
         .outerjoin(
             UnsubscribedAddress,
             (UnsubscribedAddress.account_id == project.account_id)
-            & (UnsubscribedAddress.email_hash == Invitation.email_hash),
+            & (UnsubscribedAddress.email_hash == MailedRequest.email_hash),
         )
-        .where(Invitation.project_id == project.id)
-        .order_by(Invitation.created_at, Invitation.id)
+        .where(MailedRequest.project_id == project.id)
+        .order_by(MailedRequest.created_at, MailedRequest.id)
     )
     for invitation, time in rows:
         yield INVITATION.write(invitation) | {"unsubscribedAt": time and clock.iso(time)}

@@ -7,8 +7,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
-from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    hash_email,
+)
 from testimonials.core.data.database import Base
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -40,14 +44,14 @@ def inbox(app: Flask, owner: Caller, outsider: Caller) -> Inbox:
         db.session.add(image)
         db.session.flush()
         db.session.get_one(models.Testimonial, sent).avatar_id = image.id
-        batch = InvitationBatch(
+        batch = RequestBatch(
             project_id=second, actor="a", subject="s", message="m", language="en", size=2
         )
         db.session.add(batch)
         db.session.flush()
         for email, testimonial_id in ((EMAIL, answer), (OTHER, mixed)):
             db.session.add(
-                Invitation(
+                MailedRequest(
                     project_id=second,
                     batch_id=batch.id,
                     email=email,
@@ -138,7 +142,7 @@ def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
     assert sorted(purpose for email, purpose in mails if email == EMAIL) == ["claim", "invitation"]
     # The hash stays, so that nobody writes to the address again.
     assert count_rows(app, UnsubscribedAddress) == 1
-    assert count_rows(app, Invitation) == 1
+    assert count_rows(app, MailedRequest) == 1
     assert inbox.counts()["pending"] == 0
 
 

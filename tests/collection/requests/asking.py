@@ -49,10 +49,10 @@ def ask(browser: FlaskClient, project: str, people: str, **form: object) -> None
     assert answer.status_code == 303, answer.text
 
 
-def read_invitations(app: Flask) -> dict[str, models.Invitation]:
-    """Return every invitation by its address."""
+def read_requests(app: Flask) -> dict[str, models.MailedRequest]:
+    """Return every request by its address."""
     with app.app_context():
-        rows = list(db.session.scalars(select(models.Invitation)))
+        rows = list(db.session.scalars(select(models.MailedRequest)))
         db.session.expunge_all()
         db.session.rollback()
         return {row.email: row for row in rows}

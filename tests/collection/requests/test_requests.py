@@ -21,7 +21,7 @@ from tests.collection.requests.asking import (
     link_of,
     preview,
     read_hidden,
-    read_invitations,
+    read_requests,
     requests_to,
     states,
 )
@@ -104,10 +104,10 @@ def test_nothing_is_sent_before_it_is_confirmed_and_then_once(
     page = preview(browser, project, f"{NOOR}\nli@example.org")
     assert "Send to 2 people?" in page.text
     assert "Hi Noor Haddad," in page.text
-    assert read_invitations(app) == {}
+    assert read_requests(app) == {}
     for _ in range(3):
         assert confirm(browser, project, page.text).status_code == 303
-    assert len(requests_to(app)) == len(read_invitations(app)) == 2
+    assert len(requests_to(app)) == len(read_requests(app)) == 2
 
 
 def test_a_double_click_makes_one_batch(app: Flask, owner: Caller, project: str) -> None:
@@ -146,8 +146,8 @@ def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
     write(client, path)
     write(client, path, text="Once more.")
     first, second = read_testimonials(app, project)
-    invitation = read_invitations(app)["noor@example.com"]
-    assert invitation.testimonial_id == first.id
+    request = read_requests(app)["noor@example.com"]
+    assert request.testimonial_id == first.id
     assert first.email_verified_at is not None
     assert second.email_verified_at is None
     assert states(browser, project) == {"noor@example.com": "Answered"}
@@ -205,11 +205,11 @@ def test_a_link_of_another_project_a_changed_or_an_old_one_says_nothing(
     token = fields_of(client.get(path).text)["invitation"]
     assert client.post("/other/opened", data={"invitation": token}).status_code == 204
     assert client.post("/kiln/opened", data={"invitation": "x"}).status_code == 204
-    assert read_invitations(app)["noor@example.com"].opened_at is None
+    assert read_requests(app)["noor@example.com"].opened_at is None
     moved_clock.move(days=61)
     assert "Noor" not in client.get(path).text
     write(client, path, name="Noor", invitation=token)
-    assert read_invitations(app)["noor@example.com"].answered_at is None
+    assert read_requests(app)["noor@example.com"].answered_at is None
 
 
 def test_one_reminder_follows_to_who_has_not_answered(
@@ -373,7 +373,7 @@ def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
     assert "Wants no more requests from you." in refused.text
     ask(open_browser(app, outsider), foreign, NOOR)
     # The row and its project may go; the wish and the link stay.
-    row = read_invitations(app)["noor@example.com"]
+    row = read_requests(app)["noor@example.com"]
     browser.post(f"/dashboard/projects/{first}/invitations/remove", data={"id": row.id})
     assert preview(browser, first, NOOR).status_code == 422
     answer = client.post(path.replace("/unsubscribe", "/subscribe"))
@@ -420,6 +420,6 @@ def test_who_never_answered_is_forgotten_after_a_year(
     ask(browser, project, f"{NOOR}, li@example.org")
     write(client, form_of(requests_to(app, "noor@example.com")[0]))
     work(app, moved_clock, days=364)
-    assert len(read_invitations(app)) == 2
+    assert len(read_requests(app)) == 2
     work(app, moved_clock, days=2)
-    assert list(read_invitations(app)) == ["noor@example.com"]
+    assert list(read_requests(app)) == ["noor@example.com"]

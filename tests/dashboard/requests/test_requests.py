@@ -15,7 +15,7 @@ from tests.collection.requests.asking import (
     confirm,
     preview,
     read_hidden,
-    read_invitations,
+    read_requests,
     requests_to,
     states,
 )
@@ -62,7 +62,7 @@ def test_a_file_and_pasted_addresses_are_asked_together(
     assert "Line of the file 3 X bad" in text
     assert "Is on the list twice." in text
     confirm(browser, project, page.text)
-    people = read_invitations(app)
+    people = read_requests(app)
     assert people["li@example.org"].company == "Kiln"
     assert people["noor@example.com"].name == "Noor Haddad"
     assert len(people) == 2
@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_stays(
     assert reason in unescape(answer.text)
     if "file" not in form and "people" not in form:
         assert "Noor Haddad &lt;noor@example.com&gt;</textarea>" in answer.text
-    assert read_invitations(app) == {}
+    assert read_requests(app) == {}
 
 
 def test_a_file_far_too_large_is_refused_with_the_reason(
@@ -143,14 +143,14 @@ def test_a_day_has_a_limit_that_deleting_does_not_lift(
     first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
     page = preview(browser, second, many(3, 10)).text
     ask(browser, first, many(4))
-    for row in read_invitations(app).values():
+    for row in read_requests(app).values():
         browser.post(f"/dashboard/projects/{first}/invitations/remove", data={"id": row.id})
     refused = preview(browser, second, many(2))
     assert refused.status_code == 422
     assert "so 1 more now; this list has 2" in refused.text
     # The preview was made while there was room; the button counts again.
     assert confirm(browser, second, page).status_code == 422
-    assert read_invitations(app) == {}
+    assert read_requests(app) == {}
     ask(browser, second, many(1))
     assert "so nobody more now" in preview(browser, second, NOOR).text
     moved_clock.move(days=1, seconds=1)
@@ -178,7 +178,7 @@ def test_a_token_of_no_preview_of_another_project_or_too_old_sends_nothing(
     moved_clock.move(days=1, seconds=1)
     browser = open_browser(app, owner)
     assert confirm(browser, other, page).status_code == 422
-    assert read_invitations(app) == {}
+    assert read_requests(app) == {}
 
 
 def test_the_list_is_filtered_and_has_pages(app: Flask, browser: FlaskClient, project: str) -> None:
@@ -201,7 +201,7 @@ def test_waiting_ones_are_cancelled_and_their_mail_never_leaves(
     answer = browser.post(f"/dashboard/projects/{project}/invitations/cancel")
     assert answer.status_code == 303
     assert "15 requests are cancelled" in browser.get(answer.headers["Location"]).text
-    assert read_invitations(app) == {}
+    assert read_requests(app) == {}
     assert requests_to(app) == []
 
 
@@ -209,14 +209,14 @@ def test_a_row_is_deleted_and_nobody_elses(
     app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
 ) -> None:
     ask(browser, project, f"{NOOR}, li@example.org")
-    row = read_invitations(app)["noor@example.com"]
+    row = read_requests(app)["noor@example.com"]
     theirs = outsider.create_project(slug="theirs")["_id"]
     other = owner.create_project(slug="other")["_id"]
     for who, where in ((open_browser(app, outsider), theirs), (browser, other)):
         for each in (row.id, "", "\0", "x" * 24):
             path = f"/dashboard/projects/{where}/invitations/remove"
             assert who.post(path, data={"id": each}).status_code == 404
-    assert len(read_invitations(app)) == 2
+    assert len(read_requests(app)) == 2
     path = f"/dashboard/projects/{project}/invitations/remove"
     assert browser.post(path, data={"id": row.id}).status_code == 303
     assert list(states(browser, project)) == ["li@example.org"]
@@ -234,7 +234,7 @@ def test_an_admin_asks_and_a_moderator_does_not(
     assert confirm(colleague, project, page).status_code == 403
     for path in ("preview", "cancel", "remove"):
         assert colleague.post(f"{base}/{path}", data=FORM).status_code == 403
-    assert read_invitations(app) == {}
+    assert read_requests(app) == {}
 
 
 def test_an_admins_mails_are_answered_to_the_owner(

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
-from testimonials.collection.models import Invitation, InvitationBatch
+from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -45,7 +45,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
     now = clock.now()
     with app.app_context():
         begin_write()
-        batch = InvitationBatch(
+        batch = RequestBatch(
             project_id=project, actor=owner.email, subject="S", message="M", language="en", size=1
         )
         needed = make_mail(MailState.FAILED)
@@ -63,9 +63,9 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     project_id=project, email="n@example.com", role="admin", nonce_hash="h",
                     invited_by=owner.email, expires_at=now,
                 ),
-                Invitation(**person, email="silent@example.com"),
+                MailedRequest(**person, email="silent@example.com"),
                 # Answered, so it stays, and so does the mail that says how far it got.
-                Invitation(
+                MailedRequest(
                     **person, email="answered@example.com", answered_at=now, mail_id=needed.id
                 ),
                 WidgetSighting(project_id=project, origin="https://old.example", seen_at=now),
@@ -106,7 +106,7 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
         states = sorted(mail.state for mail in db.session.query(OutboxMail))
         assert states == [MailState.FAILED, MailState.QUEUED]
         assert [found.id for found in db.session.query(BillingSubscription)] == ["sub_2"]
-    assert count_rows(app, Invitation) == 1
+    assert count_rows(app, MailedRequest) == 1
 
 
 def test_mail_stays_for_its_days(

@@ -11,8 +11,12 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy import select
 
-from testimonials.collection.models import Invitation, InvitationBatch, UnsubscribedAddress
-from testimonials.collection.requests.hashed_addresses import hash_email
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    hash_email,
+)
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import AVATAR, LOGO, Image
@@ -30,8 +34,8 @@ MODELS: tuple[Any, ...] = (
     models.Testimonial,
     models.TestimonialTag,
     models.TestimonialChange,
-    InvitationBatch,
-    Invitation,
+    RequestBatch,
+    MailedRequest,
     Image,
 )
 
@@ -76,7 +80,7 @@ def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
             "cta": {"label": "Write to us", "url": "https://fern.example/words"},
             "rated": {"kind": "Product", "name": "Fern"},
         }
-        batch = InvitationBatch(
+        batch = RequestBatch(
             project_id=project_id,
             actor=owner.email,
             subject="A few words?",
@@ -117,7 +121,7 @@ def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
                 "is_pinned": False,
             },
         )
-        invitation = Invitation(
+        mailed = MailedRequest(
             project_id=project_id,
             batch_id=batch.id,
             email="noor@example.com",
@@ -134,9 +138,9 @@ def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
             testimonial_id=full.id,
         )
         unsubscribed = UnsubscribedAddress(
-            account_id=account_id, email_hash=invitation.email_hash, created_at=now
+            account_id=account_id, email_hash=mailed.email_hash, created_at=now
         )
-        db.session.add_all([change, invitation, unsubscribed])
+        db.session.add_all([change, mailed, unsubscribed])
         db.session.commit()
     return project_id
 
