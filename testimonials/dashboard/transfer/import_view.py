@@ -6,7 +6,7 @@ from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.dashboard.transfer.import_form import ImportForm
 from testimonials.transfer.tables.headings import FIELDS, REQUIRED
-from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan, describe_outcome
+from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan
 
 SHOWN_NEW, SHOWN_REFUSED = 5, 100
 ENCODINGS = {
@@ -52,9 +52,9 @@ def describe_plan(plan: Plan) -> dict[str, Any]:
         "counts": counts,
         "first": [_describe_new(each.columns, each.tags) for each in newest],
         "more": counts[NEW] - len(newest),
-        "refused": [describe_outcome(each) for each in refused[:SHOWN_REFUSED]],
+        "refused": refused[:SHOWN_REFUSED],
         "more_refused": max(0, len(refused) - SHOWN_REFUSED),
-        "there": [describe_outcome(each) for each in there[:SHOWN_REFUSED]],
+        "there": there[:SHOWN_REFUSED],
         "more_there": max(0, len(there) - SHOWN_REFUSED),
     }
 

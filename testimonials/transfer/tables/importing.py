@@ -22,7 +22,6 @@ from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.transfer.tables.dates import UNCLEAR, find_order
-from testimonials.transfer.tables.headings import ColumnMapping
 from testimonials.transfer.tables.rows import (
     NewTestimonial,
     ReadingOptions,
@@ -48,7 +47,7 @@ _TESTIMONIALS: Any = Testimonial.__table__
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happens to one line: it is `new`, `there` or `refused`, and why."""
+    """What happens to one line (`new`, `there` or `refused`) and why, in texts safe to print."""
 
     line: int
     state: str
@@ -144,23 +143,29 @@ def write_batch(
         return 0
     mark_changed(project)
     spellings = find_spellings(project.id)
-    rows, tags = [], []
     now = clock.now()
-    for place, each in enumerate(found):
-        before_now = remaining + len(found) - 1 - place
-        created_at = _next_time(project, now - before_now * clock.MILLISECOND)
-        row = _make_row(project, each, created_at, now)
-        rows.append(row)
-        for name in spell(spellings, each.tags):
-            tags.append({"testimonial_id": row["id"], "name": name, "project_id": project.id})
+    rows = [
+        _make_row(project, each, now, remaining + len(found) - 1 - place)
+        for place, each in enumerate(found)
+    ]
+    change = {"batch_id": batch_id, "actor": actor, "action": "import", "before": {}}
+    changes = [
+        change | {"testimonial_id": row["id"], "created_at": row["created_at"]} for row in rows
+    ]
+    tags = [
+        {"testimonial_id": row["id"], "name": name, "project_id": project.id}
+        for row, each in zip(rows, found, strict=True)
+        for name in spell(spellings, each.tags)
+    ]
+    db.session.add_all({each.photo for each in found if each.photo})
     db.session.flush()
-    connection = db.session.connection()
-    connection.execute(insert(_TESTIMONIALS), rows)
-    connection.execute(
-        insert(TestimonialChange), [_make_change(row, batch_id, actor) for row in rows]
-    )
-    if tags:
-        connection.execute(insert(TestimonialTag), tags)
+    for model, made in (
+        (_TESTIMONIALS, rows),
+        (TestimonialChange, changes),
+        (TestimonialTag, tags),
+    ):
+        if made:
+            db.session.connection().execute(insert(model), made)
     return len(rows)
 
 
@@ -171,64 +176,38 @@ def finish_import(count: int) -> None:
 
 
 def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> Outcome:
-    mapping: ColumnMapping = options.mapping
-    name, text = (mapping.pick(line.cells, field) for field in ("authorName", "text"))
-    if line.problem:
-        return Outcome(line.number, REFUSED, name, text, line.problem)
-    try:
-        found = read_row(line.cells, options)
-    except RowRefused as error:
-        return Outcome(line.number, REFUSED, name, text, str(error))
+    name, text = (
+        make_printable(options.mapping.pick(line.cells, field), SHOWN_LENGTH)
+        for field in ("authorName", "text")
+    )
+    found, reason = None, line.problem
+    if not reason:
+        try:
+            found = read_row(line.cells, options)
+        except RowRefused as error:
+            reason = str(error)
+    if found is None:
+        return Outcome(line.number, REFUSED, name, text, make_printable(reason or ""))
     if reason := present.get(found.key):
         return Outcome(line.number, THERE, name, text, reason)
-    columns = found.columns
-    return Outcome(line.number, NEW, columns["author_name"], columns["text"], "", found)
-
-
-def _next_time(project: Project, wanted: datetime) -> datetime:
-    """Return the wanted time for a testimonial, or one after the project's newest."""
-    if project.last_testimonial_at is not None:
-        wanted = max(wanted, project.last_testimonial_at + clock.MILLISECOND)
-    project.last_testimonial_at = wanted
-    return wanted
+    return Outcome(line.number, NEW, name, text, "", found)
 
 
 def _make_row(
-    project: Project, each: NewTestimonial, created_at: datetime, now: datetime
+    project: Project, each: NewTestimonial, now: datetime, milliseconds_ago: int
 ) -> dict[str, Any]:
-    columns = each.columns
-    return {
-        "avatar_id": None,
-        **columns,
+    created_at = now - milliseconds_ago * clock.MILLISECOND
+    if project.last_testimonial_at is not None:
+        created_at = max(created_at, project.last_testimonial_at + clock.MILLISECOND)
+    project.last_testimonial_at = created_at
+    return each.columns | {
         "id": new_identifier(),
         "project_id": project.id,
+        "avatar_id": each.photo.id if each.photo else None,
         "source": "import",
         "import_key": each.key,
-        "submitted_at": columns["submitted_at"] or now,
-        "reviewed_at": None if columns["status"] == "pending" else now,
+        "submitted_at": each.columns["submitted_at"] or now,
+        "reviewed_at": None if each.columns["status"] == "pending" else now,
         "created_at": created_at,
         "updated_at": created_at,
-    }
-
-
-def _make_change(row: dict[str, Any], batch_id: str, actor: str) -> dict[str, Any]:
-    return {
-        "id": new_identifier(),
-        "testimonial_id": row["id"],
-        "batch_id": batch_id,
-        "actor": actor,
-        "action": "import",
-        "before": {},
-        "created_at": row["created_at"],
-    }
-
-
-def describe_outcome(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome of a line as text that is safe to print."""
-    return {
-        "line": outcome.line,
-        "state": outcome.state,
-        "name": make_printable(outcome.name, SHOWN_LENGTH),
-        "text": make_printable(outcome.text, SHOWN_LENGTH),
-        "reason": make_printable(outcome.reason),
     }

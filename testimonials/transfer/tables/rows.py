@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields
 
 from testimonials.auth.addresses import Email
+from testimonials.core.pictures.images import Image
 from testimonials.core.web.fields import RuleField
 from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import (
@@ -130,6 +131,8 @@ class NewTestimonial:
     key: str
     columns: dict[str, Any]
     tags: list[str]
+    # A copy of the picture that the line links to.
+    photo: Image | None = None
 
 
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:

@@ -1,7 +1,7 @@
 """`testimonials testimonials import`: testimonials from a CSV or JSON file."""
 
 from collections import defaultdict
-from typing import IO, Any
+from typing import IO
 
 import click
 
@@ -12,7 +12,6 @@ from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.terminal_text import make_printable
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import get_project, lock_project
-from testimonials.transfer.tables.copied_photos import copy_photos
 from testimonials.transfer.tables.dates import ORDERS
 from testimonials.transfer.tables.headings import change_mapping, guess_mapping, require_mapping
 from testimonials.transfer.tables.importing import (
@@ -20,18 +19,18 @@ from testimonials.transfer.tables.importing import (
     REFUSED,
     THERE,
     Plan,
-    describe_outcome,
     finish_import,
     in_batches,
     plan_import,
     write_batch,
 )
+from testimonials.transfer.tables.photos import Problems, copy_photos
 from testimonials.transfer.tables.rows import STATUSES, ReadingOptions
 from testimonials.transfer.tables.table_files import ENCODINGS, read_table
 
 ACTOR = "The operator"
 MAX_BYTES = 256 * 1024 * 1024
-Problems = list[tuple[str, str]]
+SHOWN = ("line", "state", "name", "text", "reason")
 LABELS = {NEW: "new", THERE: "already there", REFUSED: "refused"}
 
 
@@ -108,12 +107,11 @@ def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems
     batch_id, written = new_identifier(), 0
     problems: Problems = []
     for part, remaining in in_batches(plan.new):
-        copied = copy_photos(part) if fetches else None
+        if fetches:
+            part, failed = copy_photos(part)
+            problems += failed
         begin_write()
         locked = lock_project(project_id)
-        if copied is not None:
-            copied.store()
-            part, problems = copied.testimonials, problems + copied.problems
         count = write_batch(locked, part, remaining, batch_id, ACTOR)
         record_project_event(EventType.TESTIMONIALS_IMPORTED, locked, count=count)
         written += count
@@ -134,17 +132,17 @@ def _tell(
     written, problems = done or (counts[NEW], [])
     counts |= {NEW: written, THERE: counts[THERE] + counts[NEW] - written}
     shown = plan.outcomes if is_dry else plan.list_in(REFUSED) + plan.list_in(THERE)
-    lines: list[dict[str, Any]] = [describe_outcome(each) for each in shown]
     if as_json:
+        lines = [{name: getattr(each, name) for name in SHOWN} for each in shown]
         photos = [{"url": url, "reason": reason} for url, reason in problems]
         told = {"service": service, "dryRun": is_dry, **counts, "lines": lines, "photos": photos}
         print_json(told)
         return
     if service:
         click.echo(f"This looks like a file from {service}.")
-    for line in lines:
-        reason = f" {line['reason']}" if line["reason"] else f" {line['name']}: {line['text']}"
-        click.echo(make_printable(f"line {line['line']}: {LABELS[line['state']]}.{reason}"))
+    for each in shown:
+        reason = each.reason or f"{each.name}: {each.text}"
+        click.echo(f"line {each.line}: {LABELS[each.state]}. {reason}")
     for url, reason in problems:
         click.echo(make_printable(f"The photo was not copied: {url} {reason}"))
     verb = "would be imported" if is_dry else "imported"

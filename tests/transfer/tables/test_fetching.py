@@ -14,9 +14,13 @@ from flask import Flask
 from testimonials.core.public_addresses import AddressRefused, connect
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
-from testimonials.transfer.tables.copied_photos import copy_photos
-from testimonials.transfer.tables.fetching import PictureUnreachable, fetch_picture, is_website
 from testimonials.transfer.tables.importing import write_batch
+from testimonials.transfer.tables.photos import (
+    PictureUnreachable,
+    copy_photos,
+    fetch_picture,
+    is_website,
+)
 from testimonials.transfer.tables.rows import NewTestimonial
 from tests.conftest import Caller
 from tests.pictures import photo, read, to_bytes
@@ -179,11 +183,10 @@ def test_a_copy_takes_the_place_of_the_address(app: Flask, owner: Caller, websit
         for number, path in enumerate(["/turn", "/page", "/nothing"])
     ]
     with app.app_context():
-        copied = copy_photos(found, is_here)
+        copied, problems = copy_photos(found, is_here)
         begin_write()
         locked = lock_project(project)
-        copied.store()
-        write_batch(locked, copied.testimonials, 0, "0" * 24, "somebody")
+        write_batch(locked, copied, 0, "0" * 24, "somebody")
         db.session.commit()
     rows = {row.author_name: row for row in read_testimonials(app, project)}
     assert rows["/turn"].author_avatar is None
@@ -191,7 +194,7 @@ def test_a_copy_takes_the_place_of_the_address(app: Flask, owner: Caller, websit
     assert read(content).size == (200, 200)
     for path in ("/page", "/nothing"):
         assert (rows[path].author_avatar, rows[path].avatar_id) == (f"{website}{path}", None)
-    assert len(copied.problems) == 2
+    assert len(problems) == 2
 
 
 @pytest.mark.parametrize("options", [(), ("--fetch-avatars",)])

@@ -1,20 +1,30 @@
-"""Fetching pictures from the addresses in a file, without opening a way into the private network.
+"""Copies of the photos that a file links to, without opening a way into the private network.
 
-Only http(s) on its usual ports, only addresses of the public internet, each redirect checked anew.
+Only http(s) on its usual ports, only addresses of the public internet, each redirect checked again.
 """
 
 import http.client
+import io
 import socket
 import ssl
 import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from testimonials.core.pictures.images import AVATAR
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.pictures.images import AVATAR, ImageBusy, ImageRefused, read_image
 from testimonials.core.public_addresses import AddressRefused, Check, connect, is_public
+from testimonials.transfer.tables.rows import NewTestimonial
 
+AT_ONCE = 4
 SECONDS = 10.0
 REDIRECTS = 3
 PORTS = {"http": 80, "https": 443}
+
+# The URL of each photo that was not copied, and the reason.
+Problems = list[tuple[str, str]]
 
 
 class PictureUnreachable(Exception):
@@ -24,6 +34,41 @@ class PictureUnreachable(Exception):
 def is_website(address: str, port: int) -> bool:
     """Tell whether an address belongs to the public internet and the port to the web."""
     return port in PORTS.values() and is_public(address)
+
+
+def copy_photos(
+    found: Sequence[NewTestimonial], is_allowed: Check = is_website
+) -> tuple[list[NewTestimonial], Problems]:
+    """Return testimonials with copies of their photos; takes no lock.
+
+    A photo that can't be fetched stays a link.
+    """
+
+    def fetch(url: str) -> bytes | PictureUnreachable:
+        try:
+            return fetch_picture(url, is_allowed)
+        except PictureUnreachable as error:
+            return error
+
+    urls = list(dict.fromkeys(filter(None, (each.columns["author_avatar"] for each in found))))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        contents = list(pool.map(fetch, urls))
+    photos, problems = {}, []
+    for url, content in zip(urls, contents, strict=True):
+        try:
+            if isinstance(content, PictureUnreachable):
+                raise content
+            photos[url] = read_image(io.BytesIO(content), AVATAR)
+            photos[url].id = new_identifier()
+        except (PictureUnreachable, ImageRefused, ImageBusy) as error:
+            problems.append((url, str(error)))
+    copied = [
+        replace(each, columns=each.columns | {"author_avatar": None}, photo=photos[url])
+        if (url := each.columns["author_avatar"]) in photos
+        else each
+        for each in found
+    ]
+    return copied, problems
 
 
 def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SECONDS) -> bytes:
