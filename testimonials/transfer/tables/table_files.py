@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from testimonials.core.web.errors import ServiceError
@@ -104,24 +105,14 @@ def _decode(content: bytes, encoding: str) -> str:
     elif encoding != "utf-16" and content[:SAMPLE].count(0) > len(content[:SAMPLE]) // 4:
         raise EncodingUnclear("utf-16", "seems to be in UTF-16")
     try:
-        text = content.decode(ENCODINGS[encoding])
+        return content.decode(ENCODINGS[encoding]).removeprefix("\ufeff")
     except UnicodeDecodeError:
         if encoding == "utf-8":
             raise EncodingUnclear("windows-1252", "isn’t in UTF-8") from None
         raise TableUnreadable(f"The file isn’t in {encoding}.") from None
-    return text.removeprefix("\ufeff")
 
 
 def _read_csv(text: str) -> Table:
-    try:
-        return _read_rows(text)
-    except csv.Error as error:
-        raise TableUnreadable(
-            f"The file can’t be read as CSV: {error}. Save it again in your spreadsheet program."
-        ) from None
-
-
-def _read_rows(text: str) -> Table:
     said = SEPARATOR_LINE.match(text)
     stream = io.StringIO(text[said.end() :] if said else text, newline="")
     delimiter = said[1] if said else _find_delimiter(text)
@@ -131,14 +122,11 @@ def _read_rows(text: str) -> Table:
     headings = _name_columns(head)
     lines = []
     is_own = headings == list(COLUMNS)
-    for begin, written in rows:
+    for begin, written in islice(rows, MAX_LINES + 1):
         row = [unshield(cell) for cell in written] if is_own else written
-        cells = dict(zip(headings, row, strict=False))
-        extra = any(cell.strip() for cell in row[len(headings) :])
-        problem = "The line has more cells than there are headings." if extra else None
-        lines.append(Line(begin, cells, problem))
-        if len(lines) > MAX_LINES:
-            break
+        has_extra = any(cell.strip() for cell in row[len(headings) :])
+        problem = "The line has more cells than there are headings." if has_extra else None
+        lines.append(Line(begin, dict(zip(headings, row, strict=False)), problem))
     return Table(headings, lines)
 
 
@@ -153,20 +141,16 @@ def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
                 yield begin, row
             begin = before + reader.line_num + 1
     except csv.Error as error:
-        raise csv.Error(f"line {begin}, {error}") from None
+        raise TableUnreadable(
+            f"The file can’t be read as CSV: line {begin}, {error}. Save it again in your "
+            "spreadsheet program."
+        ) from None
 
 
 def _find_delimiter(text: str) -> str:
     """Return the delimiter of the headings; characters between quotes don't count."""
-    head: list[str] = []
-    is_quoted = False
-    for letter in text[:SAMPLE]:
-        if letter == '"':
-            is_quoted = not is_quoted
-        elif letter in "\r\n" and not is_quoted and any(each.strip() for each in head):
-            break
-        elif not is_quoted:
-            head.append(letter)
+    lines = re.sub('"[^"]*(?:"|$)', "", text[:SAMPLE]).splitlines()
+    head = next((line for line in lines if line.strip()), "")
     return max(DELIMITERS, key=head.count)
 
 
@@ -189,25 +173,25 @@ def _read_json(text: str) -> Table:
         raise TableUnreadable("The JSON has no list of testimonials. Write it as [{…}, {…}].")
     lines = []
     for number, item in enumerate(items[: MAX_LINES + 1], 1):
-        if isinstance(item, dict):
-            cells = {_make_writable(name): text for name, text in _flatten(item)}
-            lines.append(Line(number, cells))
-        else:
-            lines.append(Line(number, {}, "It is not a JSON object."))
+        is_object = isinstance(item, dict)
+        cells = dict(_flatten(item)) if is_object else {}
+        lines.append(Line(number, cells, None if is_object else "It is not a JSON object."))
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
     return Table(headings, lines)
 
 
 def _parse_json(text: str) -> Any:
     """Return parsed JSON; several objects, each on a line of its own, become a list."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError):
-        raise TableUnreadable("The file begins like JSON but is not valid JSON.") from None
+    for parse in (json.loads, _parse_lines):
+        try:
+            return parse(text)
+        except (ValueError, RecursionError):
+            continue
+    raise TableUnreadable("The file begins like JSON but is not valid JSON.")
+
+
+def _parse_lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def _find_list(parsed: Any) -> list[Any] | None:
@@ -221,18 +205,15 @@ def _find_list(parsed: Any) -> list[Any] | None:
     return None
 
 
-def _flatten(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _flatten(item: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the cells of an object; one inside it gives columns such as `author.name`."""
     for name, value in item.items():
-        if isinstance(value, dict):
-            for inner, part in value.items():
-                yield f"{name}.{inner}", _to_text(part)
+        # JSON can have halves of characters, and no page can.
+        heading = prefix + name.encode("utf-8", "replace").decode("utf-8")
+        if isinstance(value, dict) and not prefix:
+            yield from _flatten(value, f"{heading}.")
         else:
-            yield name, _to_text(value)
-
-
-def _make_writable(heading: str) -> str:
-    """Return a heading that can be encoded: JSON can have halves of characters, and no page can."""
-    return heading.encode("utf-8", "replace").decode("utf-8")
+            yield heading, _to_text(value)
 
 
 def _to_text(value: Any) -> str:
