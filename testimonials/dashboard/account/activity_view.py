@@ -16,12 +16,12 @@ from testimonials.dashboard.describe import describe_time
 from testimonials.transfer.tables.activity_table import find_names
 
 PAGE_SIZE = 50
-# The words are looked for in sentences, which only this program can write; one request reads no
-# more events than this, and offers to go on.
+# Words are searched for in the sentences, which no query can see; one request reads no more events
+# than this, and offers to go on.
 MOST_SEARCHED = 5000
 MOST_WORDS = 200
 OTHERS = {
-    ActorKind.AGENT: "Assistants, by API key",
+    ActorKind.AGENT: "Agents, by API key",
     ActorKind.OPERATOR: "The operator",
     ActorKind.SYSTEM: "The service itself",
     ActorKind.VISITOR: "Somebody not signed in",
@@ -30,7 +30,7 @@ OTHERS = {
 
 @dataclass(frozen=True)
 class Search:
-    """What an owner wants to see of the record, as the address says it."""
+    """Which events an owner wants to see, as the address says it."""
 
     account_id: str
     q: str = ""
@@ -40,7 +40,6 @@ class Search:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether it asks for less than everything."""
         return bool(self.q or self.type or self.who)
 
     def find(self, limit: int | None = None) -> Iterator[Event]:
@@ -54,13 +53,13 @@ class Search:
         return all(word in sentence.casefold() for word in self.q.casefold().split())
 
     def address(self, before: str | None = None, view: str = "account.show_activity") -> str:
-        """Return where this search stands, from the events before one on."""
+        """Return the address of this search, from the events before one on."""
         values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
         return url_for(view, **{name: value for name, value in values.items() if value})
 
 
 def read_search(account_id: str, values: Mapping[str, str]) -> Search:
-    """Return what an address asks for; what it can't ask for counts as nothing."""
+    """Return the search of an address, without what it can't ask for."""
     kind, _, name = values.get("who", "").partition(".")
     is_person = kind == ActorKind.PERSON and is_identifier(name)
     before = values.get("before", "")
@@ -74,7 +73,7 @@ def read_search(account_id: str, values: Mapping[str, str]) -> Search:
 
 
 def describe_activity(search: Search) -> dict[str, Any]:
-    """Return what the page shows: its rows, its filters, and where to read on."""
+    """Return what the page shows: its rows, its filters, and links to other pages."""
     people, projects = find_names(search.account_id)
     rows: list[dict[str, Any]] = []
     last = older_url = None
@@ -104,7 +103,7 @@ def _describe_row(event: Event, sentence: str, people: Names) -> dict[str, str]:
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:
-    """Return the choices of whose events to see, each with what it is called."""
+    """Return whose events can be chosen, each with a label."""
     actors = {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
-    # Somebody who is no longer in any project still stands in an address somewhere.
+    # An older link may name somebody who has left all projects.
     return {search.who: "A former user"} | actors if search.who else actors

@@ -1,6 +1,7 @@
-"""Taking one's data along: a project as an archive or a table, an account with everything."""
+"""Exports: a project as an archive or a table, an account with everything, and its activity."""
 
 import io
+from collections.abc import Callable
 from functools import partial
 from typing import IO
 
@@ -30,66 +31,67 @@ exporting: Blueprint = Blueprint("exporting", __name__)
 MOST_EVENTS = 50_000
 
 
-# These change nothing, but are sent by forms: no other website can have somebody's browser begin.
+# These change nothing, but are sent by forms, so that other websites can't make a browser begin.
 @exporting.post("/dashboard/projects/<project_id>/export/archive")
 @require_session
 def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Hand out all of the project as a zip."""
-    with reading_one_moment():
-        project = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = project.slug, spool(partial(write_archive, project))
-    _record(project, "an archive")
-    return _hand_out(file, f"{slug}.zip", "application/zip")
+    """Send all of the project as a zip."""
+    return _export(owner, project_id, write_archive, "an archive", "zip", "application/zip")
 
 
 @exporting.post("/dashboard/projects/<project_id>/export/csv")
 @require_session
 def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Hand out the project's testimonials as a table."""
-    with reading_one_moment():
-        project = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = project.slug, spool(partial(write_table, project))
-    _record(project, "a table")
-    return _hand_out(file, f"{slug}.csv", "text/csv")
+    """Send the project's testimonials as a table."""
+    return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
 
 
 @exporting.post("/dashboard/account/export")
 @require_session
 @require_proof("download all of your data", "account.show_account", is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
-    """Hand out everything of the account as a zip."""
+    """Send everything of the account as a zip."""
     with reading_one_moment():
         file = spool(partial(write_account_archive, get_account(owner.account_id)))
     begin_write()
     record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
     db.session.commit()
-    return _hand_out(file, "testimonials-account.zip", "application/zip")
+    return _send(file, "testimonials-account", "zip", "application/zip")
 
 
 @exporting.get("/dashboard/account/activity.csv")
 @require_session
 def export_activity(owner: SignedIn) -> ResponseReturnValue:
-    """Hand out the newest of what the page of the account's record shows, all pages of it."""
+    """Send the newest events that the activity page finds, of all its pages."""
     search = read_search(owner.account_id, request.args)
     people, projects = find_names(owner.account_id)
     out, newest = io.BytesIO(), search.find(MOST_EVENTS)
     found = (each for each in newest if search.matches(tell(each, people, projects)))
     write_events(found, people, projects, out)
-    return _hand_out(out, "activity.csv", "text/csv")
+    return _send(out, "activity", "csv", "text/csv")
 
 
-def _record(project: Project, form: str) -> None:
-    """Record an export once its file is made: that takes long, and would keep writers waiting."""
+def _export(
+    owner: SignedIn,
+    project_id: str,
+    write: Callable[[Project, IO[bytes]], None],
+    form: str,
+    ending: str,
+    kind: str,
+) -> Response:
+    with reading_one_moment():
+        project = find_access(owner, project_id, Role.ADMIN).project
+        slug, file = project.slug, spool(partial(write, project))
+    # Only now: making the file takes long, and a writing transaction would keep others waiting.
     begin_write()
     record_project_event(EventType.PROJECT_EXPORTED, project, form=form)
     db.session.commit()
+    return _send(file, slug, ending, kind)
 
 
-def _hand_out(file: IO[bytes], name: str, kind: str) -> Response:
-    stem, _, ending = name.rpartition(".")
+def _send(file: IO[bytes], stem: str, ending: str, kind: str) -> Response:
     day = clock.now().date().isoformat()
-    file.seek(0, io.SEEK_END)
-    length = file.tell()
+    length = file.seek(0, io.SEEK_END)
     file.seek(0)
     response = send_file(
         file, kind, as_attachment=True, download_name=f"{stem}-{day}.{ending}", max_age=0

@@ -96,28 +96,19 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
     """Return the columns of each field, by what the headings mean."""
     by_meaning: dict[str, str] = {}
     for heading in headings:
-        by_meaning.setdefault(_fold(heading), heading)
-    service = find_service(by_meaning)
+        by_meaning.setdefault(re.sub(r"[\W_]+", "", heading.casefold()), heading)
+    marked = (name for name, marks in _MARKS.items() if marks <= by_meaning.keys())
+    service = next(marked, None)
     for heading in _NOT_MEANT.get(service or "", ()):
         by_meaning.pop(heading, None)
-    columns: dict[str, tuple[str, ...]] = {}
-    for field, meanings in MEANINGS.items():
-        for meaning in meanings:
-            found = by_meaning.get(meaning)
-            if found is not None and (found,) not in columns.values():
-                columns[field] = (found,)
-                break
-    if "authorName" not in columns:
-        parts = (_first(by_meaning, FIRST_NAMES), _first(by_meaning, LAST_NAMES))
-        if names := tuple(part for part in parts if part is not None):
-            columns["authorName"] = names
-    return ColumnMapping(columns, service)
 
+    def take(meanings: Iterable[str]) -> tuple[str, ...]:
+        """Return the first of the headings, which then can't mean anything else."""
+        return next(((by_meaning.pop(each),) for each in meanings if each in by_meaning), ())
 
-def find_service(headings: Iterable[str]) -> str | None:
-    """Return the service that a file comes from, if its headings tell."""
-    folded = {_fold(heading) for heading in headings}
-    return next((name for name, marks in _MARKS.items() if marks <= folded), None)
+    columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
+    columns["authorName"] = columns["authorName"] or take(FIRST_NAMES) + take(LAST_NAMES)
+    return ColumnMapping({field: found for field, found in columns.items() if found}, service)
 
 
 def change_mapping(
@@ -157,11 +148,3 @@ def require_mapping(mapping: ColumnMapping, headings: Sequence[str]) -> None:
 
 def _list(headings: Sequence[str]) -> str:
     return ", ".join(make_printable(heading, 60) for heading in headings[:30])
-
-
-def _fold(heading: str) -> str:
-    return re.sub(r"[\W_]+", "", heading.casefold())
-
-
-def _first(by_meaning: Mapping[str, str], meanings: Iterable[str]) -> str | None:
-    return next((by_meaning[each] for each in meanings if each in by_meaning), None)

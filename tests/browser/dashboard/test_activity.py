@@ -40,7 +40,7 @@ def test_an_owner_finds_what_happened_without_a_script(site: Site, open_page: Op
     page.keyboard.press("Enter")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("as moderator in Fern & Fable")
-    page.get_by_label("Who").select_option("Assistants, by API key")
+    page.get_by_label("Who").select_option("Agents, by API key")
     page.get_by_role("button", name="Search").press("Enter")
     expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
     page.get_by_role("link", name="Clear").press("Enter")
