@@ -8,11 +8,11 @@ from testimonials.admin_group import AdminGroup
 from testimonials.core.data.temporary_files import choose_temporary_folder
 from testimonials.core.logs.error_reports import init_error_reports
 from testimonials.core.logs.lines import register_access_log
-from testimonials.core.web.compression import register_compression
 from testimonials.core.web.csrf import register_csrf
 from testimonials.core.web.errors import register_error_handlers
 from testimonials.core.web.languages import register_languages
 from testimonials.core.web.response_headers import register_web
+from testimonials.core.web.static_files import register_static_files
 from testimonials.extensions import init_extensions
 from testimonials.operations.metrics import init_metrics
 from testimonials.projects.slugs import keep_reserved_slugs
@@ -57,7 +57,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     register_access_log(app)
     init_metrics(app)
     init_error_reports(app, __version__)
-    register_compression(app)
+    register_static_files(app)
     register_languages(app)
     register_csrf(app)
     register_error_handlers(app)

@@ -18,7 +18,7 @@ def test_every_named_file_exists_and_every_file_is_named() -> None:
     pages = "\n".join(read_all(ROOT / "templates", "*.html").values())
     named = {STATIC / name for name in re.findall(r"'((?:js|css|img)/[^']+\.\w+)'", pages)}
     for path, script in read_all(STATIC / "js", "*.js").items():
-        found = re.findall(r"(?:from|import|import\()\s?'(\.[^']+)'", script)
+        found = re.findall(r"(?:from |import |import\()'(\.[^']+)'", script)
         named |= {(path.parent / name).resolve() for name in found}
     kinds = ("js", "css", "img")
     assert named == {path for kind in kinds for path in (STATIC / kind).rglob("*.*")}

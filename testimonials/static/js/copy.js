@@ -1,45 +1,42 @@
-// Copy buttons stay hidden without script, because they could do nothing.
+// Copy buttons stay hidden without a script, because they could do nothing.
+import { announce } from './post.js';
+
+const read = (source) => ('value' in source ? source.value : source.textContent);
+
+function select(source) {
+  if ('value' in source) {
+    source.focus();
+    source.select();
+  } else {
+    getSelection().selectAllChildren(source);
+  }
+}
+
 for (const button of document.querySelectorAll('[data-copy]')) {
   // Looked up anew with each click: tabs change what a button copies.
   const find = () => document.getElementById(button.dataset.copy);
-  const read = (source) => ('value' in source ? source.value : source.textContent);
-  const label = button.querySelector('[data-copy-label]');
-  if (!find() || !label) continue;
+  if (!find()) continue;
+  const label = button.querySelector('[data-copy-label]') ?? button;
   const rest = label.textContent;
-  const status = document.createElement('p');
-  status.className = 'visually-hidden';
-  status.setAttribute('role', 'status');
-  document.body.append(status);
   let timer = 0;
   const say = (short, long) => {
     label.textContent = short;
-    status.textContent = long;
+    announce(long);
     clearTimeout(timer);
-    timer = setTimeout(() => { label.textContent = rest; status.textContent = ''; }, 4000);
-  };
-  const select = (source) => {
-    if ('value' in source) {
-      source.focus();
-      source.select();
-      return;
-    }
-    const range = document.createRange();
-    range.selectNodeContents(source);
-    const selection = getSelection();
-    selection.removeAllRanges();
-    selection.addRange(range);
+    timer = setTimeout(() => { label.textContent = rest; announce(''); }, 4000);
   };
   button.hidden = false;
   button.addEventListener('click', async () => {
     const source = find();
+    const { sayCopied, sayPress } = button.dataset;
     button.dispatchEvent(new CustomEvent('copied', { bubbles: true }));
     try {
       await navigator.clipboard.writeText(read(source));
-      say('Copied', 'Copied to the clipboard.');
+      say(sayCopied ?? 'Copied', sayCopied ?? 'Copied to the clipboard.');
     } catch {
       // Pages without HTTPS have no clipboard; the selection makes it one key stroke.
       select(source);
-      say('Press Ctrl+C', 'Selected. Press Ctrl+C or Command+C to copy it.');
+      say(sayPress ?? 'Press Ctrl+C', sayPress ?? 'Selected. Press Ctrl+C or Command+C to copy it.');
     }
   });
 }

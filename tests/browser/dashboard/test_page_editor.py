@@ -99,7 +99,7 @@ def test_a_server_in_trouble_keeps_what_was_changed(site: Site, open_page: OpenP
     page = open_editor(site, open_page, project)
     page.route("**/page", lambda route: route.fulfill(status=503, body="busy"))
     page.get_by_label("Headline").fill("Kept")
-    expect(page.get_by_text("Not saved: something went wrong on our side.")).to_be_visible()
+    expect(page.get_by_text("Not saved. Something went wrong on our side.")).to_be_visible()
     page.unroute("**/page")
     page.get_by_role("button", name="Retry").click()
     saved(page)

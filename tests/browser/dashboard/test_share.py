@@ -208,7 +208,7 @@ def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
     href = page.get_by_role("link", name="Open in email").get_attribute("href") or ""
     assert href.endswith("&body=Gr%C3%BC%C3%9Fe%20%26%20mehr%0D%0Azwei%20Zeilen")
     field.fill("x" * 2001)
-    expect(page.get_by_text("Not saved: 1 too many (2001 of 2000).")).to_be_visible()
+    expect(page.get_by_text("Not saved. 1 too many (2001 of 2000).")).to_be_visible()
     page.reload()
     expect(field).to_have_value("Grüße & mehr\nzwei Zeilen")
     # Leaving at once loses nothing.
@@ -225,13 +225,13 @@ def test_a_failure_and_a_lost_session_are_told(site: Site, open_page: OpenPage) 
     field = page.get_by_label("Message to customers")
     page.route("**/share/message", lambda route: route.fulfill(status=503, body=""))
     field.fill("Written while it was down")
-    expect(page.get_by_text("Not saved. Try again in a moment.")).to_be_visible()
+    expect(page.get_by_text("Not saved. Something went wrong on our side.")).to_be_visible()
     page.unroute("**/share/message")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     page.context.clear_cookies()
     field.fill("Written signed out")
-    expect(page.get_by_text("you are signed out")).to_be_visible()
+    expect(page.get_by_text("You are signed out")).to_be_visible()
     expect(field).to_have_value("Written signed out")
 
 

@@ -1,29 +1,28 @@
 // The collection page is a plain form; this file adds the counter, Clear, a
 // draft that survives a closed tab, and a way on when the network fails.
+import { Failure, announce, send, showProblem } from '../post.js';
+import { forget, recall, remember } from '../storage.js';
+
+const DRAFT_DAYS = 14;
+const WAIT_MS = 20000;
+// A photo takes time on a slow line: this many bytes a second are waited for.
+const SLOWEST = 16000;
+const KEPT = ['text', 'name', 'email', 'role', 'company'];
 const draftKey = (slug) => `testimonials-draft:${slug}`;
-const kept = ['text', 'name', 'email', 'role', 'company'];
-const waitMs = 20000;
-// A photo takes time on a slow line: so many bytes a second are waited for.
-const slowest = 16000;
-const draftDays = 14;
-
-// Storage may be full or switched off; the form must not care.
-const store = {
-  read(key) { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } },
-  write(key, value) { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* no draft then */ } },
-  drop(key) { try { localStorage.removeItem(key); } catch { /* nothing to drop */ } },
-};
-
-// Browsers that know autofocus on any element have moved the focus by themselves.
-const autofocuses = 'autofocus' in HTMLElement.prototype;
 
 const sent = document.querySelector('[data-sent]');
-if (sent) {
-  store.drop(draftKey(sent.dataset.sent));
-  if (!autofocuses) document.querySelector('h1')?.focus();
+if (sent) forget(draftKey(sent.dataset.sent));
+
+function readDraft(key) {
+  try {
+    const draft = JSON.parse(recall(key));
+    return Date.now() - draft?.at < DRAFT_DAYS * 864e5 ? draft.values ?? null : null;
+  } catch {
+    return null;
+  }
 }
 
-function setUp(form, isFirst = false) {
+function setUp(form) {
   const key = draftKey(form.dataset.slug);
   const find = (selector) => form.querySelector(selector);
   // The page brings its texts along in the visitor's language.
@@ -31,9 +30,6 @@ function setUp(form, isFirst = false) {
   const number = new Intl.NumberFormat(document.documentElement.lang, { numberingSystem: 'latn', useGrouping: 'min2' });
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? number.format(values[name]) : all));
   const rating = () => find('[name="rating"]:checked');
-
-
-  if (!isFirst || !autofocuses) find('[data-error-summary]')?.focus();
 
   // Letters are counted by code points after trimming, as the server does.
   const counters = [...form.querySelectorAll('[data-limit]')].map((field) => {
@@ -62,10 +58,10 @@ function setUp(form, isFirst = false) {
 
   let timer = 0;
   const save = () => {
-    const values = Object.fromEntries(kept.map((name) => [name, form.elements[name]?.value ?? '']));
+    const values = Object.fromEntries(KEPT.map((name) => [name, form.elements[name]?.value ?? '']));
     values.rating = rating()?.value ?? '';
-    if (Object.values(values).some(Boolean)) store.write(key, { values, at: Date.now() });
-    else store.drop(key);
+    if (Object.values(values).some(Boolean)) remember(key, JSON.stringify({ values, at: Date.now() }));
+    else forget(key);
   };
   form.addEventListener('input', () => {
     count();
@@ -76,25 +72,25 @@ function setUp(form, isFirst = false) {
   addEventListener('pagehide', () => { if (timer) save(); });
 
   // What the server sent back after a refusal is newer than any draft.
-  const draft = 'refused' in form.dataset ? null : store.read(key);
-  if (draft?.values && Date.now() - draft.at < draftDays * 864e5) {
+  const draft = 'refused' in form.dataset ? null : readDraft(key);
+  if (draft) {
     let restored = false;
-    for (const name of kept) {
+    for (const name of KEPT) {
       const field = form.elements[name];
       // What a link filled in gives way to what was written; what was just written does not.
       const isUntouched = field && field.value === field.defaultValue;
-      if (isUntouched && draft.values[name] && draft.values[name] !== field.value) { field.value = draft.values[name]; restored = true; }
+      if (isUntouched && draft[name] && draft[name] !== field.value) { field.value = draft[name]; restored = true; }
     }
-    const star = draft.values.rating && find(`[name="rating"][value="${CSS.escape(draft.values.rating)}"]`);
+    const star = draft.rating && find(`[name="rating"][value="${CSS.escape(draft.rating)}"]`);
     if (star && !star.checked && (!rating() || rating().defaultChecked)) { star.checked = true; restored = true; }
     const note = find('[data-draft-note]');
     note.hidden = !restored;
     find('[data-draft-clear]').addEventListener('click', () => {
-      for (const name of kept) if (form.elements[name]) form.elements[name].value = form.elements[name].defaultValue;
+      for (const name of KEPT) if (form.elements[name]) form.elements[name].value = form.elements[name].defaultValue;
       for (const each of form.querySelectorAll('[name="rating"]')) each.checked = each.defaultChecked;
       clearTimeout(timer);
       timer = 0;
-      store.drop(key);
+      forget(key);
       note.hidden = true;
       count();
       showClear();
@@ -108,85 +104,74 @@ function setUp(form, isFirst = false) {
   const photoField = find('[data-photo]');
   let photo = null;
   if (photoField) {
-    import('./photo.js').then((module) => {
-      photo = module.setUpPhoto(photoField, (text) => { announce.textContent = text; });
-    }).catch(() => { /* the plain field stays */ });
+    import('./photo.js').then((module) => { photo = module.setUpPhoto(photoField); })
+      .catch(() => { /* The plain field stays. */ });
   }
-  const hasFile = () => Boolean(form.elements.photo?.files?.length);
 
-  const send = find('[data-send]');
+  const button = find('[data-send]');
   const failure = find('[data-failure]');
-  const announce = find('[data-announce]');
-  const label = send.textContent;
+  const label = button.textContent;
   let busy = false;
+  // The button that was pressed last; Retry presses it again.
+  let pressed = null;
 
   const rest = () => {
     busy = false;
-    send.textContent = label;
-    send.removeAttribute('aria-disabled');
-    announce.textContent = '';
+    button.textContent = label;
+    button.removeAttribute('aria-disabled');
+    announce('');
   };
   const fail = (text) => {
     rest();
-    find('[data-failure-text]').textContent = text;
-    failure.hidden = false;
+    showProblem(failure, text);
     failure.focus();
   };
-
-  // The button that was pressed last; Retry presses it again.
-  let pressed = null;
-  const pack = async () => {
-    await photo?.ready();
+  const pack = () => {
     const data = new FormData(form);
     if (pressed?.name) data.append(pressed.name, pressed.value);
     return form.enctype === 'multipart/form-data' ? data : new URLSearchParams(data);
   };
+
+  // Take the page that the server answered with: the thanks, or this form with what is wrong.
+  async function take(answer) {
+    const text = await answer.text();
+    if (answer.ok && answer.redirected) {
+      forget(key);
+      location.assign(answer.url);
+      return;
+    }
+    const fresh = new DOMParser().parseFromString(text, 'text/html');
+    const next = fresh.querySelector('[data-collection]');
+    if (next && [200, 400, 422].includes(answer.status)) {
+      document.title = fresh.title;
+      const adopted = document.adoptNode(next);
+      form.replaceWith(adopted);
+      setUp(adopted);
+      adopted.querySelector('[data-error-summary]')?.focus();
+      return;
+    }
+    const isLargePhoto = form.elements.photo?.files?.length;
+    if (answer.status === 413) fail(isLargePhoto ? photoField.dataset.sayLarge : say.sayLarge);
+    else fail(answer.status === 429 ? say.sayMany : say.sayFault);
+  }
 
   async function submit() {
     // The second of a double click, or Enter plus click, finds the form busy.
     if (busy) return;
     busy = true;
     failure.hidden = true;
-    send.textContent = say.saySending;
-    send.setAttribute('aria-disabled', 'true');
-    announce.textContent = say.saySending;
+    button.textContent = say.saySending;
+    button.setAttribute('aria-disabled', 'true');
+    announce(say.saySending);
     clearTimeout(timer);
     timer = 0;
     save();
-    const stop = new AbortController();
-    let limit = 0;
     try {
-      const body = await pack();
-      const bytes = hasFile() ? form.elements.photo.files[0].size : 0;
-      limit = setTimeout(() => stop.abort(), waitMs + bytes / slowest * 1000);
-      const answer = await fetch(form.action, {
-        method: 'POST',
-        body,
-        headers: { Accept: 'text/html' },
-        signal: stop.signal,
-      });
-      const page = await answer.text();
-      if (answer.ok && answer.redirected) {
-        store.drop(key);
-        location.assign(answer.url);
-        return;
-      }
-      const fresh = new DOMParser().parseFromString(page, 'text/html');
-      const next = fresh.querySelector('[data-collection]');
-      if (next && (answer.ok || answer.status === 400 || answer.status === 422)) {
-        document.title = fresh.title;
-        const adopted = document.adoptNode(next);
-        form.replaceWith(adopted);
-        setUp(adopted);
-        return;
-      }
-      if (answer.status === 413) fail(hasFile() ? photoField.dataset.sayLarge : say.sayLarge);
-      else if (answer.status === 429) fail(say.sayMany);
-      else fail(say.sayFault);
-    } catch {
-      fail(navigator.onLine === false ? say.sayOffline : say.sayLost);
-    } finally {
-      clearTimeout(limit);
+      await photo?.ready();
+      const bytes = form.elements.photo?.files?.[0]?.size ?? 0;
+      await take(await send(form.action, pack(), { accept: 'text/html', wait: WAIT_MS + bytes / SLOWEST * 1000 }));
+    } catch (error) {
+      fail(error instanceof Failure && error.reason === 'offline' ? say.sayOffline : say.sayLost);
     }
   }
   form.addEventListener('submit', (event) => {
@@ -200,4 +185,4 @@ function setUp(form, isFirst = false) {
 }
 
 const form = document.querySelector('[data-collection]');
-if (form) setUp(form, true);
+if (form) setUp(form);

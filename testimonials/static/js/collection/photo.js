@@ -2,16 +2,18 @@
 // that little is sent and nothing a camera wrote into it leaves the device; the server does the
 // same again with whatever arrives.
 
+import { announce, showProblem } from '../post.js';
+
 // Twice the size at which the server keeps it.
-const side = 512;
+const SIDE = 512;
 // A browser would take gigabytes to decode more; the server says no by the file's head alone.
-const mostPixels = 60e6;
-const taken = ['image/jpeg', 'image/png', 'image/webp'];
+const MAX_PIXELS = 60e6;
+const TAKEN = ['image/jpeg', 'image/png', 'image/webp'];
 
 // Where a dropped or pasted picture goes; a refused form brings a new field.
 let current = null;
 
-export function setUpPhoto(field, announce) {
+export function setUpPhoto(field) {
   const find = (selector) => field.querySelector(selector);
   const say = field.dataset;
   const input = find('.photo-input');
@@ -24,10 +26,7 @@ export function setUpPhoto(field, announce) {
   let turn = 0;
 
   const complain = (text) => {
-    problem.hidden = !text;
-    problem.querySelector('[role="alert"]').textContent = text;
-    if (text) input.setAttribute('aria-invalid', 'true');
-    else input.removeAttribute('aria-invalid');
+    showProblem(problem, text, input);
     // What the server said was of another photo.
     document.getElementById('photo-error')?.remove();
     document.querySelector('[data-photo-without]')?.remove();
@@ -56,7 +55,7 @@ export function setUpPhoto(field, announce) {
     // Another one was chosen meanwhile.
     if (mine !== turn) return;
     complain('');
-    if (!small && !taken.includes(file.type)) {
+    if (!small && !TAKEN.includes(file.type)) {
       drop();
       complain(say.sayUnreadable);
     } else if (!small && file.size > Number(say.maxBytes)) {
@@ -93,11 +92,11 @@ export function setUpPhoto(field, announce) {
 async function shrink(file) {
   if (file.type === 'image/png') {
     const head = new DataView(await file.slice(16, 24).arrayBuffer());
-    if (head.getUint32(0) * head.getUint32(4) > mostPixels) return null;
+    if (head.getUint32(0) * head.getUint32(4) > MAX_PIXELS) return null;
   }
   const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image' });
   const edge = Math.min(bitmap.width, bitmap.height);
-  const size = Math.min(side, edge);
+  const size = Math.min(SIDE, edge);
   const picture = document.createElement('canvas');
   picture.width = size;
   picture.height = size;

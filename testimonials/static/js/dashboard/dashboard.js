@@ -1,7 +1,7 @@
 // Every page of the dashboard works without this file; it spares reloads and clicks.
 
-// Browsers that know autofocus on any element focus the summary by themselves.
-if (!('autofocus' in HTMLElement.prototype)) document.querySelector('[data-error-summary]')?.focus();
+import { send } from '../post.js';
+import './toast.js';
 
 // Menus are details elements. One at a time is open, and Escape leaves it.
 const openMenus = () => document.querySelectorAll('details[data-menu][open]');
@@ -22,7 +22,7 @@ document.addEventListener('keydown', (event) => {
 
 // The theme changes at once; the server only has to remember it.
 const themeForm = document.querySelector('[data-theme-form]');
-themeForm?.addEventListener('submit', async (event) => {
+themeForm?.addEventListener('submit', (event) => {
   const theme = event.submitter?.value;
   if (!theme) return;
   event.preventDefault();
@@ -35,13 +35,9 @@ themeForm?.addEventListener('submit', async (event) => {
   for (const meta of document.querySelectorAll('meta[name="theme-color"]')) meta.content = dark ? '#0B0B0D' : '#FAFAFA';
   const body = new URLSearchParams(new FormData(themeForm));
   body.set('theme', theme);
-  try {
-    // A redirect is the server's usual answer, and following it would load a whole page for nothing.
-    const response = await fetch(themeForm.getAttribute('action'), { method: 'POST', body, headers: { Accept: 'application/json' }, redirect: 'manual', keepalive: true });
-    if (response.type !== 'opaqueredirect' && !response.ok) throw new Error(String(response.status));
-  } catch {
-    // Offline the choice holds for this page only; the next page shows what is stored.
-  }
+  // A redirect is the server's usual answer, and following it would load a whole page for nothing.
+  // Offline the choice holds for this page only; the next page shows what is stored.
+  send(themeForm.getAttribute('action'), body, { redirect: 'manual', keepalive: true }).catch(() => {});
 });
 
 // A second click must not send what only the first one may, such as the session's present token.
@@ -49,26 +45,6 @@ for (const form of document.querySelectorAll('form[data-once]')) {
   let isSent = false;
   form.addEventListener('submit', (event) => { if (isSent) event.preventDefault(); isSent = true; });
   window.addEventListener('pageshow', () => { isSent = false; });
-}
-
-// A message from the last page can be put away.
-for (const button of document.querySelectorAll('[data-toast-close]')) button.hidden = false;
-document.addEventListener('click', (event) => {
-  event.target.closest?.('[data-toast-close]')?.closest('[data-toast]').remove();
-});
-
-// A password that is shown becomes a password again before it is sent.
-for (const button of document.querySelectorAll('[data-reveal]')) {
-  const field = document.getElementById(button.getAttribute('aria-controls'));
-  const label = button.querySelector('[data-reveal-label]');
-  const show = (visible) => {
-    field.type = visible ? 'text' : 'password';
-    button.setAttribute('aria-pressed', String(visible));
-    label.textContent = visible ? 'Hide' : 'Show';
-  };
-  button.hidden = false;
-  button.addEventListener('click', () => show(field.type === 'password'));
-  field.form.addEventListener('submit', () => show(false));
 }
 
 // The button that deletes waits for the typed name; the server checks it all the same.

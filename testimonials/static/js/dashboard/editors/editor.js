@@ -1,8 +1,9 @@
 // What the editors share: saving by itself, the width of the preview, and one pane on phones.
+import { post, showProblem } from '../../post.js';
 
 const isEmpty = (object) => !Object.keys(object).length;
 
-// Gives "#RRGGBB" for three or six digits, with or without the sign; null for anything else.
+// Return "#RRGGBB" for three or six digits, with or without the sign; null for anything else.
 export function readColour(text) {
   const found = /^#?([\da-f]{3}|[\da-f]{6})$/i.exec(text.trim());
   if (!found) return null;
@@ -10,56 +11,39 @@ export function readColour(text) {
   return `#${digits.toUpperCase()}`;
 }
 
-// Tells whether a field holds no more than it may, as the server counts: by code points, after trimming.
+// Tell whether a field holds no more than it may, as the server counts: by code points, after trimming.
 export function checkLength(field) {
   const limit = Number(field.dataset.limit);
   const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
-  showProblem(field, isLong ? `Shorten this to ${limit} characters.` : '');
+  showFieldProblem(field, isLong ? `Shorten this to ${limit} characters.` : '');
   return !isLong;
 }
 
-// Says what is wrong with a field below it; an empty text says that nothing is.
-export function showProblem(field, text) {
+// Say what is wrong with a field in a line below it, which comes and goes with its text.
+export function showFieldProblem(field, text) {
   const id = `${field.id}-problem`;
   const ids = new Set((field.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean));
   let place = document.getElementById(id);
-  if (text && !place) {
+  if (!place) {
     place = document.createElement('p');
     place.id = id;
     place.className = 'field-error';
     (field.closest('.colour-field') ?? field).after(place);
   }
+  showProblem(place, text, field);
   if (text) {
-    place.textContent = text;
     ids.add(id);
-    field.setAttribute('aria-invalid', 'true');
   } else {
-    place?.remove();
+    place.remove();
     ids.delete(id);
-    field.removeAttribute('aria-invalid');
   }
   if (ids.size) field.setAttribute('aria-describedby', [...ids].join(' '));
   else field.removeAttribute('aria-describedby');
 }
 
-// Posts `body` and resolves to the answer's JSON, or throws an Error whose message can be read.
-export async function post(url, body, options = {}) {
-  let response;
-  try {
-    response = await fetch(url, { method: 'POST', body, headers: { Accept: 'application/json' }, ...options });
-  } catch {
-    throw new Error('Not saved: the server can’t be reached.');
-  }
-  const isJson = response.headers.get('Content-Type')?.includes('json');
-  const data = isJson ? await response.json().catch(() => ({})) : {};
-  if (response.ok && data.ok) return data;
-  if (response.status === 401) throw new Error('Not saved: you are signed out. Sign in in another tab, then come back here.');
-  throw new Error(`Not saved: ${data.message || 'something went wrong on our side.'}`);
-}
-
-// Sends what is queued to `action`, one request at a time, each with what changed meanwhile and
+// Send what is queued to `action`, one request at a time, each with what changed meanwhile and
 // nothing else, so that a colleague's other settings stay as they are. `onStored(data, waiting)`
-// gets each answer and the names that changed again since. Gives `queue(changes, delay)`.
+// gets each answer and the names that changed again since. Return `queue(changes, delay)`.
 export function startSaving(action, onStored) {
   const state = document.querySelector('[data-save-state]');
   const retry = state.querySelector('[data-save-retry]');
@@ -77,13 +61,6 @@ export function startSaving(action, onStored) {
     if (kind === 'saved') place.prepend(state.querySelector('[data-tick]').content.cloneNode(true));
   }
 
-  function send(changes) {
-    controller = new AbortController();
-    const late = setTimeout(() => controller.abort(), 15000);
-    const options = { signal: controller.signal, keepalive: true };
-    return post(action, new URLSearchParams(changes), options).finally(() => clearTimeout(late));
-  }
-
   async function save() {
     clearTimeout(timer);
     if (sending) return;
@@ -92,13 +69,15 @@ export function startSaving(action, onStored) {
       dirty = {};
       say('saving', 'Saving…');
       try {
-        const data = await send(sending);
+        controller = new AbortController();
+        const options = { signal: controller.signal, keepalive: true };
+        const data = await post(action, new URLSearchParams(sending), options);
         sending = null;
         onStored(data, dirty);
       } catch (error) {
         dirty = { ...sending, ...dirty };
         sending = null;
-        say('failed', error.message);
+        say('failed', `Not saved. ${error.message}`);
         return;
       }
     }

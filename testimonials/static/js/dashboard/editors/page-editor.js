@@ -1,8 +1,9 @@
 // The editor works without this file: the form has a Save button. With it each change shows at
 // once in the preview and saves itself.
 import {
-  checkLength, post, readColour, showProblem, startPanes, startSaving, startWidths,
+  checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths,
 } from './editor.js';
+import { startLogo } from './logo.js';
 
 const form = document.querySelector('[data-editor]');
 const frame = document.querySelector('[data-preview]');
@@ -39,7 +40,7 @@ form.addEventListener('input', (event) => {
   if (!(name in config)) return;
   const value = read(name);
   if (isColour(name)) {
-    showProblem(event.target, value ? '' : 'Write a colour such as #4F46E5.');
+    showFieldProblem(event.target, value ? '' : 'Write a colour such as #4F46E5.');
     if (!value) return;
     event.target.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
   } else if (isText(name) && !checkLength(event.target)) {
@@ -53,7 +54,7 @@ form.addEventListener('change', (event) => {
   const { name } = event.target;
   // Left half written, the field shows what is stored.
   if (isColour(name)) {
-    showProblem(event.target, '');
+    showFieldProblem(event.target, '');
     event.target.value = config[name];
   }
   saving.save();
@@ -70,7 +71,7 @@ for (const field of form.querySelectorAll('[data-colour]')) {
   picker.hidden = false;
   picker.addEventListener('input', () => {
     write(name, picker.value.toUpperCase());
-    showProblem(controls(name)[0], '');
+    showFieldProblem(controls(name)[0], '');
     change({ [name]: picker.value.toUpperCase() }, TYPING_MS);
   });
 }
@@ -184,88 +185,7 @@ if (page()?.readyState === 'complete' && page().body?.childElementCount) hold();
 
 for (const button of document.querySelectorAll('[data-view]')) button.addEventListener('change', refresh);
 
-/* -------------------------------------------------------------------- logo */
-
-const logo = document.querySelector('[data-logo]');
-const upload = logo.querySelector('[data-logo-form]');
-const file = upload.querySelector('input[type="file"]');
-const choose = logo.querySelector('[data-logo-choose]');
-const remove = logo.querySelector('[data-logo-remove]');
-const problem = logo.querySelector('[data-logo-problem]');
-const MAX_BYTES = 2 * 1024 * 1024;
-
-function refuseLogo(text) {
-  problem.hidden = !text;
-  problem.querySelector('[data-logo-problem-text]').textContent = text;
-  if (text) choose.setAttribute('aria-describedby', 'logo-problem');
-  else choose.removeAttribute('aria-describedby');
-}
-
-function showLogo(url) {
-  const place = logo.querySelector('[data-logo-now]');
-  const letter = document.createElement('span');
-  letter.className = 'tile-letter';
-  letter.textContent = document.querySelector('.switcher-name').textContent.slice(0, 1).toUpperCase();
-  const picture = document.createElement('img');
-  picture.alt = 'Your logo now';
-  if (url) picture.src = url;
-  place.replaceChildren(url ? picture : letter);
-  choose.querySelector('[data-logo-choose-words]').textContent = url ? 'Replace' : 'Choose a logo';
-  remove.hidden = !url;
-  refresh();
-}
-
-async function sendLogo(action, body) {
-  refuseLogo('');
-  logo.setAttribute('aria-busy', 'true');
-  try {
-    showLogo((await post(action, body)).logo_url);
-  } catch (error) {
-    refuseLogo(error.message.replace('Not saved: ', ''));
-  } finally {
-    logo.removeAttribute('aria-busy');
-    file.value = '';
-  }
-}
-
-function take(picture) {
-  if (!picture) return;
-  if (picture.size > MAX_BYTES) {
-    refuseLogo(`The picture is too large: it has ${(picture.size / 1024 / 1024).toFixed(1)} MB, and 2 MB are the most.`);
-    return;
-  }
-  const body = new FormData();
-  body.append('logo', picture);
-  sendLogo(upload.getAttribute('action'), body);
-}
-
-problem.id = 'logo-problem';
-file.hidden = true;
-upload.querySelector('[data-logo-send]').hidden = true;
-choose.hidden = false;
-logo.querySelector('[data-drop-words]').hidden = false;
-choose.addEventListener('click', () => file.click());
-file.addEventListener('change', () => take(file.files[0]));
-remove.addEventListener('submit', (event) => {
-  event.preventDefault();
-  choose.focus();
-  sendLogo(remove.getAttribute('action'), new FormData());
-});
-
-const drop = logo.querySelector('[data-drop]');
-for (const name of ['dragenter', 'dragover']) {
-  drop.addEventListener(name, (event) => {
-    event.preventDefault();
-    drop.classList.add('is-over');
-  });
-}
-drop.addEventListener('dragleave', (event) => { if (!drop.contains(event.relatedTarget)) drop.classList.remove('is-over'); });
-drop.addEventListener('drop', (event) => {
-  event.preventDefault();
-  drop.classList.remove('is-over');
-  take(event.dataTransfer.files[0]);
-});
-
+startLogo(refresh);
 startWidths(stage);
 startPanes(document.querySelector('[data-split]'));
 // Browsers may bring back what a form held before it was left; the page shows what is stored.

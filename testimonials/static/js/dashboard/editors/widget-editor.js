@@ -1,7 +1,9 @@
 // The editor works without this file: the form has a Save button. With it each
 // change shows at once in the preview and saves itself.
+import { forget, recall, remember } from '../../storage.js';
+import { showToast } from '../toast.js';
 import {
-  checkLength, readColour, showProblem, startPanes, startSaving, startWidths,
+  checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths,
 } from './editor.js';
 
 const form = document.querySelector('[data-editor]');
@@ -24,7 +26,7 @@ const controls = (name) => [...form.querySelectorAll(`[name="${name}"]:not([type
 
 /* ---------------------------------------------------------------- the form */
 
-// Gives undefined for what is no value yet, such as a number that is being typed.
+// Return undefined for what is no value yet, such as a number that is being typed.
 function read(name) {
   const [first] = controls(name);
   if (first.type === 'checkbox') return first.checked;
@@ -42,7 +44,7 @@ function write(name, value) {
     if (each.type === 'checkbox') each.checked = value;
     else if (each.type === 'radio') each.checked = each.value === value;
     else each.value = value;
-    if (each.type === 'text') showProblem(each, '');
+    if (each.type === 'text') showFieldProblem(each, '');
   }
 }
 
@@ -90,7 +92,7 @@ form.addEventListener('input', (event) => {
 });
 form.addEventListener('change', ({ target }) => {
   // While it is being typed, an address is none for a moment.
-  if (target.dataset.pattern && checkLength(target)) showProblem(target, isAddress(target) ? '' : 'Write an address such as https://example.com/book.');
+  if (target.dataset.pattern && checkLength(target)) showFieldProblem(target, isAddress(target) ? '' : 'Write an address such as https://example.com/book.');
   saving.save();
 });
 form.addEventListener('focusout', ({ target }) => {
@@ -133,29 +135,12 @@ const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
 
 /* ------------------------------------------------------------------- reset */
 
-const toasts = document.querySelector('[data-toasts]');
-let toastTimer = 0;
-
-function toast(text, undo) {
-  clearTimeout(toastTimer);
-  const node = document.getElementById('toast-template').content.firstElementChild.cloneNode(true);
-  node.querySelector('[data-toast-text]').textContent = text;
-  const undoForm = node.querySelector('[data-undo]');
-  if (undo) {
-    undoForm.addEventListener('submit', (event) => {
-      event.preventDefault();
-      undo();
-    });
-  } else {
-    undoForm.remove();
-  }
-  // Someone who reaches for Undo must not see it vanish.
-  const close = () => { if (!node.matches(':hover, :focus-within')) node.remove(); };
-  const wait = () => { clearTimeout(toastTimer); toastTimer = setTimeout(close, 10000); };
-  for (const name of ['mouseenter', 'focusin']) node.addEventListener(name, () => clearTimeout(toastTimer));
-  for (const name of ['mouseleave', 'focusout']) node.addEventListener(name, wait);
-  toasts.replaceChildren(node);
-  wait();
+function toast(text, undo = null) {
+  const form = showToast(text, Boolean(undo)).querySelector('[data-undo]');
+  form?.addEventListener('submit', (event) => {
+    event.preventDefault();
+    undo();
+  });
 }
 
 function put(values) {
@@ -186,9 +171,7 @@ const note = document.querySelector('[data-note]');
 const STORE = `testimonials-page-colour-${form.getAttribute('action')}`;
 const GROUNDS = { light: '#FAFAFA', dark: '#0B0B0D' };
 // The colour that was chosen; empty as long as it follows the theme.
-let colour = '';
-// Storage may be forbidden; then the colour holds for this page.
-try { colour = localStorage.getItem(STORE) ?? ''; } catch { /* see above */ }
+let colour = recall(STORE) ?? '';
 
 const ground = () => colour || GROUNDS[config.theme];
 
@@ -202,9 +185,7 @@ function showPreview() {
 function setColour(value) {
   colour = value;
   colourText.removeAttribute('aria-invalid');
-  try {
-    if (value) localStorage.setItem(STORE, value); else localStorage.removeItem(STORE);
-  } catch { /* see above */ }
+  if (value) remember(STORE, value); else forget(STORE);
   showPreview();
 }
 

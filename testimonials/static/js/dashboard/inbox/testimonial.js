@@ -1,5 +1,6 @@
 // The form works without this file; with it the chosen picture is seen at once, one that is
 // too large is told before it is sent, and tags are offered after the first one too.
+import { showProblem } from '../../post.js';
 
 const field = document.querySelector('[data-photo]');
 const input = field.querySelector('input[type="file"]');
@@ -29,11 +30,9 @@ function show(file) {
 function check() {
   const [file] = input.files;
   const isLarge = file && file.size > Number(field.dataset.maxBytes);
-  problem.hidden = !isLarge;
-  problem.querySelector('[role="alert"]').textContent = isLarge
-    ? `The picture is too large: it has ${(file.size / 1048576).toFixed(1)} MB, and 10 MB are the most. Choose a smaller one.`
-    : '';
-  if (isLarge) input.setAttribute('aria-invalid', 'true'); else input.removeAttribute('aria-invalid');
+  showProblem(problem, isLarge
+    ? `The picture is too large: it has ${(file.size / 1048576).toFixed(1)} MB, and the limit is 10 MB. Choose a smaller one.`
+    : '', input);
   return !isLarge;
 }
 

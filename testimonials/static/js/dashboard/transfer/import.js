@@ -1,8 +1,9 @@
-// The import works without this file: the form is sent and the inbox opens when all is done. With
-// it a bar shows how far it is, and nothing can be sent twice.
+// The import works without this file: the form is sent, and the inbox opens at the end. With it a
+// bar shows how far it is, and nothing can be sent twice.
+import { send, showProblem } from '../../post.js';
 
 const form = document.querySelector('[data-import]');
-const run = form.querySelector('[data-run]');
+const start = form.querySelector('[data-run]');
 const running = form.querySelector('[data-running]');
 const settled = form.querySelector('[data-settled]');
 const problem = form.querySelector('[data-problem]');
@@ -12,15 +13,14 @@ const number = new Intl.NumberFormat('en');
 const FAILED = 'The connection was interrupted. What was imported stays; import the file again for the rest.';
 
 function show(isRunning) {
-  run.hidden = isRunning;
+  start.hidden = isRunning;
   running.hidden = !isRunning;
   settled.inert = isRunning;
 }
 
 function fail(message) {
   show(false);
-  form.querySelector('[data-problem-text]').textContent = message;
-  problem.hidden = false;
+  showProblem(problem, message);
 }
 
 // Each line of the answer is an object: how far it is, where to go on, or what went wrong.
@@ -36,8 +36,8 @@ function take(line) {
   return Boolean(step.url || step.message);
 }
 
-async function send(body) {
-  const answer = await fetch(form.action, { method: 'POST', body, headers: { Accept: 'application/x-ndjson' } });
+async function run(body) {
+  const answer = await send(form.action, body, { accept: 'application/x-ndjson', wait: 0 });
   if (!answer.ok || !answer.headers.get('Content-Type').startsWith('application/x-ndjson')) {
     // The server has something to say about the form itself; it says so on its page.
     form.submit();
@@ -57,15 +57,15 @@ async function send(body) {
   if (!isDone) fail(FAILED);
 }
 
-if (run && run.querySelector('button')) {
+if (start?.querySelector('button')) {
   form.addEventListener('submit', (event) => {
-    if (event.submitter && event.submitter.hasAttribute('data-again')) return;
+    if (event.submitter?.hasAttribute('data-again')) return;
     event.preventDefault();
     const body = new FormData(form);
-    problem.hidden = true;
+    showProblem(problem, '');
     show(true);
     running.scrollIntoView({ block: 'nearest' });
-    send(body).catch(() => fail(FAILED));
+    run(body).catch(() => fail(FAILED));
   });
   // A page that comes back with the Back button is asked as if for the first time.
   addEventListener('pageshow', (event) => { if (event.persisted) show(false); });

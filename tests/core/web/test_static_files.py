@@ -1,6 +1,7 @@
-"""Style sheets and scripts go compressed over the wire, pages don't."""
+"""Style sheets and scripts are kept for good and go compressed over the wire; pages don't."""
 
 import gzip
+import re
 
 import pytest
 from flask.testing import FlaskClient
@@ -8,6 +9,24 @@ from flask.testing import FlaskClient
 from tests.conftest import Caller
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+
+
+def test_pages_name_files_by_their_version_and_browsers_keep_those(client: FlaskClient) -> None:
+    addresses = re.findall(r'(?:href|src)="(/static/[^"]+)"', client.get("/login").text)
+    assert len(addresses) >= 3
+    for address in addresses:
+        assert re.match(r"/static/v[0-9a-f]{12}/(css|js|img)/", address)
+        control = client.get(address, buffered=True).cache_control
+        assert (control.immutable, control.public, control.max_age) == (True, True, 31536000)
+
+
+@pytest.mark.parametrize("folder", ["/static/", "/static/v000000000000/"])
+def test_what_has_another_version_is_answered_and_not_kept(
+    client: FlaskClient, folder: str
+) -> None:
+    answer = client.get(f"{folder}css/app.css", buffered=True)
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-cache"
 
 
 @pytest.mark.parametrize("path", ["css/app.css", "js/collection/page.js"])

@@ -1,0 +1,200 @@
+// Decisions: each leaves the list at once, is sent in its turn, and comes back if it was refused.
+import { post, showProblem } from '../../post.js';
+import { showToast } from '../toast.js';
+import {
+  anchor, changeTotal, current, inbox, list, rows, setAnchor, setCurrent, setUp, showSelection,
+} from './rows.js';
+
+const STATUS = { approve: 'Approved', reject: 'Rejected' };
+
+/* -------------------------------------------------------------- answers */
+
+function tell(text, notice = null, item = null) {
+  const toast = showToast(text, Boolean(notice?.undo_url));
+  const form = toast.querySelector('[data-undo]');
+  if (!form) return;
+  form.setAttribute('action', notice.undo_url);
+  form.querySelector('[name="undo"]').value = notice.undo_token ?? '';
+  if (item) toast.dataset.backTo = item;
+}
+
+function showCounts(counts) {
+  for (const [key, value] of Object.entries(counts ?? {})) {
+    for (const place of document.querySelectorAll(`[data-count="${CSS.escape(key)}"]`)) {
+      place.textContent = value;
+      // The tab of the spam stands there only once there is some.
+      if (value) place.closest('li')?.removeAttribute('hidden');
+    }
+    if (key !== 'pending') continue;
+    for (const place of document.querySelectorAll('[data-pending]')) {
+      place.hidden = !value;
+      place.querySelector('[data-pending-number]').textContent = value;
+    }
+  }
+}
+
+/* ---------------------------------------------------------- one by one */
+
+// Decisions go one after another, so that the counts in the last answer are right.
+const jobs = [];
+const stale = new Set();
+let running = null;
+
+export const isBusy = () => Boolean(running);
+export const idle = async () => { while (running) await running; };
+
+function run() {
+  running ??= (async () => {
+    while (jobs.length) {
+      jobs[0].isSent = true;
+      await send(jobs[0]);
+      jobs.shift();
+    }
+    // From here on idle() must not wait for this very promise.
+    running = null;
+    if (!rows().length && list()) await reload();
+    else if (stale.size) await refresh();
+  })();
+}
+
+async function send(job) {
+  const { row, url, body, leaves, undo } = job;
+  try {
+    const data = await post(url, body, { keepalive: true });
+    showCounts(data.counts);
+    if (data.notice?.text) tell(data.notice.text, data.notice, row.id);
+    if (!leaves) stale.add(row.id);
+  } catch (error) {
+    undo();
+    putBack(row, error.message);
+  }
+}
+
+// What is decided but not yet sent when the page is left still goes out.
+addEventListener('pagehide', () => {
+  for (const job of jobs) if (!job.isSent) navigator.sendBeacon(job.url, job.body);
+});
+
+function putBack(row, message) {
+  row.removeAttribute('aria-busy');
+  if (!row.isConnected) {
+    const after = rows().find((each) => Number(each.dataset.order) > Number(row.dataset.order));
+    const parent = inbox().querySelector('.items');
+    if (!parent) { tell(message); return; }
+    parent.insertBefore(row, after ?? null);
+    changeTotal(1);
+    // Focus fell back to the heading when the list ran empty.
+    if (rows().length === 1) setCurrent(row);
+  }
+  showProblem(row.querySelector('[data-problem]'), message);
+  showSelection();
+}
+
+let lastDecision = -1000;
+
+// The rows move up under the pointer: the second half of a double click would decide about the next.
+export const hasJustDecided = () => performance.now() - lastDecision < 350;
+
+export function decide(row, action) {
+  const form = row.querySelector('[data-decide]');
+  const button = form?.querySelector(`[name="action"][value="${action}"]`);
+  if (!button || row.getAttribute('aria-busy') === 'true') return;
+  const body = new URLSearchParams(new FormData(form));
+  body.set('action', action);
+  // In All a decided testimonial stays where it is, and a pin moves nothing away.
+  const leaves = !/pin$/.test(action) && !(inbox().dataset.tab === 'all' && action in STATUS);
+  const all = rows();
+  const next = all[all.indexOf(row) + 1] ?? all[all.indexOf(row) - 1] ?? null;
+  let undo = () => {};
+  lastDecision = performance.now();
+  showProblem(row.querySelector('[data-problem]'), '');
+  if (leaves) {
+    row.classList.remove('is-current');
+    if (anchor === row) setAnchor(next);
+    row.remove();
+    changeTotal(-1);
+    if (next) setCurrent(next); else document.querySelector('h1').focus({ preventScroll: true });
+  } else {
+    row.setAttribute('aria-busy', 'true');
+    const mark = row.querySelector('[data-status]');
+    if (action in STATUS) {
+      const before = [mark.textContent, mark.className];
+      mark.textContent = STATUS[action];
+      mark.className = `mark status-${STATUS[action].toLowerCase()}`;
+      undo = () => { [mark.textContent, mark.className] = before; };
+      if (next) setCurrent(next);
+    }
+  }
+  showSelection();
+  // The attribute is read because form.action is the buttons of that name.
+  jobs.push({ row, url: form.getAttribute('action'), body, leaves, undo });
+  run();
+}
+
+/* --------------------------------------------------------------- reload */
+
+async function page() {
+  const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
+  if (!response.ok || response.redirected) throw new Error(String(response.status));
+  return new DOMParser().parseFromString(await response.text(), 'text/html');
+}
+
+// Rows that stayed are exchanged one by one, so that the selection and the place are kept.
+async function refresh() {
+  const ids = [...stale];
+  stale.clear();
+  const fresh = await page().catch(() => null);
+  for (const id of ids) {
+    const row = document.getElementById(id);
+    if (!row) continue;
+    row.removeAttribute('aria-busy');
+    const next = fresh?.getElementById(id);
+    if (!next) continue;
+    const hadFocus = row.contains(document.activeElement);
+    next.dataset.order = row.dataset.order;
+    next.querySelector('[data-pick]').checked = row.querySelector('[data-pick]').checked;
+    if (anchor === row) setAnchor(next);
+    row.replaceWith(next);
+    if (current === row) setCurrent(next, hadFocus);
+  }
+}
+
+let round = 0;
+
+async function reload(focusId = '') {
+  const mine = ++round;
+  const at = current ? rows().indexOf(current) : 0;
+  let fresh;
+  try {
+    do {
+      await idle();
+      const next = await page();
+      // Undo may have begun another one meanwhile, and this page may be from before it.
+      if (mine !== round) return;
+      fresh = next.getElementById('inbox');
+      const pending = next.querySelector('[data-pending-number]');
+      if (pending) showCounts({ pending: Number(pending.textContent) });
+    } while (jobs.length);
+  } catch { /* The whole page is the way out below. */ }
+  if (mine !== round) return;
+  if (!fresh) { location.reload(); return; }
+  inbox().replaceWith(fresh);
+  setUp();
+  const all = rows();
+  const row = (focusId && document.getElementById(focusId)) || all[Math.min(Math.max(at, 0), all.length - 1)];
+  if (row) setCurrent(row); else inbox().querySelector('[data-empty]')?.focus();
+}
+
+export async function undo(form) {
+  const item = form.closest('[data-toast]').dataset.backTo;
+  const body = new URLSearchParams(new FormData(form));
+  form.querySelector('button').disabled = true;
+  try {
+    const data = await post(form.getAttribute('action'), body, { keepalive: true });
+    showCounts(data.counts);
+    tell(data.notice?.text || 'Undone', data.notice);
+    await reload(item);
+  } catch (error) {
+    tell(error.message);
+  }
+}

@@ -1,0 +1,97 @@
+// The list of the inbox: its rows, the current one, and what is selected.
+
+export const inbox = () => document.getElementById('inbox');
+export const rows = () => [...inbox().querySelectorAll('[data-item]')];
+export const list = () => inbox().querySelector('.inbox-list');
+export const picks = () => [...inbox().querySelectorAll('[data-pick]')];
+
+const plural = (count) => `${count} ${count === 1 ? 'testimonial' : 'testimonials'}`;
+
+/* ---------------------------------------------------------- current row */
+
+export let current = null;
+// From here on Shift selects.
+export let anchor = null;
+
+export function setCurrent(row, focus = true) {
+  if (current !== row) {
+    current?.classList.remove('is-current');
+    current = row;
+    row?.classList.add('is-current');
+  }
+  if (!row || !focus) return;
+  row.focus({ preventScroll: true });
+  // A row taller than the window is read from its beginning.
+  row.scrollIntoView({ block: row.offsetHeight > innerHeight * 0.7 ? 'start' : 'nearest' });
+}
+
+export function move(step) {
+  const all = rows();
+  if (!all.length) return;
+  const at = all.indexOf(current);
+  const next = at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + step));
+  setCurrent(all[next]);
+}
+
+/* ------------------------------------------------------------ selection */
+
+export function showSelection() {
+  const head = inbox().querySelector('[data-bulk]');
+  if (!head) return;
+  const boxes = picks();
+  const chosen = boxes.filter((box) => box.checked).length;
+  const all = head.querySelector('[data-all]');
+  if (all && chosen < boxes.length) all.checked = false;
+  const count = all?.checked ? Number(list().dataset.total) : chosen;
+  const master = head.querySelector('[data-master]');
+  master.checked = chosen > 0 && chosen === boxes.length;
+  master.indeterminate = chosen > 0 && chosen < boxes.length;
+  head.classList.toggle('has-selection', chosen > 0);
+  head.querySelector('[data-selected]').textContent = chosen ? `${count} selected` : '';
+  head.querySelector('[data-rest]').hidden = chosen > 0;
+  head.querySelector('[data-rest]').textContent = plural(Number(list().dataset.total));
+  for (const place of head.querySelectorAll('[data-bulk-number]')) place.textContent = count || '';
+}
+
+export function pick(row, isRange) {
+  const box = row.querySelector('[data-pick]');
+  const all = rows();
+  const from = all.indexOf(anchor);
+  if (isRange && from >= 0) {
+    const to = all.indexOf(row);
+    for (const each of all.slice(Math.min(from, to), Math.max(from, to) + 1)) each.querySelector('[data-pick]').checked = true;
+  } else {
+    box.checked = !box.checked;
+  }
+  setAnchor(row);
+  showSelection();
+}
+
+export function setAnchor(row) {
+  anchor = row;
+}
+
+export function changeTotal(by) {
+  if (list()) list().dataset.total = Math.max(0, Number(list().dataset.total) + by);
+}
+
+/* ------------------------------------------------------------ a new list */
+
+// Make the list that is in the page work; another one comes when this one ran empty.
+export function setUp() {
+  if (!current?.isConnected) current = null;
+  anchor = null;
+  // Each row keeps its number, so that a refused decision puts it back in its place.
+  rows().forEach((row, index) => { row.dataset.order = index; });
+  const label = inbox().querySelector('[data-master-label]');
+  if (label) {
+    label.hidden = false;
+    inbox().querySelector('[data-none]').hidden = false;
+  }
+  showSelection();
+  // The row's own Approve key works from the first moment.
+  if (!current && rows().length) setCurrent(rows()[0], false);
+  const tab = inbox().querySelector('.tabs [aria-current]');
+  const strip = tab?.closest('ul');
+  if (strip && strip.scrollWidth > strip.clientWidth) strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - 16;
+}

@@ -1,0 +1,32 @@
+// The message at the end of the page, with Undo where there is something to undo.
+
+const strip = document.querySelector('[data-toasts]');
+const template = document.getElementById('toast-template');
+let timer = 0;
+
+// A message that came with the page can be put away as well.
+for (const button of document.querySelectorAll('[data-toast-close]')) button.hidden = false;
+document.addEventListener('click', (event) => {
+  event.target.closest?.('[data-toast-close]')?.closest('[data-toast]').remove();
+});
+
+// Show a message for ten seconds in place of the one before; return it. Without `hasUndo` its form
+// for undoing is left out.
+export function showToast(text, hasUndo = false) {
+  const toast = template.content.firstElementChild.cloneNode(true);
+  toast.querySelector('[data-toast-text]').textContent = text;
+  if (!hasUndo) toast.querySelector('[data-undo]').remove();
+  // Someone who reaches for Undo must not see it vanish.
+  const close = () => { if (!toast.matches(':hover, :focus-within')) toast.remove(); };
+  const wait = () => { clearTimeout(timer); timer = setTimeout(close, 10000); };
+  for (const name of ['mouseenter', 'focusin']) toast.addEventListener(name, () => clearTimeout(timer));
+  for (const name of ['mouseleave', 'focusout']) toast.addEventListener(name, wait);
+  strip.replaceChildren(toast);
+  wait();
+  return toast;
+}
+
+// The button that undoes what the message tells of, if there is one and it was not pressed yet.
+export function findUndo() {
+  return strip.querySelector('[data-undo] button:enabled');
+}

@@ -1,0 +1,58 @@
+// Sending, and saying what came of it. Every script sends, complains and announces through here.
+
+const WORDS = {
+  offline: 'You seem to be offline. Try again when you are connected.',
+  lost: 'The server can’t be reached. Try again in a moment.',
+  late: 'The server did not answer in time. Reload the page to see whether this was saved.',
+  signedOut: 'You are signed out. Sign in in another tab, then try again here.',
+  fault: 'Something went wrong on our side. Try again in a moment.',
+};
+
+// Why nothing came of a request. `reason` is one of the above, or "refused" with the server's words.
+export class Failure extends Error {
+  constructor(reason, words = WORDS[reason]) {
+    super(words);
+    this.reason = reason;
+  }
+}
+
+// Resolve to the answer, whatever its status. Throw a Failure if none comes within `wait`
+// milliseconds; 0 waits for as long as it takes.
+export async function send(url, body, { wait = 15000, accept = 'application/json', signal, ...options } = {}) {
+  const late = wait ? AbortSignal.timeout(wait) : null;
+  try {
+    return await fetch(url, {
+      method: 'POST', body, headers: { Accept: accept }, signal: AbortSignal.any([late, signal].filter(Boolean)), ...options,
+    });
+  } catch {
+    if (navigator.onLine === false) throw new Failure('offline');
+    throw new Failure(late?.aborted ? 'late' : 'lost');
+  }
+}
+
+// Resolve to the JSON of an answer that says yes; throw a Failure for every other.
+export async function post(url, body, options) {
+  const answer = await send(url, body, options);
+  const data = await answer.json().catch(() => ({}));
+  if (answer.ok && data.ok) return data;
+  if (answer.redirected || answer.status === 401) throw new Failure('signedOut');
+  throw data.message ? new Failure('refused', data.message) : new Failure('fault');
+}
+
+// Show what is wrong in a place that waits hidden for it, and mark the field. No text takes both back.
+export function showProblem(place, text, field = null) {
+  (place.querySelector('[data-problem-text]') ?? place).textContent = text;
+  place.hidden = !text;
+  if (text) field?.setAttribute('aria-invalid', 'true');
+  else field?.removeAttribute('aria-invalid');
+}
+
+const region = document.createElement('p');
+region.className = 'visually-hidden';
+region.setAttribute('role', 'status');
+document.body.append(region);
+
+// Tell those who hear the page something that others see.
+export function announce(text) {
+  region.textContent = text;
+}
