@@ -1,7 +1,7 @@
-"""Connections of a worker: how long one may take, and which one ends when there are too many.
+"""The connections of a worker: how long one may take, and which one is closed to make room.
 
-Strangers decide how fast they send and read. None of them may hold a thread by that, and no number
-of slow or idle connections may keep anybody else out.
+Strangers decide how fast they send and read. That must not occupy a thread, and no number of slow
+or idle connections may keep anybody else out.
 """
 
 from collections import Counter
@@ -15,19 +15,18 @@ from waitress.task import ThreadedTaskDispatcher
 LOOK_SECONDS = 1.0
 # A head may take ten seconds in all: it is seen within a second of its first byte.
 HEAD_SECONDS = 10.0 - LOOK_SECONDS
-# A body may take so long, and longer by as much as these bytes in a second allow.
+# A body may take this long, and a second longer for each so many bytes.
 BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 500
-# Nothing of an answer was taken for so long.
+# How long a client may take nothing of its answer.
 STALLED_SECONDS = 30.0
-# One network may have a tenth of a worker's connections, unless it is that of a proxy.
+# One network may have a tenth of a worker's connections, unless it is a proxy's.
 SHARE = 10
-# What watches the service asks for these. Each has a thread of its own, since all others may wait
-# for a database that doesn't answer.
+# Monitoring asks for these. Each has its own thread, since the others may wait for a database.
 PROBES = ("/healthz", "/readyz")
 
 
 class BoundedChannel(HTTPChannel):  # type: ignore[misc]
-    """A connection that ends when it takes too long, or makes room for another."""
+    """A connection that is closed when it takes too long, or to make room for another."""
 
     # The request being read when the connection was last looked at, and when it was first seen.
     _watched: object = None
@@ -45,9 +44,9 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or self.request or self.total_outbufs_len)
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether it has had its time; to be asked every `LOOK_SECONDS`."""
+        """Return whether it has taken too long; to be asked every `LOOK_SECONDS`."""
         if self.will_close:
-            # It was told to end, which by itself it does only once its client reads.
+            # By itself it would wait until its client reads.
             return True
         if self.requests:
             return False
@@ -57,7 +56,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         if request is not self._watched:
             self._watched, self._watched_since = request, now
         if request is None:
-            # Idle: waitress ends it after its `channel_timeout`.
+            # Idle: waitress closes it after its `channel_timeout`.
             return False
         taken = now - self._watched_since
         if not request.headers_finished:
@@ -65,14 +64,14 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         return bool(taken > BODY_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND)
 
     def _make_room(self) -> None:
-        """End a connection without a running request where there are too many with this one."""
+        """Close a connection without a running request if this one is too many."""
         server = self.server
         others = [each for each in server.active_channels.values() if each is not self]
         waiting = [each for each in others if not each.requests]
         if sum(each.network == self.network for each in others) >= server.network_share:
             victims = [each for each in waiting if each.network == self.network] or [self]
         elif len(others) >= server.most_connections:
-            # The fullest network pays, so that a few can't push out everybody else.
+            # From the network with most, so that a few can't push out everybody else.
             sizes = Counter(each.network for each in (*others, self))
             fullest = max((each.network for each in (*waiting, self)), key=sizes.__getitem__)
             victims = [each for each in (*waiting, self) if each.network == fullest]
@@ -81,14 +80,14 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         min(victims, key=lambda each: each.last_activity).handle_close()
 
     def _flush_outbufs_below_high_watermark(self) -> None:
-        # Waitress has the thread wait here until the client has read, however long that takes. Only
-        # one that sends many requests at once and reads no answer gets so far.
+        # Waitress would let the thread wait here until the client has read. Only one that sends
+        # many requests at once and reads no answer gets here.
         if self.total_outbufs_len > self.adj.outbuf_high_watermark:
             self.will_close, self.connected = True, False
 
 
 class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
-    """The threads that answer: some for everything, and one more for each of the probes."""
+    """The threads that answer: some for everything, and one for each of the probes."""
 
     def __init__(self, threads: int) -> None:
         super().__init__()
@@ -98,8 +97,8 @@ class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
             probe.set_thread_count(1)
 
     def add_task(self, channel: BoundedChannel) -> None:
-        """Have the next request of `channel` answered."""
-        # A request that can't be read has no path.
+        """Queue the next request of `channel`."""
+        # A broken request has no path.
         path = getattr(channel.requests[0], "path", "")
         if path in PROBES:
             self._probes[path].add_task(channel)
@@ -114,7 +113,7 @@ class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
 
 
 def network_of(host: str) -> str | bytes:
-    """Return what one customer holds of the network: an IPv4 address, or a /64 of IPv6."""
+    """Return the part of the network that one customer has: an IPv4 address, or an IPv6 /64."""
     if ":" not in host:
         return host
     address = IPv6Address(host.partition("%")[0])
@@ -122,7 +121,7 @@ def network_of(host: str) -> str | bytes:
 
 
 def end_overdue(channels: dict[int, BoundedChannel], now: float) -> None:
-    """End every connection that has had its time."""
+    """Close every connection that has taken too long."""
     for channel in list(channels.values()):
         if channel.is_overdue(now):
             channel.handle_close()

@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import os
 import socket
 from pathlib import Path
 
@@ -41,28 +40,26 @@ logger = logging.getLogger("testimonials.serving.server")
 @click.command()
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", help="The port to listen on; 0 picks a free one.  [default: 8000]")
-@click.option("--workers", help="How many processes answer.  [default: one for each core]")
-@click.option(
-    "--sample", is_flag=True, help="Create a sample project the first time, and say where to look."
-)
+@click.option("--workers", help="The number of worker processes.  [default: one for each core]")
+@click.option("--sample", is_flag=True, help="Create a sample project, and print its addresses.")
 def serve(host: str | None, port: str | None, workers: str | None, sample: bool) -> None:
-    """Run the service: migrate the database, then answer until SIGTERM or Ctrl-C.
+    """Run the service: upgrade the database, then answer until SIGTERM or Ctrl-C.
 
-    SIGHUP reads the settings anew.
+    SIGHUP reloads the settings.
     """
     signals = note_signals()
     flags = {"host": host, "port": port, "workers": workers}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
-    # No restore begins from here on; what it may have changed before is read again below.
+    # No restore can start from here on; the settings are read again below.
     hold_folder(settings.instance_path)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
-        logger.warning("%s is no setting and is ignored", variable)
+        logger.warning("%s is not a setting and is ignored", variable)
     listener = _listen(settings.host, settings.port)
     overrides |= {"host": settings.host}
     if not settings.host.startswith(UNIX):
-        # Port 0 is known only now, and the addresses in snippets and mails depend on it.
+        # Of port 0 the number is known now, and the addresses in snippets and mails depend on it.
         overrides |= {"port": listener.getsockname()[1]}
     settings = load_settings(overrides=overrides)
 
@@ -75,8 +72,8 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     def work(settings: Settings, seat: Seat) -> None:
         # Before there is anything that a fork should not copy, and on any core.
         decoder.start(settings.threads)
-        # From a place of the service's own, so that two of them don't share the first core.
-        pin_to_core(os.getppid() + seat.number)
+        # Counted from the parent's id, so that two services don't share the first core.
+        pin_to_core(seat.parent + seat.number)
         _answer(settings, seat, listener, sample=sample and not seat.is_reload)
 
     def announce() -> None:
@@ -93,19 +90,19 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
 def _tidy_up(settings: Settings) -> None:
     if settings.host.startswith(UNIX):
         Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
-    # The workers end without closing it. Whoever copies the one file now has everything.
+    # The workers end without closing the database. From here on a copy of the file is complete.
     if settings.database_file is not None and not fold_log(settings.database_file):
         logger.warning(
-            "the newest changes stay in %s-wal, since the disk is full or another program uses the "
-            "database: copy both files, or neither",
+            "the newest changes are in %s-wal, because the disk is full or another program is "
+            "using the database: copy both files, or neither",
             settings.database_file.name,
         )
 
 
 def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
-    """Be a worker: everything that has threads or connections is made here, after the fork."""
+    """Work as a worker; what has threads or connections is made here, after the fork."""
     app = build_app(settings)
-    app.extensions[RESTARTS] = restarts.read
+    app.extensions[RESTARTS] = lambda: restarts[0]
     addresses = None
     if seat.is_first:
         with app.app_context():
@@ -114,7 +111,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
             keep_script()
             addresses = _prepare_sample() if sample else None
     if not settings.is_sqlite:
-        # From here on visitors wait; a migration has its time.
+        # Not before: a migration may take its time.
         from testimonials.core.data.postgres_watch import limit_statements
 
         with app.app_context():
@@ -126,7 +123,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     background = BackgroundWorker(
         app, run_jobs, write_mail=answer_link_requests, at_end=hand_over_jobs
     )
-    run_until_ended(server, background)
+    run_until_ended(server, background, seat.parent)
     end_metrics(app)
 
 
@@ -134,7 +131,7 @@ def _prepare_sample() -> Sample:
     try:
         return prepare_sample()
     except ServiceError as error:
-        raise click.ClickException(f"The sample can't be made: {error.message}") from None
+        raise click.ClickException(f"The sample can't be created: {error.message}") from None
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -150,8 +147,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         where = host if host.startswith(UNIX) else f"{host} port {port}"
         raise click.ClickException(
-            f"Can't listen on {where}: {error.strerror or error}. Choose another with --host or "
-            "--port."
+            f"Can't listen on {where}: {error.strerror or error}. Choose another --host or --port."
         ) from None
     listener.setblocking(False)
     return listener
@@ -160,16 +156,16 @@ def _listen(host: str, port: int) -> socket.socket:
 def _bind_file(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     if path.is_socket() and listener.connect_ex(str(path)) == errno.ECONNREFUSED:
-        # A service that was killed has left it.
+        # Left by a service that was killed.
         path.unlink()
     listener.bind(str(path))
-    # Whoever may enter its folder may connect, such as the proxy's user.
+    # Everybody who may enter its folder may connect, such as the proxy's user.
     path.chmod(0o666)
     return listener
 
 
 def _print_sample(sample: Sample) -> None:
-    claim = sample.claim_link or "(claimed already)"
+    claim = sample.claim_link or "(already claimed)"
     click.echo(
         f"""
   Widget             {sample.widget_page}

@@ -1,11 +1,13 @@
 """One worker of `serve`: waitress with the application, and its background work."""
 
 import json
+import os
 import resource
 import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from types import FrameType
 from typing import Any
@@ -38,30 +40,30 @@ SERVER_OPTIONS: dict[str, Any] = {
     "clear_untrusted_proxy_headers": False,
     "ident": None,
 }
-# With few connections allowed, a hundred idle ones keep everybody else out.
+# With few, a hundred idle connections would keep everybody else out.
 MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
-# With so many connections a turn of the loop, which takes one new one, takes milliseconds. More are
-# taken then, so that nobody waits behind a crowd.
+# With so many connections a turn of the loop takes milliseconds. It then takes more than one new
+# connection, so that nobody waits behind a crowd.
 CROWD, RUSH = 100, 64
 # A connection may bring an upload, which is a file too. Each thread has the database open, and the
-# worker pipes, locks and whatever else.
+# worker has pipes and locks.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
-# Browsers and proxies send about thirty, and each costs the loop that all wait for.
+# Browsers and proxies send about thirty; each costs time of the loop that serves everybody.
 MOST_HEADERS = 200
 LONGEST_CHUNK_LINE = 8 * 1024
-# What stands around chunks may have this much, and an eighth of what is in them.
+# The bytes around chunks: at most this many, and an eighth of what is in them.
 MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
 CHUNKED_BYTES_AT_ONCE = 1024
-# What waitress has its own mind about.
+# Waitress handles these itself.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
-# Seconds that requests in flight have to finish, and that a connection without one is kept, so that
-# a request which is on its way already is not met by a closed door.
+# Seconds for requests in flight to finish, and for which idle connections are kept, because a
+# request may be on its way.
 DRAIN_SECONDS = 7.0
 GRACE_SECONDS = 1.0
 
 
 class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
-    """Answers what never reaches the application (a broken request) in the API's error shape."""
+    """Answers a broken request, which never reaches the application, in the API's error shape."""
 
     def execute(self) -> None:
         error = self.request.error
@@ -81,15 +83,15 @@ class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
 
 
 class _Task(WSGITask):  # type: ignore[misc]
-    """Writes the head of an answer.
+    """Writes the head of an answer from a cache.
 
-    Waitress would end the connection after each 304, and formats every head anew, which on the
-    hottest path takes as long as all the rest of an answer.
+    Waitress would close the connection after each 304, and format each head anew, which takes half
+    of the time of the hottest path.
     """
 
     def build_response_header(self) -> bytes:
         if not self.channel.server.accepting:
-            # Each connection ends with its next answer once the server takes no new ones.
+            # When the server is ending, each connection is closed after its next answer.
             self.request.headers["CONNECTION"] = "close"
         goes_on = self.request.headers.get("CONNECTION", "").lower() != "close"
         if self.version == "1.1" and goes_on and not self.close_on_finish:
@@ -102,11 +104,11 @@ class _Task(WSGITask):  # type: ignore[misc]
 
 @lru_cache(maxsize=512)
 def _write_head(status: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes | None:
-    """Return the head of an answer up to the time, None where its end is known only by closing."""
+    """Return the head of an answer up to the time; None if only closing marks the answer's end."""
     names = {name.lower() for name, _ in headers}
     if names & OWN_HEADERS or (has_body and "content-length" not in names):
         return None
-    # What has no body has no length either (RFC 9110, 8.6).
+    # Without a body there is no length (RFC 9110, 8.6).
     lines = [f"{name}: {value}" for name, value in headers if has_body or name != "Content-Length"]
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "Date: "]).encode("latin-1")
 
@@ -117,11 +119,11 @@ def _write_date(second: int) -> bytes:
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses an address that Python's own parser stumbles over, such as ``http://[x``.
+    """Refuses what the library would spend too much time on.
 
-    Lines without a request are refused too: they would begin the time for a head anew. So are lines
-    without an end between chunks, which the library would copy with each part that arrives, and
-    chunks of a few bytes, with each of which it copies all that came behind it.
+    Blank lines before a request would restart the time for its head. Endless lines between chunks
+    are copied with each part that arrives, and all that follows a chunk with each chunk. Python
+    itself can't parse an address such as ``http://[x``.
     """
 
     def received(self, data: bytes) -> int:
@@ -133,7 +135,7 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         around = self.body_bytes_received - len(body) - line
         most_around = MOST_AROUND_CHUNKS + len(body) // LEAST_CHUNK_SHARE
         if line > LONGEST_CHUNK_LINE or around > most_around:
-            problem = "Its chunks are too small, or a line between them is too long"
+            problem = "The chunks are too small, or a line between them is too long"
             self.error, self.completed = BadRequest(problem), True
         return consumed
 
@@ -147,7 +149,7 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
 
     def parse_header(self, header_plus: bytes) -> None:
         if header_plus.count(b"\n") > MOST_HEADERS:
-            raise ParsingError("It has too many header lines")
+            raise ParsingError("Too many header lines")
         try:
             super().parse_header(header_plus)
         except ValueError as error:
@@ -161,11 +163,10 @@ class _Channel(BoundedChannel):
 
 
 def allow_connections(threads: int) -> int:
-    """Return how many connections a worker may have; raises the limit of open files as far as
-    needed.
+    """Return how many connections a worker may have; raise the limit of open files for them.
 
-    Without a descriptor to take a connection with, waitress would try again at once, for as long as
-    the others stay, and log a traceback each time.
+    Without a descriptor for a connection, waitress would try again at once, and log a traceback
+    each time.
     """
     beside = OTHER_FILES + FILES_OF_A_THREAD * threads
     limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -179,19 +180,19 @@ def allow_connections(threads: int) -> int:
 
 
 class Server:
-    """Waitress on a socket that other workers share; ends by `stop` without losing a request."""
+    """Waitress on a socket that workers share; `stop` ends it without losing a request."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
         most = allow_connections(threads)
         self._server: Any = create_server(
             app,
             sockets=[listener],
-            # Whoever comes then ends another's connection. Waitress counts its own two as well.
+            # A newcomer then takes another's place. Waitress counts two of its own as well.
             connection_limit=most + 3,
             _dispatcher=Tasks(threads),
             **SERVER_OPTIONS,
         )
-        # All who come by a proxy have its address.
+        # Everybody who comes through a proxy has its address.
         is_shared = current_settings(app).trusted_proxies or listener.family == socket.AF_UNIX
         self._server.most_connections = most
         self._server.network_share = most if is_shared else max(FEWEST_CONNECTIONS, most // SHARE)
@@ -200,22 +201,22 @@ class Server:
         self._is_stopping = False
 
     def stop(self) -> None:
-        """End `run` soon; may be called by a signal's handler."""
+        """End `run` soon; may be called by a signal handler."""
         self._is_stopping = True
         self._server.pull_trigger()
 
-    def run(self) -> None:
-        """Answer until `stop`, then finish what was begun, within `DRAIN_SECONDS`."""
-        while not self._is_stopping:
+    def run(self, is_orphan: Callable[[], bool] = lambda: False) -> None:
+        """Answer until `stop` or while not `is_orphan`; then finish, within `DRAIN_SECONDS`."""
+        while not (self._is_stopping or is_orphan()):
             self._turn(self._server.adj.asyncore_loop_timeout)
-        # With the last worker gone it would be cut off.
+        # Connections that wait would be cut off with the last worker.
         self._accept_waiting(BACKLOG)
-        # Not the server's own `close`, which takes its threads' way to wake the loop with it.
+        # The server's own `close` would take away its threads' way to wake the loop.
         wasyncore.dispatcher.close(self._server)
         begun = time.time()
         while self._server.active_channels and time.time() < begun + DRAIN_SECONDS:
             self._turn(0.05)
-            # Waitress's own clock of a connection: the last time that a byte came or left.
+            # The last time that a byte came or left is waitress's own note.
             closing = time.time() - GRACE_SECONDS
             for channel in list(self._server.active_channels.values()):
                 if channel.is_idle and max(channel.last_activity, begun) < closing:
@@ -232,7 +233,7 @@ class Server:
             end_overdue(channels, now)
 
     def _accept_waiting(self, most: int) -> None:
-        """Take what has connected already."""
+        """Accept what has already connected."""
         waiting = select.poll()
         waiting.register(self._server.socket, select.POLLIN)
         for _ in range(most):
@@ -241,22 +242,21 @@ class Server:
             self._server.handle_accept()
 
 
-def run_until_ended(server: Server, background: BackgroundWorker) -> None:
-    """Answer and do background work until SIGTERM."""
+def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -> None:
+    """Answer and do background work until SIGTERM, or until the parent is gone."""
     ended = 0.0
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         nonlocal ended
         if ended:
-            # Told again, as where a whole process group is: perhaps in the middle of the lines
-            # below, which hold a lock that they would wait for.
+            # Told again, perhaps during the lines below, which hold a lock that they wait for.
             return
         ended = time.time()
-        # A mail that is being sent has as long to get through as the requests have.
+        # A mail that is being sent gets as much time as the requests.
         background.stop(timeout=0)
         server.stop()
 
     background.start()
     signal.signal(signal.SIGTERM, end)
-    server.run()
-    background.stop(max(1.0, ended + DRAIN_SECONDS - time.time()))
+    server.run(lambda: os.getppid() != parent)
+    background.stop(max(1.0, (ended or time.time()) + DRAIN_SECONDS - time.time()))
