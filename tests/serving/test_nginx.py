@@ -1,10 +1,12 @@
 """The service behind Debian's nginx, configured as packaged, with `packaging/nginx.conf`."""
 
 import gzip
+import itertools
 import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -13,8 +15,7 @@ from tempfile import mkdtemp
 import pytest
 
 import testimonials
-from tests.conftest import StartService
-from tests.process import Answer, Service
+from tests.process import Answer, Service, start_service
 from tests.servers import PATIENCE, free_port, wait_for
 
 pytestmark = pytest.mark.process
@@ -60,13 +61,24 @@ def _replace(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-@pytest.fixture
-def proxy(start: StartService) -> Iterator[Proxy]:
-    """nginx and the service, each on a port of its own."""
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """nginx and the service, for every test that leaves them as they were."""
+    with run_proxy(tmp_path_factory.mktemp("nginx") / "service") as proxy:
+        yield proxy
+
+
+@contextmanager
+def run_proxy(instance: Path) -> Iterator[Proxy]:
+    """Run nginx and the service, each on a port of its own."""
     program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/sbin")
     assert program is not None, "nginx is not installed; scripts/test installs it."
     port = free_port()
-    service = start(trusted_proxies="1", base_url=f"http://127.0.0.1:{port}", workers="2")
+    settings = {"trusted_proxies": "1", "base_url": f"http://127.0.0.1:{port}", "workers": "2"}
+    service = start_service(instance, (), settings)
     # nginx's workers are another user, who can't look into the folders of a test.
     folder = Path(mkdtemp(prefix="nginx-"))
     folder.chmod(0o755)
@@ -100,6 +112,7 @@ def proxy(start: StartService) -> Iterator[Proxy]:
     finally:
         process.terminate()
         process.wait(PATIENCE)
+        service.kill()
         shutil.rmtree(folder)
 
 
@@ -111,7 +124,10 @@ def _answers(proxy: Proxy) -> bool:
 
 
 def _make_project(proxy: Proxy) -> tuple[str, dict[str, str]]:
-    answer = proxy.call("POST", "/v1/auth/agent-init", {"email": "owner@example.com"})
+    number = next(_numbers)
+    body: dict[str, object] = {"email": f"owner{number}@example.com"}
+    # From an address of its own, since each may sign up five times.
+    answer = proxy.call("POST", "/v1/auth/agent-init", body, None, f"127.0.1.{number}")
     assert answer.status == 200, answer.body
     headers = {
         "x-service-account-id": answer.data["accountId"],
@@ -184,7 +200,12 @@ def _add(answers: list[Answer], proxy: Proxy, path: str) -> Answer:
     return answers[-1]
 
 
-def test_the_widgets_data_is_kept_and_asked_for_anew(proxy: Proxy) -> None:
+def test_the_widgets_data_is_kept_and_asked_for_anew(tmp_path: Path) -> None:
+    with run_proxy(tmp_path / "service") as proxy:
+        _follow_the_cache(proxy)
+
+
+def _follow_the_cache(proxy: Proxy) -> None:
     project, headers = _make_project(proxy)
     path = f"/widget/{project}/feed"
     first = proxy.call("GET", path)

@@ -14,10 +14,10 @@ from tests.visitors import Visitors, words_of
 
 pytestmark = pytest.mark.process
 
-VISITORS = 400
+VISITORS = 200
 
 
-def test_of_four_hundred_visitors_who_all_send_twice_each_is_there_once(
+def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(
     app: Flask, owner: Caller, start: StartService, smtp: MailSink
 ) -> None:
     project = owner.create_project(slug="kiln")["_id"]
