@@ -189,7 +189,9 @@ def test_admin_commands_work_in_it(tmp_path: Path, binary: Path) -> None:
     }
     lacking = root.run("accounts", "list")
     assert lacking.returncode == 1
-    assert lacking.stderr.startswith("Error: TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs an extra package")
+    assert lacking.stderr.startswith(
+        "Error: TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs an extra package"
+    )
 
 
 def _descendants(pid: int) -> set[int]:
