@@ -12,7 +12,7 @@ import click
 from testimonials.core.commands import print_json
 from testimonials.core.web.errors import ServiceError
 
-force_option = click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+force_option = click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 
 
 class FileRefused(ServiceError):
@@ -32,10 +32,7 @@ def tell_of_file(what: str, path: Path, *, as_json: bool) -> None:
 
 @contextmanager
 def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
-    """Return a file to write to, which takes its name once all is written.
-
-    Raises `FileRefused`.
-    """
+    """Yield a file that gets its name once all of it is written; raise `FileRefused`."""
     try:
         _require_place(path, is_forced=is_forced)
         # mkstemp makes a file that nobody else can read.
@@ -59,7 +56,7 @@ def _require_place(path: Path, *, is_forced: bool) -> None:
     if not path.exists():
         return
     if not path.is_file():
-        # To replace a device such as /dev/stdout would break the machine for all others.
-        raise FileRefused(f"{path} is no file that could be replaced.")
+        # Replacing a device such as /dev/stdout would break the machine for everybody.
+        raise FileRefused(f"{path} is not a file that can be replaced.")
     if not is_forced:
-        raise FileRefused(f"{path} is there already; --force replaces it.")
+        raise FileRefused(f"{path} already exists; --force replaces it.")

@@ -95,7 +95,7 @@ def test_an_account_takes_everything_along(
             told: dict[str, Any] = json.loads(opened.read("account.json"))
             text = opened.read("account.json").decode()
             inner = opened.read("projects/fern.zip")
-            assert "created Fern & Fable" in opened.read("activity.csv").decode("utf-8-sig")
+            assert "created trashed" in opened.read("activity.csv").decode("utf-8-sig")
             names = opened.namelist()
         projects = ["projects/fern.zip", "projects/trashed.zip"]
         assert names == ["account.json", *projects, "activity.csv"]

@@ -3,30 +3,27 @@
 import json
 import zipfile
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from click.testing import Result
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from testimonials.collection.models import (
-    MailedRequest,
-    RequestBatch,
-    UnsubscribedAddress,
-    hash_email,
-)
-from testimonials.core import clock
+from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.pictures.images import AVATAR, LOGO, Image
+from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.projects.services import lock_project
+from testimonials.projects.services import lock_account
 from testimonials.testimonials import models
+from testimonials.transfer.archives.opening import open_archive
+from testimonials.transfer.archives.restoring import restore_project
 from tests.conftest import Caller
-from tests.pictures import photo, read_image, to_bytes
 
+# Written by the first release: it must be taken by every later one. It has a value in each column
+# that there was; `fill_project` adds those that came later.
+VERSION_1 = Path(__file__).parent / "version_1.zip"
 MODELS: tuple[Any, ...] = (
     Project,
     OldSlug,
@@ -52,143 +49,16 @@ def run_well(app: Flask, *arguments: str) -> str:
     return str(result.stdout)
 
 
-def fill_project(app: Flask, owner: Caller, slug: str = "fern") -> str:
-    """Make a project with every kind of row, and a value in each column of each; return its id."""
-    project_id: str = owner.create_project(
-        slug=slug, businessName="Fern & Fable", skipDemoTestimonials=False
-    )["_id"]
-    with app.app_context():
+def fill_project(app: Flask, owner: Caller) -> str:
+    """Give the owner the project of VERSION_1, which has every kind of row; return its id."""
+    with app.app_context(), VERSION_1.open("rb") as file, open_archive(file) as archive:
         begin_write()
-        project = lock_project(project_id)
-        account_id, now = project.account_id, clock.now()
-        logo, avatar, former = (
-            read_image(to_bytes(photo(90, 60), "PNG"), LOGO),
-            read_image(to_bytes(photo(80, 80), "PNG"), AVATAR),
-            read_image(to_bytes(photo(50, 40), "PNG"), AVATAR),
-        )
-        db.session.add_all([logo, avatar, former])
-        db.session.flush()
-        project.logo_id, project.status = logo.id, "inactive"
-        project.widget_config = project.widget_config | {"theme": "dark", "layout": "carousel"}
-        project.page_config = project.page_config | {"website": "https://fern.example/ü"}
-        project.dashboard_config = {
-            "hasLooked": True,
-            "hasShared": True,
-            "hidesChecklist": True,
-            "keepsSamples": True,
-            "shareMessage": "Write to us:\n{link}",
-            "cta": {"label": "Write to us", "url": "https://fern.example/words"},
-            "rated": {"kind": "Product", "name": "Fern"},
-        }
-        batch = RequestBatch(
-            project_id=project_id,
-            actor=owner.email,
-            subject="A few words?",
-            message="Hello {name}\nplease",
-            language="de",
-            remind_after_days=5,
-            size=2,
-        )
-        db.session.add_all(
-            [
-                batch,
-                OldSlug(slug=f"{slug}-before", project_id=project_id, renamed_at=now),
-                WidgetSighting(project_id=project_id, origin="https://[::1]:8000", seen_at=now),
-            ]
-        )
-        full = _make_full(project_id, avatar.id)
-        others = [
-            _make_row(project_id, number, status=status)
-            for number, status in enumerate(("pending", "rejected", "spam", "withdrawn"), 1)
-        ]
-        db.session.add_all([full, *others])
-        db.session.flush()
-        full.tags = ["Ärger", "zeitig"]
-        project.last_testimonial_at = others[-1].created_at
-        change = models.TestimonialChange(
-            testimonial_id=full.id,
-            batch_id=new_identifier(),
-            actor=owner.email,
-            action="edit",
-            before={
-                "text": "Before\nthat",
-                "rating": 2.5,
-                "avatar_id": former.id,
-                "tags": ["old"],
-                "deleted_at": None,
-                "reviewed_at": clock.to_milliseconds(now),
-                "twitter": None,
-                "is_pinned": False,
-            },
-        )
-        mailed = MailedRequest(
-            project_id=project_id,
-            batch_id=batch.id,
-            email="noor@example.com",
-            email_hash=hash_email(account_id, "noor@example.com"),
-            name="Noor",
-            company="Kiln",
-            next_mail_at=now + timedelta(days=4),
-            sent_at=now,
-            reminded_at=now,
-            mail_id=new_identifier(),
-            opened_at=now,
-            answered_at=now,
-            declined_at=now,
-            testimonial_id=full.id,
-        )
-        unsubscribed = UnsubscribedAddress(
-            account_id=account_id, email_hash=mailed.email_hash, created_at=now
-        )
-        db.session.add_all([change, mailed, unsubscribed])
+        account = lock_account(owner.account_id)
+        restored = restore_project(archive, account, slug=None, resumes_requests=True)
+        db.session.execute(update(MailedRequest).values(mail_id=new_identifier()))
+        project_id = restored.project.id
         db.session.commit()
-    return project_id
-
-
-def _make_row(project_id: str, number: int, **values: Any) -> models.Testimonial:
-    time = clock.now() + timedelta(milliseconds=100 + number)
-    columns = {
-        "status": "approved",
-        "source": "public_page",
-        "author_name": f"Person {number}",
-        "text": f"Words of {number}",
-        "submitted_at": time,
-        "created_at": time,
-        "updated_at": time,
-    }
-    return models.Testimonial(project_id=project_id, **columns | values)
-
-
-def _make_full(project_id: str, avatar_id: str) -> models.Testimonial:
-    time = clock.now() - timedelta(days=3)
-    return _make_row(
-        project_id,
-        0,
-        author_name="مريم العلي",
-        author_email="maryam@example.com",
-        author_role="Lead",
-        author_company="Kiln & Clay",
-        author_avatar="https://example.com/a.png",
-        avatar_id=avatar_id,
-        twitter={"id": "1", "handle": "maryam", "displayName": "M", "avatarUrl": ""},
-        text="=1+1 <b>“Great”</b>, she said;\n\nand 🎉 meant it.",
-        rating=4.5,
-        is_pinned=True,
-        submitted_at=time,
-        reviewed_at=time,
-        consent_text="Fern & Fable may show my words.",
-        consent_language="ar",
-        consented_at=time,
-        submission_key="ab" * 32,
-        import_key="cd" * 32,
-        held_for="links,fast",
-        text_fingerprint="ef" * 16,
-        email_verified_at=time,
-        consent_withdrawn_at=time,
-        returned_at=time,
-        original_text="Great, she said.",
-        deleted_at=clock.now(),
-    )
+        return project_id
 
 
 def read_rows(app: Flask, project_id: str) -> dict[str, list[dict[str, Any]]]:
