@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 import testimonials
-from testimonials.dashboard.share.platforms import PLATFORMS
+from testimonials.dashboard.share.embed_code import PLATFORMS
 from tests.conftest import Caller
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
@@ -109,8 +109,8 @@ def test_parts(document: str, script: str) -> None:
 
 def test_kinds_of_websites(document: str) -> None:
     titles = re.findall(r"^### (.+)$", section(document, "Each kind of website"), re.MULTILINE)
-    for platform in PLATFORMS:
-        name = platform.name.partition(",")[0]
+    for full_name, _ in PLATFORMS.values():
+        name = full_name.partition(",")[0]
         assert any(title.startswith(name) for title in titles), name
 
 

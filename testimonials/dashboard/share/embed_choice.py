@@ -6,6 +6,7 @@ The page's own address holds the choice, so it works as a plain form and can be 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import url_for
 
@@ -48,6 +49,10 @@ class Choice:
         """The choice as the page's own parameters."""
         pinned = {"pin": "1"} if self.is_pinned else {}
         return self.selection.query | ({"shape": self.kind} if self.kind else {}) | pinned
+
+    def add_to(self, url: str) -> str:
+        """Return the URL of a page of the widget with what is chosen."""
+        return f"{url}?{urlencode(self.selection.query)}".rstrip("?")
 
 
 def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:

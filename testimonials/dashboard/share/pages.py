@@ -19,14 +19,10 @@ from markupsafe import Markup
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.core.urls import collection_page_url, image_url, wall_url
+from testimonials.core.urls import collection_page_url, fragment_url, image_url, wall_url
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.share.embed_choice import describe_choice, read_choice
-from testimonials.dashboard.share.embed_code import (
-    describe_platforms,
-    describe_policy,
-    fragment_url,
-)
+from testimonials.dashboard.share.embed_code import describe_platforms, describe_policy
 from testimonials.dashboard.share.qr_codes import draw_inline, draw_png, draw_svg
 from testimonials.dashboard.share.view import (
     describe_mail,
@@ -121,7 +117,7 @@ def _page(access: Access, message: str, problems: list[str]) -> str:
         policy=describe_policy(project, choice),
         sighting=describe_sighting(project),
         wall_url=wall_url(project.slug),
-        fragment_url=fragment_url(project, choice),
+        fragment_url=choice.add_to(fragment_url(project.id)),
         link=link,
         qr=_draw(link),
         message=message,
