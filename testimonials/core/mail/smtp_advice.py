@@ -9,7 +9,6 @@ from testimonials.core.mail.smtp import Step
 from testimonials.core.mail.transports import SETTINGS_CODES, DeliveryFailed, SmtpTransport
 
 ENCRYPT = "Add ?starttls=1 to SMTP_URL, or use smtps:// with port 465."
-LATER = "The server refuses for now, and `serve` would try again. Its answer says why."
 
 
 def advise(transport: SmtpTransport, failed: DeliveryFailed) -> str:
@@ -20,16 +19,15 @@ def advise(transport: SmtpTransport, failed: DeliveryFailed) -> str:
         if not transport.dialogue.is_encrypted:
             return f"The server requires encryption. {ENCRYPT}"
         return "The server requires a user and password: smtp://user:password@host:587?starttls=1."
-    advisers = {
-        Step.CONNECT: _advise_on_connecting,
-        Step.GREETING: _advise_on_greeting,
-        Step.HELLO: _advise_on_greeting,
-        Step.TLS: _advise_on_tls,
-        Step.LOGIN: _advise_on_login,
-        Step.SENDER: _advise_on_sender,
-        Step.RECIPIENT: _advise_on_recipient,
-    }
-    return advisers.get(failed.step, _advise_on_data)(transport, failed)
+    if failed.step is Step.CONNECT:
+        return _advise_on_connecting(transport, failed)
+    if failed.step in (Step.GREETING, Step.HELLO):
+        return _advise_on_greeting(transport, failed)
+    if failed.step is Step.TLS:
+        return _advise_on_tls(transport, failed)
+    if failed.step is Step.LOGIN:
+        return _advise_on_login(transport, failed)
+    return _advise_on_refusal(transport, failed)
 
 
 def _advise_on_connecting(transport: SmtpTransport, failed: DeliveryFailed) -> str:
@@ -102,38 +100,29 @@ def _advise_on_login(transport: SmtpTransport, failed: DeliveryFailed) -> str:
     )
 
 
-def _advise_on_sender(transport: SmtpTransport, failed: DeliveryFailed) -> str:
-    if failed.code < 500:
-        return LATER
-    return (
-        f"The server refuses the sender {transport.sender}. Set MAIL_FROM to an address that this "
-        "mail account may send from."
-    )
-
-
-def _advise_on_recipient(_transport: SmtpTransport, failed: DeliveryFailed) -> str:
-    answer = str(failed)
-    if re.search("gr[ae]y-?list", answer, re.IGNORECASE):
+def _advise_on_refusal(transport: SmtpTransport, failed: DeliveryFailed) -> str:
+    if not failed.code:
+        return (
+            "The connection ended. `serve` would send the mail again, with the same Message-ID if "
+            "it has arrived already."
+        )
+    if re.search("gr[ae]y-?list", failed.problem, re.IGNORECASE):
         return (
             "This is greylisting: the server refuses the first mail from an unknown sender. "
             "`serve` tries again by itself, and the mail arrives minutes later."
         )
     if failed.code < 500:
-        return LATER
-    if re.search("relay|authenti", answer, re.IGNORECASE):
+        return "The server refuses for now, and `serve` would try again. Its answer says why."
+    if failed.step is Step.SENDER:
+        return (
+            f"The server refuses the sender {transport.sender}. Set MAIL_FROM to an address that "
+            "this mail account may send from."
+        )
+    if failed.step is not Step.RECIPIENT:
+        return (
+            "The server refuses the mail as spam or by policy. Check SPF, DKIM and DMARC of the "
+            "domain in MAIL_FROM."
+        )
+    if re.search("relay|authenti", failed.problem, re.IGNORECASE):
         return "The server relays mail only after login. Add user and password to SMTP_URL."
     return "The server refuses this recipient. Check the address, or try another one."
-
-
-def _advise_on_data(_transport: SmtpTransport, failed: DeliveryFailed) -> str:
-    if not failed.code:
-        return (
-            "The connection ended while the server took the mail. It may have arrived; `serve` "
-            "would send it again with the same Message-ID."
-        )
-    if failed.code < 500:
-        return LATER
-    return (
-        "The server refuses the mail as spam or by policy. Check SPF, DKIM and DMARC of the domain "
-        "in MAIL_FROM."
-    )

@@ -5,8 +5,8 @@ import smtplib
 import ssl
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from email.utils import parseaddr
-from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from testimonials.core.mail.messages import write_message
@@ -21,6 +21,7 @@ TIMEOUT_SECONDS = 20
 SETTINGS_CODES = frozenset({530, 534, 535, 538})
 
 
+@dataclass(eq=False)
 class DeliveryFailed(Exception):
     """The mail did not leave.
 
@@ -29,30 +30,15 @@ class DeliveryFailed(Exception):
     what ended it, 0 where the server gave no answer.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        is_permanent: bool,
-        is_outage: bool = False,
-        step: Step | None = None,
-        error: Exception | None = None,
-        code: int = 0,
-    ) -> None:
-        super().__init__(problem)
-        self.is_permanent = is_permanent
-        self.is_outage = is_outage
-        self.step = step
-        self.error = error
-        self.code = code
+    problem: str
+    is_permanent: bool = False
+    is_outage: bool = False
+    step: Step | None = None
+    error: Exception | None = None
+    code: int = 0
 
-
-class Transport(Protocol):
-    """Carries mail to where it is read."""
-
-    def send(self, mail: OutboxMail) -> MailState:
-        """Send one mail; return the state it reached, or raise `DeliveryFailed`."""
-        ...
+    def __str__(self) -> str:
+        return self.problem
 
 
 class SmtpTransport:
@@ -141,9 +127,7 @@ class SmtpTransport:
             problem = f"{self.host}:{self.port}: {words}"
             if step is Step.DATA:
                 problem += " (while sending the mail, which may arrive twice)"
-            return DeliveryFailed(
-                problem, is_permanent=False, is_outage=True, step=step, error=error
-            )
+            return DeliveryFailed(problem, is_outage=True, step=step, error=error)
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
         # Anything else is about the settings or the server, and would stop every mail.
         is_about_mail = step in (Step.RECIPIENT, Step.DATA) and code not in SETTINGS_CODES
@@ -172,6 +156,9 @@ class LogTransport:
             extra={"is_mail": True},
         )
         return MailState.PRINTED
+
+
+Transport = SmtpTransport | LogTransport
 
 
 def make_transport(smtp_url: str, sender: str) -> Transport:

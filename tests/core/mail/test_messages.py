@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.mail.delivery import deliver_due_mail
-from testimonials.core.mail.messages import check_head, write_message
+from testimonials.core.mail.messages import write_message
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.settings.current import current_settings
@@ -121,19 +121,8 @@ def test_an_address_can_not_bring_headers_or_further_receivers(recipient: str) -
 @pytest.mark.parametrize("field", ["subject", "list_unsubscribe"])
 @pytest.mark.parametrize("character", ["\r", "\n", "\r\n", "\0", "\x0b", "\x7f"])
 def test_control_characters_are_refused(field: str, character: str) -> None:
-    with pytest.raises(ValueError, match=r"linefeed or carriage return|a control character"):
+    with pytest.raises(ValueError, match="has a control character"):
         write_message(make_mail(**{field: f"S{character}Bcc: b@example.com"}), SENDER)
-
-
-@pytest.mark.parametrize("line", [b"Bcc: b@x.com\r\n", b"\r\n", b" folded\r\nBcc: b\r\n"])
-def test_a_message_with_more_headers_than_were_written_is_refused(line: bytes) -> None:
-    content = write_message(make_mail(), SENDER)
-    names = [
-        found.decode() for found in re.findall(rb"(?m)^([\w-]+):", content.split(b"\r\n\r\n")[0])
-    ]
-    check_head(content, names)
-    with pytest.raises(ValueError, match="other headers"):
-        check_head(content.replace(b"Date:", line + b"Date:"), names)
 
 
 def test_a_reply_goes_nowhere_else_for_an_address_that_no_header_can_hold() -> None:
