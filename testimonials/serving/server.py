@@ -17,7 +17,7 @@ from testimonials.extensions import db
 from testimonials.operations.database.shared_secret import require_known_secret
 from testimonials.operations.database.upgrading import upgrade_database
 from testimonials.operations.jobs.link_mail import answer_link_requests
-from testimonials.operations.jobs.registry import hand_over_jobs, run_jobs
+from testimonials.operations.jobs.registry import run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.serving.processes import Seat, note_signals, restarts
@@ -120,9 +120,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     seat.tell_ready()
     if addresses is not None:
         _print_sample(addresses)
-    background = BackgroundWorker(
-        app, run_jobs, write_mail=answer_link_requests, at_end=hand_over_jobs
-    )
+    background = BackgroundWorker(app, run_jobs, write_mail=answer_link_requests)
     run_until_ended(server, background, seat.parent)
     end_metrics(app)
 

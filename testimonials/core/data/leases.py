@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from flask import current_app
@@ -136,29 +136,6 @@ def settle_job(name: str, error: str | None) -> None:
         else:
             row.failed_at, row.error = clock.now(), error[:MOST_ERROR]
     db.session.commit()
-
-
-def release_jobs(names: Sequence[str]) -> None:
-    """Let others take these jobs at once that this process, which ends now, did last; commits."""
-    begin_write()
-    db.session.execute(
-        update(BackgroundJob)
-        .where(BackgroundJob.name.in_(names), BackgroundJob.leased_by == worker_name())
-        .values(leased_by=None, leased_until=None, started_at=None)
-    )
-    db.session.commit()
-
-
-def is_own_turn(every: timedelta) -> IsDue:
-    """Make the condition for a job that is done again and again, by one process at a time.
-
-    Who did it last goes on with it; another takes over when it wasn't done for longer than `every`.
-    """
-
-    def is_due(row: BackgroundJob) -> bool:
-        return row.leased_by == worker_name() or is_over(row.started_at, every)
-
-    return is_due
 
 
 def is_over(time: datetime | None, length: timedelta) -> bool:

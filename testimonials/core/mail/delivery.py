@@ -68,7 +68,7 @@ class BackgroundWorker:
     """Two threads, so that mail doesn't wait for a job that takes long, such as a backup.
 
     One calls `write_mail` and then sends mail every `mail_seconds`, the other calls `sweep` every
-    `sweep_seconds`, and `at_end` once when it is asked to stop.
+    `sweep_seconds`.
     """
 
     def __init__(
@@ -79,12 +79,10 @@ class BackgroundWorker:
         mail_seconds: float = 1.0,
         sweep_seconds: float = 60.0,
         write_mail: Callable[[], object] = lambda: None,
-        at_end: Callable[[], object] = lambda: None,
     ) -> None:
         self._app = app
         self._sweep = sweep
         self._write_mail = write_mail
-        self._at_end = at_end
         self._mail_seconds = mail_seconds
         self._sweep_seconds = sweep_seconds
         self._stop = threading.Event()
@@ -116,7 +114,6 @@ class BackgroundWorker:
         while not self._stop.is_set():
             self._attempt(self._sweep)
             self._stop.wait(self._sweep_seconds)
-        self._attempt(self._at_end)
 
     def _attempt(self, work: Callable[[], object]) -> None:
         try:

@@ -11,10 +11,10 @@ from datetime import timedelta
 from testimonials.collection.requests.request_mail import has_due_mails, write_due_mails
 from testimonials.core.data.leases import (
     LEASE,
+    BackgroundJob,
     IsDue,
-    is_own_turn,
+    is_over,
     keep_job,
-    release_jobs,
     settle_job,
     take_job,
 )
@@ -36,8 +36,8 @@ from testimonials.widget.sightings import take_sightings, write_sightings
 
 logger = logging.getLogger("testimonials")
 
-# Each process asks once a minute; one that is late by half is presumed dead.
-EACH_ROUND = is_own_turn(timedelta(seconds=90))
+# Less than the minute between the rounds of a process.
+PAUSE = timedelta(seconds=50)
 LONGEST = timedelta(minutes=10)
 
 
@@ -79,13 +79,18 @@ def write_seen_websites() -> None:
         db.session.commit()
 
 
+def is_due_each_minute(row: BackgroundJob) -> bool:
+    """Return whether no process has begun the job within the last round."""
+    return is_over(row.started_at, PAUSE)
+
+
 @dataclass(frozen=True)
 class Job:
     """One shared job: what is done, and when it is due; `longest` is more than it ever takes."""
 
     name: str
     work: Callable[[], object]
-    is_due: IsDue = EACH_ROUND
+    is_due: IsDue = is_due_each_minute
     longest: timedelta = LONGEST
     is_wanted: Callable[[], bool] = lambda: True
 
@@ -107,11 +112,6 @@ def run_jobs() -> None:
         _attempt(work)
     for job in JOBS:
         _attempt(lambda job=job: _run(job))  # type: ignore[misc]
-
-
-def hand_over_jobs() -> None:
-    """Let other processes take this one's jobs at once; it is about to end."""
-    release_jobs([job.name for job in JOBS if job.is_due is EACH_ROUND])
 
 
 def _run(job: Job) -> None:

@@ -11,24 +11,22 @@ from testimonials.core import clock
 from testimonials.core.data.leases import (
     CUT_OFF,
     BackgroundJob,
-    is_own_turn,
     keep_job,
     settle_job,
     take_job,
 )
 from testimonials.extensions import db
 from testimonials.operations.jobs import registry as jobs
-from testimonials.operations.jobs.registry import JOBS, Job, hand_over_jobs, run_jobs
+from testimonials.operations.jobs.registry import JOBS, Job, is_due_each_minute, run_jobs
 from tests.conftest import MakeApp, MovableClock
 from tests.servers import wait_for
 
-DUE = is_own_turn(timedelta(seconds=90))
 LEASE = timedelta(minutes=5)
 
 
 def _take(app: Flask, name: str = "sweep") -> bool:
     with app.app_context():
-        return take_job(name, LEASE, DUE)
+        return take_job(name, LEASE, is_due_each_minute)
 
 
 def _settle(app: Flask, error: str | None = None) -> None:
@@ -58,11 +56,11 @@ def test_a_job_is_one_process_s_until_it_is_done(
     assert (taken.started_at, taken.finished_at) == (clock.now(), None)
     _settle(one)
     assert (_row(two).finished_at, _row(two).leased_until) == (clock.now(), None)
-    # Who did it last goes on with it, round after round.
-    for _ in range(3):
-        moved_clock.move(seconds=60)
-        assert [_take(two), _take(one)] == [False, True]
-        _settle(one)
+    # Whoever comes first in the next round does it.
+    moved_clock.move(seconds=49)
+    assert [_take(one), _take(two)] == [False, False]
+    moved_clock.move(seconds=1)
+    assert [_take(two), _take(one)] == [True, False]
 
 
 def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out(
@@ -112,26 +110,6 @@ def test_a_job_that_hangs_is_left_to_another(make_app: MakeApp, moved_clock: Mov
     assert (_row(other).failed_at, _row(other).error) == (None, None)
 
 
-def test_one_that_is_gone_between_two_rounds_is_followed_by_another(
-    make_app: MakeApp, moved_clock: MovableClock
-) -> None:
-    gone, other = make_app(), make_app()
-    assert _take(gone)
-    _settle(gone)
-    moved_clock.move(seconds=89)
-    assert not _take(other)
-    moved_clock.move(seconds=1)
-    assert _take(other)
-
-
-def test_one_that_ends_hands_its_jobs_over_at_once(make_app: MakeApp) -> None:
-    ending, other = make_app(), make_app()
-    with ending.app_context():
-        run_jobs()
-        hand_over_jobs()
-    assert _take(other)
-
-
 def test_a_clock_that_is_put_back_stops_nothing(
     make_app: MakeApp, moved_clock: MovableClock
 ) -> None:
@@ -155,7 +133,10 @@ def test_hosts_whose_clocks_differ_by_seconds_share_a_job_too(
 
 
 def test_a_failure_is_noted_and_a_success_ends_it(
-    app: Flask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    app: Flask,
+    moved_clock: MovableClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     failing = [True]
 
@@ -171,6 +152,7 @@ def test_a_failure_is_noted_and_a_success_ends_it(
     assert (row.failed_at is None, row.finished_at, row.leased_until) == (False, None, None)
     assert "background work failed" in caplog.text
     failing.clear()
+    moved_clock.move(minutes=1)
     with app.app_context():
         run_jobs()
     row = _row(app)
