@@ -133,11 +133,10 @@ def describe_consent(row: Testimonial) -> dict[str, Any] | None:
     }
 
 
-def describe_notifications(project: Project, mode: str, email: str) -> dict[str, Any]:
+def describe_notifications(mode: str, email: str) -> dict[str, Any]:
     """Return what the form shows in which a person chooses how to hear of new testimonials."""
     return {
         "mode": mode,
-        "label": MODES[mode][0],
         "email": email,
         "choices": [
             {"value": value, "label": label, "text": text} for value, (label, text) in MODES.items()

@@ -1,7 +1,7 @@
-"""What a page tells after a change: a sentence and Undo, carried by the address it leads to.
+"""Notices: the line that a page shows after a change, with Undo where there is something to undo.
 
-It is signed, so that nobody can put words of their own into somebody's dashboard, and the server
-keeps nothing of it.
+A notice travels in the URL of the page it is for. It is signed, so that nobody can put words of
+their own into somebody's dashboard, and the server keeps nothing of it.
 """
 
 from urllib.parse import urlencode
@@ -16,13 +16,13 @@ notice_purpose = TokenPurpose("notice")
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
-    """Return the address `target` with a notice for the page that is there."""
+    """Return the URL `target` with a notice for its page."""
     values = {"notice": notice_purpose.sign([text, undo_token])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
 
 
 def read_notice() -> dict[str, str | None] | None:
-    """Return the notice that this request's address carries."""
+    """Return the notice in this request's URL, if it is less than a minute old."""
     try:
         (text, token), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
     except (TokenInvalid, TokenExpired):

@@ -2,7 +2,6 @@
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from marshmallow import ValidationError
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
@@ -11,10 +10,11 @@ from testimonials.auth.sign_in.cookies import set_cookie, theme_cookie
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.urls import collection_page_url
-from testimonials.core.web.errors import ServiceError, ValidationFailed
-from testimonials.core.web.fields import clean
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.fields import Text
+from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.describe import describe_plan
-from testimonials.dashboard.forms import to_form_errors
+from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import list_shared_projects
@@ -32,7 +32,19 @@ from testimonials.testimonials.services import seed_demos
 
 dashboard = Blueprint("dashboard", __name__)
 
-FIELDS = ("business_name", "website", "slug")
+
+class NewProjectForm(FormSchema):
+    """The form that creates a project."""
+
+    business_name = Text(
+        BUSINESS_NAME_LENGTH,
+        one_line=True,
+        required=True,
+        attribute="businessName",
+        error_messages={"required": "Add the name of the business."},
+    )
+    website = Text(WEBSITE_LENGTH, one_line=True, load_default="")
+    slug = Text(SLUG_LENGTH, one_line=True)
 
 
 @dashboard.get("/dashboard")
@@ -49,24 +61,22 @@ def show_start(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def show_projects(owner: SignedIn) -> ResponseReturnValue:
     """List the account's projects and those shared with it, with the form that creates one."""
-    return _projects_page(owner, {}, dict.fromkeys(FIELDS, ""))
+    return _page(owner, {}, {})
 
 
 @dashboard.post("/dashboard/projects")
 @require_session
 def create_project_here(owner: SignedIn) -> ResponseReturnValue:
     """Create a project; an account's first starts with samples."""
-    values = {name: request.form.get(name, "").strip() for name in FIELDS}
+    sent = NewProjectForm().read(request.form)
+    if sent.errors:
+        return _page(owner, sent.errors, sent.typed), 422
     begin_write()
     try:
-        _require_fitting(values)
-        wanted = {"businessName": values["business_name"], "website": values["website"]}
-        if values["slug"]:
-            wanted["slug"] = values["slug"]
-        project, is_first = create_project(owner.account_id, wanted)
+        project, is_first = create_project(owner.account_id, sent.values)
     except ServiceError as error:
         db.session.rollback()
-        return _projects_page(owner, to_form_errors(error), values), 422
+        return _page(owner, to_form_errors(error), sent.typed), 422
     if is_first:
         seed_demos(project)
     record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
@@ -96,7 +106,7 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
     return response
 
 
-def _projects_page(owner: SignedIn, errors: dict[str, list[str]], values: dict[str, str]) -> str:
+def _page(owner: SignedIn, errors: Errors, values: dict[str, str]) -> str:
     account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
     shares = list_memberships(owner.account_id)
     counts = count_tabs(*(project.id for project in shared))
@@ -140,21 +150,3 @@ def _describe(
             "leave_url": url_for("team.show_leaving", project_id=project.id),
         },
     }
-
-
-def _require_fitting(values: dict[str, str]) -> None:
-    limits = {"business_name": BUSINESS_NAME_LENGTH, "website": WEBSITE_LENGTH, "slug": SLUG_LENGTH}
-    errors = {
-        name: [f"Shorten this to {limit} characters."]
-        for name, limit in limits.items()
-        if len(values[name]) > limit
-    }
-    for name, text in values.items():
-        try:
-            clean(text, one_line=True)
-        except ValidationError:
-            errors[name] = ["Remove the control characters and line breaks from this."]
-    if not values["business_name"]:
-        errors["business_name"] = ["Add the name of the business."]
-    if errors:
-        raise ValidationFailed.of(errors)

@@ -18,7 +18,8 @@ from testimonials.core.commands import (
 from testimonials.extensions import begin_write, db
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.projects.services import delete_project, get_project, list_all_projects
-from testimonials.projects.team.services import list_invitations, list_members
+from testimonials.projects.team.invitations import list_invitations
+from testimonials.projects.team.services import list_members
 from testimonials.testimonials.services import count_by_project, count_by_status
 
 PROJECT = click.argument("project", metavar="ID_OR_SLUG")

@@ -9,13 +9,13 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.address_change.services import make_change_link
-from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
 from testimonials.auth.emails import (
     send_email_change_mail,
     send_password_changed_mail,
     send_security_mail,
 )
 from testimonials.auth.limits import LINK_PER_EMAIL
+from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.services import delete_account, get_account, replace_key
 from testimonials.auth.sign_in.cookies import (
     clear_session_cookie,
@@ -37,7 +37,7 @@ from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.account.activity_view import describe_activity, read_search
 from testimonials.dashboard.describe import MODES, describe_age, describe_plan
-from testimonials.dashboard.forms import Errors, to_form_errors
+from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.guards import (
     build_shell,
     check_own_password,
@@ -81,12 +81,11 @@ def show_activity(owner: SignedIn) -> ResponseReturnValue:
 @require_proof("change your address", HERE)
 def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     """Mail a link to the new address; the account changes when it is opened."""
-    text = request.form.get("email", "").strip()
-    try:
-        email = normalize_email(text)
-    except (EmailMalformed, EmailDisposable) as error:
-        page = _page(owner, email_errors=to_form_errors(error), email_value=text)
+    sent = NewLinkForm().read(request.form)
+    if sent.errors:
+        page = _page(owner, errors=sent.errors, email_value=sent.typed["email"])
         return answer_privately(page, 422)
+    email = sent.values["email"]
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
@@ -103,10 +102,10 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     """Change the password and sign every other browser out."""
     password = request.form.get("password", "")
     if errors := check_own_password(owner, "current"):
-        return answer_privately(_page(owner, password_errors=errors), 422)
+        return answer_privately(_page(owner, errors=errors), 422)
     projects = list_shared_projects(owner.account_id)
     if problem := judge_password(password, owner.email, projects):
-        return answer_privately(_page(owner, password_errors={"password": [problem]}), 422)
+        return answer_privately(_page(owner, errors={"password": [problem]}), 422)
     password_hash = hash_password(password)
     begin_write()
     changed, token = note_proof(owner)
@@ -173,7 +172,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     """Remove the account with all it has, at once and for good."""
     if request.form.get("confirm", "").strip().lower() != owner.email:
         errors = {"confirm": [f"Type {owner.email} to delete this account."]}
-        return answer_privately(_page(owner, delete_errors=errors), 422)
+        return answer_privately(_page(owner, errors=errors), 422)
     begin_write()
     leaving = lock_owner(owner)
     for project in list_shared_projects(owner.account_id):
@@ -193,9 +192,7 @@ def _page(
     notice: Mapping[str, str | None] | None = None,
     new_key: str | None = None,
     email_value: str = "",
-    email_errors: Errors | None = None,
-    password_errors: Errors | None = None,
-    delete_errors: Errors | None = None,
+    errors: Errors | None = None,
 ) -> str:
     found, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
     own = [project.id for project in shared if project.account_id == found.id]
@@ -205,8 +202,7 @@ def _page(
         notice=notice,
         email=found.email,
         email_value=email_value,
-        email_errors=email_errors or {},
-        password_errors=password_errors or {},
+        errors=errors or {},
         account_id=found.id,
         key_last_four=found.key_last_four if found.has_key else None,
         key_since_label=clock.day(found.key_created_at),
@@ -218,7 +214,6 @@ def _page(
             "projects": len(own),
             "testimonials": sum(sum(each.values()) for each in count_by_project(own).values()),
         },
-        delete_errors=delete_errors or {},
     )
 
 

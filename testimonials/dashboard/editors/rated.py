@@ -6,7 +6,6 @@ from marshmallow import ValidationError
 
 from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import ValidationFailed
-from testimonials.dashboard.forms import Errors
 from testimonials.projects.configuration.dashboard_config import RATED_KINDS, RatedSchema
 from testimonials.projects.models import Project
 from testimonials.widget.services import rate
@@ -33,14 +32,11 @@ def check_rated(sent: dict[str, str]) -> dict[str, str] | None:
         raise ValidationFailed.of(messages) from None
 
 
-def describe_rated(
-    project: Project, sent: dict[str, str] | None, errors: Errors | None
-) -> dict[str, Any]:
-    """Return what the card in Settings shows: what is stored, or `sent` with why it was refused."""
+def describe_rated(project: Project, sent: dict[str, str] | None) -> dict[str, Any]:
+    """Return what the card in Settings shows: what is stored, or what was `sent` and refused."""
     stored = read_rated(project)
     return {
         "kinds": LABELS,
-        "errors": errors or {},
         "count": rate(project)[1],
         "wall_url": wall_url(project.slug),
         **(sent or stored or {"kind": "", "name": ""}),

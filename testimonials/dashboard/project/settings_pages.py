@@ -9,27 +9,36 @@ from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
+from testimonials.core.web.fields import Text
+from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.describe import describe_notifications, describe_plan
 from testimonials.dashboard.editors.rated import check_rated, describe_rated
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.inbox.checklist import is_hidden
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access, list_shared_projects
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
-from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_mode
 from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
-from testimonials.projects.team.services import list_invitations, list_members
+from testimonials.projects.team.invitations import list_invitations
+from testimonials.projects.team.services import list_members
 from testimonials.testimonials.services import count_by_status
 from testimonials.widget.settings import change_rated
 
 settings = Blueprint("settings", __name__)
 
-_NOTICES = {
-    name: {"text": "Your choice is saved.", "undo_url": None, "undo_token": None}
-    for name in ("notifications", "rated")
-}
+
+class RenameForm(FormSchema):
+    """The form that gives the collection page another address."""
+
+    slug = Text(
+        SLUG_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": "Write the new address."},
+    )
 
 
 @settings.get("/dashboard/projects/<project_id>/settings")
@@ -42,14 +51,13 @@ def show_settings(access: Access) -> ResponseReturnValue:
 @settings.post("/dashboard/projects/<project_id>/slug")
 @require_role(Role.ADMIN, for_update=True)
 def rename(access: Access) -> ResponseReturnValue:
-    """Return the collection page a new address."""
-    text = request.form.get("slug", "")
-    project = access.project
+    """Give the collection page another address."""
+    sent, project = RenameForm().read(request.form), access.project
     old = project.slug
     try:
-        if len(text.strip()) > SLUG_LENGTH:
-            raise ServiceError(f"Shorten this to {SLUG_LENGTH} characters.")
-        rename_slug(project, text.strip())
+        if sent.errors:
+            raise ValidationFailed.of(sent.errors)
+        rename_slug(project, sent.values["slug"])
     except ServiceError as error:
         db.session.rollback()
         return _page(access, to_form_errors(error, "slug")), 422
@@ -81,11 +89,11 @@ def save_rated(access: Access) -> ResponseReturnValue:
         wanted = check_rated(sent)
     except ValidationFailed as error:
         db.session.rollback()
-        return _page(access, rated=(sent, to_form_errors(error))), 422
+        return _page(access, to_form_errors(error), sent), 422
     change_rated(access.project, wanted)
     record_project_event(EventType.PROJECT_CHANGED, access.project)
     db.session.commit()
-    return redirect(url_for(".show_settings", saved="rated", _anchor="rated"), 303)
+    return redirect(add_notice(url_for(".show_settings"), "Your choice is saved.") + "#rated", 303)
 
 
 @settings.post("/dashboard/projects/<project_id>/delete")
@@ -99,54 +107,32 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if request.form.get("confirm", "").strip() != project.slug:
         db.session.rollback()
         errors = {"confirm": [f"Type {project.slug} to delete this project."]}
-        return _page(access, delete_errors=errors), 422
+        return _page(access, errors), 422
     move_to_trash(project)
     record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
     db.session.commit()
     return redirect(url_for("dashboard.show_projects"), 303)
 
 
-def _page(
-    access: Access,
-    slug_errors: Errors | None = None,
-    delete_errors: Errors | None = None,
-    rated: tuple[dict[str, str] | None, Errors | None] = (None, None),
-) -> str:
+def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | None = None) -> str:
     project, user = access.project, access.user
-    is_owner = access.role == Role.OWNER
     account, shared = get_account(user.account_id), list_shared_projects(user.account_id)
     return render_template(
         "dashboard/project/settings.html",
         shell=build_shell(access, "settings", shared),
-        notice=_NOTICES.get(request.args.get("saved", "")),
+        notice=read_notice(),
+        errors=errors or {},
         page={"url": collection_page_url(project.slug), "slug": project.slug},
-        slug_errors=slug_errors or {},
-        notifications=describe_notifications(
-            project, find_mode(user.account_id, project.id), user.email
-        ),
+        notifications=describe_notifications(find_mode(user.account_id, project.id), user.email),
         # The plan is the owner's own affair, not their colleagues'.
-        limit=describe_plan(account, shared) if is_owner else None,
-        key_last_four=account.key_last_four if is_owner else None,
+        limit=describe_plan(account, shared) if access.role == Role.OWNER else None,
+        key_last_four=account.key_last_four,
         is_active=project.is_active,
-        team=_describe_team(project),
-        counts=_describe_counts(project),
+        team={
+            "people": len(list_members(project)),
+            "invited": len(list_invitations(project)),
+        },
+        counts=count_by_status(project.id),
         is_checklist_hidden=is_hidden(project),
-        delete_errors=delete_errors or {},
-        rated=describe_rated(project, *rated),
+        rated=describe_rated(project, rated),
     )
-
-
-def _describe_team(project: Project) -> dict[str, int]:
-    return {
-        "people": len(list_members(project)),
-        "invited": len(list_invitations(project)),
-    }
-
-
-def _describe_counts(project: Project) -> dict[str, int]:
-    counts = count_by_status(project.id)
-    return {
-        "testimonials": sum(counts.values()) - counts.get("demo", 0),
-        "samples": counts.get("demo", 0),
-        "pending": counts.get("pending", 0),
-    }

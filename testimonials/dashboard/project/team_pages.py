@@ -7,47 +7,59 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.addresses import normalize_email
+from testimonials.auth.addresses import Email
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.pictures.portraits import colour_of
-from testimonials.core.web.errors import RateLimited, ServiceError
+from testimonials.core.web.errors import RateLimited, ValidationFailed
+from testimonials.core.web.fields import Choice
+from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import ROLES, Access, Role, find_access
 from testimonials.projects.emails import send_invitation_mail
 from testimonials.projects.models import MemberInvitation
-from testimonials.projects.team.invitations import make_invitation_link
-from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
-from testimonials.projects.team.services import (
+from testimonials.projects.team.invitations import (
     MAX_TEAM,
     NewInvitation,
+    invite_member,
+    list_invitations,
+    resend_invitation,
+    revoke_invitation,
+)
+from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
+from testimonials.projects.team.services import (
     TeamMember,
     change_role,
     find_member,
-    invite_member,
     leave_project,
-    list_invitations,
     list_members,
     may_manage,
-    read_role,
     remove_member,
-    resend_invitation,
-    revoke_invitation,
 )
 
 team = Blueprint("team", __name__)
 
 ROLE_LABELS = {Role.OWNER: "Owner", Role.ADMIN: "Admin", Role.MODERATOR: "Moderator"}
-NOTICES = {
-    "invited": "The invitation is on its way",
-    "sent-again": "A new mail is on its way; the earlier link has stopped working",
-    "taken-back": "The invitation is taken back",
-    "role-changed": "The role is changed",
-    "removed": "Removed from the project",
-}
+
+
+class RoleForm(FormSchema):
+    """The form that gives a member another role."""
+
+    role = Choice(
+        *ROLES,
+        required=True,
+        error_messages=dict.fromkeys(("required", "invalid"), "Choose moderator or admin."),
+    )
+
+
+class InviteForm(RoleForm):
+    """The form that invites somebody."""
+
+    email = Email(required=True)
 
 
 @team.get("/dashboard/projects/<project_id>/team")
@@ -61,20 +73,19 @@ def show_team(access: Access) -> ResponseReturnValue:
 @require_role(Role.ADMIN)
 def invite(access: Access) -> ResponseReturnValue:
     """Invite an address by mail."""
-    values = {name: request.form.get(name, "").strip() for name in ("email", "role")}
+    sent = InviteForm().read(request.form)
     try:
-        role, email = read_role(values["role"]), normalize_email(values["email"])
-        _count_mail(access.user, email)
+        if sent.errors:
+            raise ValidationFailed.of(sent.errors)
+        _count_mail(access.user, sent.values["email"])
         begin_write()
         access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
-        _send_invitation(access, invite_member(access, email, role))
-    except ServiceError as error:
-        if error.errors is None and not isinstance(error, RateLimited):
-            raise
+        _send_invitation(access, invite_member(access, **sent.values))
+    except (ValidationFailed, RateLimited) as error:
         db.session.rollback()
         status = 429 if isinstance(error, RateLimited) else 422
-        return _page(access, to_form_errors(error, "email"), values), status, error.headers
-    return _go_back("invited")
+        return _page(access, to_form_errors(error, "email"), sent.typed), status, error.headers
+    return _go_back("The invitation is on its way.")
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations/resend")
@@ -86,7 +97,7 @@ def resend(access: Access) -> ResponseReturnValue:
     begin_write()
     access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
     _send_invitation(access, resend_invitation(access, email))
-    return _go_back("sent-again")
+    return _go_back("A new mail is on its way. The earlier link has stopped working.")
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations/revoke")
@@ -97,18 +108,21 @@ def revoke(access: Access) -> ResponseReturnValue:
     revoke_invitation(access, email)
     record_project_event(EventType.INVITATION_WITHDRAWN, access.project, email=email)
     db.session.commit()
-    return _go_back("taken-back")
+    return _go_back("The invitation is withdrawn.")
 
 
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/role")
 @require_role(Role.OWNER, for_update=True)
 def give_role(access: Access, account_id: str) -> ResponseReturnValue:
     """Make a moderator an admin, or an admin a moderator."""
-    role = read_role(request.form.get("role", ""))
+    sent = RoleForm().read(request.form)
+    if sent.errors:
+        raise ValidationFailed.of(sent.errors)
+    role = sent.values["role"]
     member = change_role(access, account_id, role)
     _record_member(EventType.MEMBER_CHANGED, access, member, role=role)
     db.session.commit()
-    return _go_back("role-changed")
+    return _go_back("The role is changed.")
 
 
 @team.get("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
@@ -118,7 +132,7 @@ def show_removal(access: Access, account_id: str) -> ResponseReturnValue:
     member = find_member(access.project, account_id)
     if not may_manage(access.role, member.role):
         return redirect(url_for(".show_team"), 303)
-    return _confirmation(access, member, url_for(".remove", account_id=account_id))
+    return _confirmation(access, member.email)
 
 
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
@@ -128,18 +142,16 @@ def remove(access: Access, account_id: str) -> ResponseReturnValue:
     member = remove_member(access, account_id)
     _record_member(EventType.MEMBER_REMOVED, access, member)
     db.session.commit()
-    return _go_back("removed")
+    return _go_back("Removed from the project.")
 
 
 @team.get("/dashboard/projects/<project_id>/leave")
 @require_role(Role.MODERATOR)
 def show_leaving(access: Access) -> ResponseReturnValue:
     """Show the one button with which a colleague leaves; changes nothing."""
-    project = access.project
     if access.role == Role.OWNER:
         return redirect(url_for(".show_team"), 303)
-    member = find_member(project, access.user.account_id)
-    return _confirmation(access, member, url_for(".leave"))
+    return _confirmation(access, access.user.email)
 
 
 @team.post("/dashboard/projects/<project_id>/leave")
@@ -154,7 +166,7 @@ def leave(access: Access) -> ResponseReturnValue:
 
 def _send_invitation(access: Access, new: NewInvitation) -> None:
     project, invitation = access.project, new.invitation
-    send_invitation_mail(project, invitation, make_invitation_link(new))
+    send_invitation_mail(project, invitation, new.link)
     email, role = invitation.email, invitation.role
     record_project_event(EventType.INVITATION_SENT, project, email=email, role=role)
     db.session.commit()
@@ -171,16 +183,15 @@ def _count_mail(owner: SignedIn, email: str) -> None:
 
 
 def _go_back(notice: str) -> ResponseReturnValue:
-    return redirect(url_for(".show_team", notice=notice), 303)
+    return redirect(add_notice(url_for(".show_team"), notice), 303)
 
 
-def _confirmation(access: Access, member: TeamMember, action: str) -> str:
+def _confirmation(access: Access, email: str) -> str:
     return render_template(
         "dashboard/project/team_confirm.html",
         shell=build_shell(access, "settings" if access.is_admin else "projects"),
-        is_self=member.account_id == access.user.account_id,
-        email=member.email,
-        action=action,
+        is_self=email == access.user.email,
+        email=email,
         back_url=url_for(".show_team" if access.is_admin else "dashboard.show_projects"),
     )
 
@@ -188,11 +199,10 @@ def _confirmation(access: Access, member: TeamMember, action: str) -> str:
 def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
     project = access.project
     members, invitations = list_members(project), list_invitations(project)
-    notice = NOTICES.get(request.args.get("notice", "")) if not errors else None
     return render_template(
         "dashboard/project/team.html",
         shell=build_shell(access, "settings"),
-        notice=notice and {"text": notice, "undo_url": None, "undo_token": None},
+        notice=read_notice(),
         members=[_describe_member(access, each) for each in members],
         invitations=[_describe_invitation(access.role, each) for each in invitations],
         errors=errors,

@@ -1,59 +1,46 @@
-"""Invitation links: what is in one, what may be wrong with it, and answering it."""
+"""Invitations to a project's team: sending, withdrawing and answering them."""
 
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from testimonials.auth.models import Account
+from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.urls import invitation_url
-from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
+from testimonials.projects.access import ROLES, Access
 from testimonials.projects.models import MemberInvitation, Project, ProjectMember
-from testimonials.projects.team.services import INVITATION_LIFETIME, NewInvitation
+from testimonials.projects.team.services import list_members, require_over
+
+MAX_TEAM = 20
+LIFETIME = timedelta(days=7)
+# How long an expired invitation stays in the list, so that it can be sent again.
+EXPIRED_KEPT = timedelta(days=30)
+TEAM_FULL = (
+    f"A project has room for {MAX_TEAM} colleagues, including invitations. "
+    "Remove one that you no longer need."
+)
+# The status of the page for each reason why a link can't be used.
+STATUSES = {"invalid": 404, "replaced": 404, "expired": 410, "withdrawn": 410, "used": 410}
 
 invitation_purpose = TokenPurpose("member-invitation")
 
 
 class InvitationInvalid(ServiceError):
-    """The link was cut off, changed, or never ours; also the base of the others."""
+    """The link of an invitation can't be used, for one of the reasons of `STATUSES`."""
 
-    status = 404
     code = "INVITATION_INVALID"
-    reason = "invalid"
 
-
-class InvitationExpired(InvitationInvalid):
-    """Its days have passed."""
-
-    status = 410
-    code = "INVITATION_EXPIRED"
-    reason = "expired"
-
-
-class InvitationReplaced(InvitationInvalid):
-    """A newer mail was sent for the same invitation."""
-
-    code = "INVITATION_REPLACED"
-    reason = "replaced"
-
-
-class InvitationWithdrawn(InvitationInvalid):
-    """It was taken back or declined, or the project is gone."""
-
-    status = 410
-    code = "INVITATION_WITHDRAWN"
-    reason = "withdrawn"
-
-
-class InvitationUsed(InvitationInvalid):
-    """Whoever was invited is in the project."""
-
-    status = 410
-    code = "INVITATION_USED"
-    reason = "used"
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason, self.status = reason, STATUSES[reason]
 
 
 class InvitationForOther(ServiceError):
@@ -66,6 +53,14 @@ class InvitationForOther(ServiceError):
 
 
 @dataclass(frozen=True)
+class NewInvitation:
+    """An invitation with its link, which is known only now."""
+
+    invitation: MemberInvitation
+    link: str
+
+
+@dataclass(frozen=True)
 class OpenInvitation:
     """An invitation that can be answered, and its project."""
 
@@ -73,30 +68,68 @@ class OpenInvitation:
     invitation: MemberInvitation
 
 
-def make_invitation_link(new: NewInvitation) -> str:
-    """Return the address of the page on which an invitation is answered."""
-    values = [new.invitation.project_id, new.invitation.email, new.nonce]
-    return invitation_url(invitation_purpose.sign(values))
+def list_invitations(project: Project) -> Sequence[MemberInvitation]:
+    """Return the invitations without an answer, oldest first, those that ran out among them."""
+    return db.session.scalars(
+        select(MemberInvitation)
+        .where(MemberInvitation.project_id == project.id)
+        .order_by(MemberInvitation.created_at, MemberInvitation.email)
+    ).all()
+
+
+def invite_member(access: Access, email: str, role: str) -> NewInvitation:
+    """Invite an address (normalized) to the locked project.
+
+    Raises `RoleTooLow`, and `ValidationFailed` for an address that can't be invited.
+    """
+    project = access.project
+    require_over(access.role, ROLES[role])
+    members, invitations = list_members(project), list_invitations(project)
+    if any(member.email == email for member in members):
+        raise ValidationFailed.of({"email": [f"{email} is already in this project."]})
+    if any(invitation.email == email for invitation in invitations):
+        problem = f"{email} is already invited. Send the mail again from the list."
+        raise ValidationFailed.of({"email": [problem]})
+    # The owner takes no place.
+    if len(members) - 1 + len(invitations) >= MAX_TEAM:
+        raise ValidationFailed.of({"email": [TEAM_FULL]})
+    invitation = MemberInvitation(project_id=project.id, email=email, role=role)
+    db.session.add(invitation)
+    return _renew(invitation, access.user)
+
+
+def resend_invitation(access: Access, email: str) -> NewInvitation:
+    """Make a new link for an invitation to the locked project; the earlier one stops working.
+
+    Raises `NotFound` and `RoleTooLow`.
+    """
+    return _renew(_find_manageable(access, email), access.user)
+
+
+def revoke_invitation(access: Access, email: str) -> None:
+    """Take an invitation to the locked project back; raise `NotFound` and `RoleTooLow`."""
+    db.session.delete(_find_manageable(access, email))
+    db.session.flush()
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
     """Return the invitation of a link, its project locked if it is to be answered.
 
-    Raises `InvitationInvalid` or one of its kinds.
+    Raises `InvitationInvalid`.
     """
     project_id, email, nonce = _read(token)
     query = select(Project).where(Project.id == project_id, Project.deleted_at.is_(None))
-    # The project is locked before the invitation, as those do who change the team.
+    # The project is locked first, as everywhere that changes a team.
     project = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
     invitation = db.session.get(MemberInvitation, (project_id, email))
     if project is None:
-        raise InvitationWithdrawn
+        raise InvitationInvalid("withdrawn")
     if invitation is None:
-        raise InvitationUsed if _is_member(project_id, email) else InvitationWithdrawn
+        raise InvitationInvalid("used" if _is_member(project_id, email) else "withdrawn")
     if invitation.nonce_hash != hash_secret(nonce):
-        raise InvitationReplaced
+        raise InvitationInvalid("replaced")
     if invitation.expires_at <= clock.now():
-        raise InvitationExpired
+        raise InvitationInvalid("expired")
     return OpenInvitation(project, invitation)
 
 
@@ -108,7 +141,7 @@ def accept_invitation(found: OpenInvitation, account: Account) -> None:
     project, invitation = found.project, found.invitation
     if account.email != invitation.email:
         raise InvitationForOther
-    # Whoever took this address since may be in the project already, and keeps the role they have.
+    # A member who has changed to this address since keeps their role.
     key = (project.id, account.id)
     if project.account_id != account.id and db.session.get(ProjectMember, key) is None:
         member = ProjectMember(project_id=project.id, account_id=account.id, role=invitation.role)
@@ -123,14 +156,44 @@ def decline_invitation(found: OpenInvitation) -> None:
     db.session.flush()
 
 
+def delete_expired_invitations() -> int:
+    """Remove the invitations that ran out long ago; return how many."""
+    removed = db.session.scalars(
+        delete(MemberInvitation)
+        .where(MemberInvitation.expires_at <= clock.now() - EXPIRED_KEPT)
+        .returning(MemberInvitation.email)
+    ).all()
+    return len(removed)
+
+
+def _find_manageable(access: Access, email: str) -> MemberInvitation:
+    # PostgreSQL refuses to look for this one character.
+    key = (access.project.id, email.replace("\0", ""))
+    invitation = db.session.get(MemberInvitation, key)
+    if invitation is None:
+        raise NotFound("This invitation is gone: it was answered or taken back.")
+    require_over(access.role, ROLES[invitation.role])
+    return invitation
+
+
+def _renew(invitation: MemberInvitation, inviter: SignedIn) -> NewInvitation:
+    invitation.invited_by, invitation.invited_by_id = inviter.email, inviter.account_id
+    nonce = secrets.token_urlsafe(18)
+    invitation.nonce_hash = hash_secret(nonce)
+    invitation.expires_at = clock.now() + LIFETIME
+    db.session.flush()
+    token = invitation_purpose.sign([invitation.project_id, invitation.email, nonce])
+    return NewInvitation(invitation, invitation_url(token))
+
+
 def _read(token: str) -> tuple[str, str, str]:
     try:
-        payload, _ = invitation_purpose.read(token, int(INVITATION_LIFETIME.total_seconds()))
+        payload, _ = invitation_purpose.read(token, int(LIFETIME.total_seconds()))
         project_id, email, nonce = payload
     except TokenExpired:
-        raise InvitationExpired from None
+        raise InvitationInvalid("expired") from None
     except (TokenInvalid, TypeError, ValueError):
-        raise InvitationInvalid from None
+        raise InvitationInvalid("invalid") from None
     return project_id, email, nonce
 
 

@@ -5,18 +5,13 @@ manages moderators, and only the owner manages admins. Every function that chang
 a locked project, so that two changes of one team wait for each other.
 """
 
-import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import delete, select
 
 from testimonials.auth.models import Account
-from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.core import clock
-from testimonials.core.data.identifiers import hash_secret
-from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.access import ROLES, Access, Role, RoleTooLow
 from testimonials.projects.models import (
@@ -25,33 +20,6 @@ from testimonials.projects.models import (
     Project,
     ProjectMember,
 )
-
-MAX_TEAM = 20
-INVITATION_LIFETIME = timedelta(days=7)
-# How long an invitation that ran out stays in the list, so that it can be sent again.
-EXPIRED_KEPT = timedelta(days=30)
-
-
-class AlreadyInTeam(ServiceError):
-    """The address belongs to the owner or to a member."""
-
-    code = "ALREADY_IN_TEAM"
-
-
-class AlreadyInvited(ServiceError):
-    """The address has an invitation that waits for an answer."""
-
-    code = "ALREADY_INVITED"
-
-
-class TeamFull(ServiceError):
-    """The project has all the members and invitations it may have."""
-
-    code = "TEAM_FULL"
-    default_message = (
-        f"A project has room for {MAX_TEAM} colleagues, invitations among them. "
-        "Remove one that you no longer need."
-    )
 
 
 class OwnerStays(ServiceError):
@@ -82,22 +50,6 @@ class Membership:
     owner_email: str
 
 
-@dataclass(frozen=True)
-class NewInvitation:
-    """An invitation with what is known only at this moment: the secret part of its link."""
-
-    invitation: MemberInvitation
-    nonce: str
-
-
-def read_role(text: str) -> str:
-    """Return the name of the role that a form asks for; raise `ValidationFailed` for none of
-    them."""
-    if text not in ROLES:
-        raise ValidationFailed.of({"role": ["Choose moderator or admin."]})
-    return text
-
-
 def list_members(project: Project) -> list[TeamMember]:
     """Return the people of a project, its owner first, then in the order in which they joined."""
     owner = db.session.get_one(Account, project.account_id)
@@ -116,15 +68,6 @@ def list_members(project: Project) -> list[TeamMember]:
     ]
 
 
-def list_invitations(project: Project) -> Sequence[MemberInvitation]:
-    """Return the invitations without an answer, oldest first, those that ran out among them."""
-    return db.session.scalars(
-        select(MemberInvitation)
-        .where(MemberInvitation.project_id == project.id)
-        .order_by(MemberInvitation.created_at, MemberInvitation.email)
-    ).all()
-
-
 def list_memberships(account_id: str) -> dict[str, Membership]:
     """Return what the account is in other people's projects, by the project's id."""
     rows = db.session.execute(
@@ -134,42 +77,6 @@ def list_memberships(account_id: str) -> dict[str, Membership]:
         .where(ProjectMember.account_id == account_id)
     )
     return {row[0]: Membership(ROLES[row[1]], row[2]) for row in rows}
-
-
-def invite_member(access: Access, email: str, role: str) -> NewInvitation:
-    """Invite an address (normalized) to the locked project.
-
-    Raises `RoleTooLow`, `AlreadyInTeam`, `AlreadyInvited` and `TeamFull`.
-    """
-    project = access.project
-    _require_over(access.role, ROLES[role])
-    members, invitations = list_members(project), list_invitations(project)
-    if any(member.email == email for member in members):
-        raise AlreadyInTeam(errors={"email": [f"{email} is already in this project."]})
-    if any(invitation.email == email for invitation in invitations):
-        raise AlreadyInvited(
-            errors={"email": [f"{email} is already invited. Send the mail again from the list."]}
-        )
-    # The owner takes no place.
-    if len(members) - 1 + len(invitations) >= MAX_TEAM:
-        raise TeamFull(errors={"email": [TeamFull.default_message]})
-    invitation = MemberInvitation(project_id=project.id, email=email, role=role)
-    db.session.add(invitation)
-    return _renew(invitation, access.user)
-
-
-def resend_invitation(access: Access, email: str) -> NewInvitation:
-    """Make a new link for an invitation to the locked project; the earlier one stops working.
-
-    Raises `NotFound` and `RoleTooLow`.
-    """
-    return _renew(_find_manageable(access, email), access.user)
-
-
-def revoke_invitation(access: Access, email: str) -> None:
-    """Take an invitation to the locked project back; raise `NotFound` and `RoleTooLow`."""
-    db.session.delete(_find_manageable(access, email))
-    db.session.flush()
 
 
 def find_member(project: Project, account_id: str) -> TeamMember:
@@ -186,8 +93,8 @@ def change_role(access: Access, account_id: str, role: str) -> TeamMember:
     Raises `NotFound`, and `RoleTooLow` for everybody but the owner.
     """
     member = find_member(access.project, account_id)
-    _require_over(access.role, Role.ADMIN)
-    _require_over(access.role, member.role)
+    require_over(access.role, Role.ADMIN)
+    require_over(access.role, member.role)
     row = db.session.get_one(ProjectMember, (access.project.id, account_id))
     row.role = role
     if ROLES[role] < Role.ADMIN:
@@ -202,7 +109,7 @@ def remove_member(access: Access, account_id: str) -> TeamMember:
     Raises `NotFound` and `RoleTooLow`.
     """
     member = find_member(access.project, account_id)
-    _require_over(access.role, member.role)
+    require_over(access.role, member.role)
     _end_membership(access.project, account_id)
     return member
 
@@ -214,43 +121,15 @@ def leave_project(access: Access) -> None:
     _end_membership(access.project, access.user.account_id)
 
 
-def delete_expired_invitations() -> int:
-    """Remove the invitations that ran out long ago; return how many."""
-    removed = db.session.scalars(
-        delete(MemberInvitation)
-        .where(MemberInvitation.expires_at <= clock.now() - EXPIRED_KEPT)
-        .returning(MemberInvitation.email)
-    ).all()
-    return len(removed)
-
-
 def may_manage(actor: Role, role: Role) -> bool:
     """Tell whether `actor` may invite, change and remove colleagues of this role."""
     return actor >= Role.ADMIN and actor > role
 
 
-def _require_over(actor: Role, role: Role) -> None:
+def require_over(actor: Role, role: Role) -> None:
+    """Raise `RoleTooLow` unless `actor` may manage colleagues of this role."""
     if not may_manage(actor, role):
         raise RoleTooLow
-
-
-def _find_manageable(access: Access, email: str) -> MemberInvitation:
-    # PostgreSQL refuses to look for this one character.
-    key = (access.project.id, email.replace("\0", ""))
-    invitation = db.session.get(MemberInvitation, key)
-    if invitation is None:
-        raise NotFound("This invitation is gone: it was answered or taken back.")
-    _require_over(access.role, ROLES[invitation.role])
-    return invitation
-
-
-def _renew(invitation: MemberInvitation, inviter: SignedIn) -> NewInvitation:
-    invitation.invited_by, invitation.invited_by_id = inviter.email, inviter.account_id
-    nonce = secrets.token_urlsafe(18)
-    invitation.nonce_hash = hash_secret(nonce)
-    invitation.expires_at = clock.now() + INVITATION_LIFETIME
-    db.session.flush()
-    return NewInvitation(invitation, nonce)
 
 
 def _end_membership(project: Project, account_id: str) -> None:

@@ -131,7 +131,7 @@ def test_another_address_can_be_chosen(
     assert list(projects(owner)) == ["fern-in-town"]
     answer = browser.post(PAGE, data=form | {"slug": "x" * 61})
     assert answer.status_code == 422
-    assert "Shorten this to 60 characters." in answer.text
+    assert "Shorten this to 60 characters; it has 61." in answer.text
 
 
 @pytest.mark.parametrize("name", ["Dashboard", "Login", "static", "Widget", "V1"])

@@ -15,8 +15,8 @@ from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import MemberInvitation, NotificationChoice, ProjectMember
+from testimonials.projects.team.invitations import MAX_TEAM
 from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
-from testimonials.projects.team.services import MAX_TEAM
 from tests.auth.browsers import mailed_path, open_browser, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -146,7 +146,7 @@ def test_a_very_long_name_is_cut_in_the_subject_alone(team: Team) -> None:
         ("", "moderator", "email"),
         ("nonsense", "moderator", "valid"),
         ("a\0b@example.com", "moderator", "email"),
-        ("someone@mailinator.com", "moderator", "Disposable"),
+        ("someone@mailinator.com", "moderator", "disposable"),
         (NOOR, "owner", "Choose moderator or admin."),
         (NOOR, "", "Choose moderator or admin."),
         ("Owner@example.com", "admin", "owner@example.com is already in this project."),
