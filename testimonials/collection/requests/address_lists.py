@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from email.utils import getaddresses
 
-from marshmallow import ValidationError
-
-from testimonials.auth.addresses import EmailDisposable, EmailMalformed, normalize_email
-from testimonials.core.web.fields import clean
-from testimonials.testimonials.fields import LINE_LENGTH
+from testimonials.auth.addresses import Email
+from testimonials.core.web.forms import FormSchema
+from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
 # So many people with names and addresses as long as they may be.
@@ -34,9 +32,25 @@ _EMPTY_PLACES = re.compile(r",(?:[ \t]*,)+")
 
 TOO_MANY = f"Ask at most {MAX_PEOPLE} people at a time; this has more."
 NO_ADDRESS = "There is no email address here. Write it like name@example.com."
-DISPOSABLE = "This address is a throw-away one, which nobody may read any more."
-NAME_BROKEN = "The name or company has line breaks or control characters. Take them out."
-NAME_LONG = f"The name or company is longer than {LINE_LENGTH} characters. Shorten it."
+DISPOSABLE = "This is a disposable address, which may not be read anymore."
+
+
+class _PersonSchema(FormSchema):
+    """The columns that are read of a list."""
+
+    email = Email(
+        required=True,
+        error_messages={
+            "required": NO_ADDRESS,
+            "malformed": NO_ADDRESS,
+            "disposable": DISPOSABLE,
+        },
+    )
+    name = AuthorLine(load_default="")
+    company = AuthorLine(load_default="")
+
+
+_PERSON = _PersonSchema()
 
 
 class ListUnreadable(Exception):
@@ -69,26 +83,23 @@ class AddressList:
     people: list[Person] = field(default_factory=list)
     wrong: list[WrongLine] = field(default_factory=list)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands on the list, not even what can't be used."""
+        return not self.people and not self.wrong
+
     def add(
         self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
     ) -> None:
         """Take somebody in, or note why not; `whole` is how it stands in the list."""
         self._require_room()
+        sent = _PERSON.read({"email": email, "name": name, "company": company})
+        if not sent.errors:
+            self.people.append(Person(line, **sent.values))
+            return
+        column, messages = next(iter(sent.errors.items()))
+        reason = messages[0] if column == "email" else f"{column.capitalize()}: {messages[0]}"
         whole = whole or " ".join(part for part in (name, email, company) if part)
-        try:
-            address = normalize_email(email.strip())
-            name, company = clean(name, one_line=True), clean(company, one_line=True)
-        except EmailMalformed:
-            reason = NO_ADDRESS
-        except EmailDisposable:
-            reason = DISPOSABLE
-        except ValidationError:
-            reason = NAME_BROKEN
-        else:
-            if max(len(name), len(company)) <= LINE_LENGTH:
-                self.people.append(Person(line, address, name, company))
-                return
-            reason = NAME_LONG
         self.refuse(line, whole, reason)
 
     def refuse(self, line: int, whole: str, reason: str) -> None:

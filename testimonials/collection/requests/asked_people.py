@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, 
 
 from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import db
@@ -92,11 +93,13 @@ def remove_asked(project: Project, request_id: str) -> None:
 
     The link in a mail that has arrived opens the plain form then. Raises `NotFound`.
     """
-    request = db.session.scalars(
-        select(MailedRequest)
-        .where(MailedRequest.id == request_id, MailedRequest.project_id == project.id)
-        .with_for_update()
-    ).one_or_none()
+    request = None
+    if is_identifier(request_id):
+        request = db.session.scalars(
+            select(MailedRequest)
+            .where(MailedRequest.id == request_id, MailedRequest.project_id == project.id)
+            .with_for_update()
+        ).one_or_none()
     if request is None:
         raise NotFound("This person isn’t on the list any more.")
     _drop_mail(request)

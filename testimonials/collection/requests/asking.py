@@ -12,8 +12,8 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.collection.requests.address_lists import Person
-from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
+from testimonials.collection.requests.address_lists import AddressList, Person
+from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, write_due_mails
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.errors import ServiceError
@@ -59,9 +59,14 @@ class Letter:
     remind_after_days: int | None
 
 
-def sort_out(project: Project, people: Iterable[Person]) -> tuple[list[Person], list[LeftOut]]:
-    """Return who can be asked, each once, and who is left out."""
-    listed = list(people)
+def choose_people(
+    project: Project, lists: Iterable[AddressList]
+) -> tuple[list[Person], list[LeftOut]]:
+    """Return who of the lists can be asked, each once, and who is left out.
+
+    Raises `AskingRefused` where that is nobody, or more people than the account may ask now.
+    """
+    listed = [person for each in lists for person in each.people]
     asked = _find_asked(project, listed)
     unwanted = _find_unsubscribed(project, listed)
     fresh: dict[str, Person] = {}
@@ -75,6 +80,11 @@ def sort_out(project: Project, people: Iterable[Person]) -> tuple[list[Person], 
             left_out.append(LeftOut(person, ALREADY_ASKED))
         else:
             fresh[person.email] = person
+    _require_room(project.account_id, len(fresh))
+    if not fresh:
+        reasons = [each.reason for one in lists for each in one.wrong]
+        reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
+        raise AskingRefused("Nobody is left to ask. " + " ".join(dict.fromkeys(reasons[:10])))
     return list(fresh.values()), left_out
 
 
@@ -92,7 +102,7 @@ def count_room(account_id: str) -> int:
     return max(0, limit - int(used or 0))
 
 
-def require_room(account_id: str, count: int) -> None:
+def _require_room(account_id: str, count: int) -> None:
     """Raise `AskingRefused` when the account may not ask so many people more now."""
     room = count_room(account_id)
     if count <= room:
@@ -112,30 +122,28 @@ def make_batch_token(project: Project) -> str:
     return batch_purpose.sign([project.id, new_identifier()])
 
 
-def read_batch_token(project: Project, token: str) -> str:
-    """Return the id that the preview's batch gets; raise `AskingRefused`."""
+def _read_batch_token(project: Project, token: str) -> str:
     try:
         (project_id, batch_id), _ = batch_purpose.read(token, PREVIEW_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):
         project_id = batch_id = None
     if project_id != project.id:
-        raise AskingRefused("The preview was open for a long time. Look at it once more.")
+        raise AskingRefused("This preview is more than a day old. Look at the new one, then send.")
     return str(batch_id)
 
 
-def is_sent_already(batch_id: str) -> bool:
-    """Tell whether the preview was confirmed before: a double click, or a reload."""
-    return db.session.get(RequestBatch, batch_id) is not None
-
-
 def ask_people(
-    project: Project, batch_id: str, letter: Letter, people: Sequence[Person], actor: str
-) -> None:
-    """Note everybody as to be asked now; the mails follow at the pace of the service.
+    project: Project, token: str, letter: Letter, listed: AddressList, actor: str
+) -> int:
+    """Note everybody on a list as to be asked now, and send as many mails as the pace allows.
 
-    The account and the project are locked, `people` come from `sort_out`. Raises `AskingRefused`.
+    The account and the project are locked, `token` is of the preview. Returns how many are asked: 0
+    where the preview was confirmed before, by a double click or a reload. Raises `AskingRefused`.
     """
-    require_room(project.account_id, len(people))
+    batch_id = _read_batch_token(project, token)
+    if db.session.get(RequestBatch, batch_id) is not None:
+        return 0
+    people, _ = choose_people(project, [listed])
     now = clock.now()
     db.session.add(
         RequestBatch(
@@ -165,6 +173,8 @@ def ask_people(
         for person in people
     )
     db.session.flush()
+    write_due_mails()
+    return len(people)
 
 
 def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:

@@ -1,12 +1,14 @@
-"""The form that asks people for testimonials by mail: what was typed, and what is wrong with it."""
+"""The form that asks people for testimonials by mail."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from flask import request
 from marshmallow import ValidationError
-from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.collection.requests.address_lists import (
+    MAX_FILE_BYTES,
     AddressList,
     ListUnreadable,
     read_csv,
@@ -14,32 +16,77 @@ from testimonials.collection.requests.address_lists import (
 )
 from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS, Letter
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, suggest_texts
-from testimonials.core.web.fields import clean
+from testimonials.core.web.fields import Choice, RuleField, Text
+from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
-from testimonials.dashboard.forms import Errors
 from testimonials.projects.models import Project
 
-FIELDS = ("people", "subject", "message", "language", "reminder")
 NEVER = "never"
 DEFAULT_REMINDER = "5"
+# A file of 1 MB, and beside it 500 people with long names in the text field.
+FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
+TOO_LARGE = (
+    "This file is too large to upload, and nothing else in the form could be read. Go back in your "
+    "browser to find what you typed, and choose a file of at most 1 MB."
+)
+
+
+class _PastedList(RuleField):
+    """Addresses, or a table of a spreadsheet; it comes out as an `AddressList`."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> AddressList:
+        try:
+            return read_pasted(value)
+        except ListUnreadable as error:
+            raise ValidationError(str(error)) from None
+
+
+class RequestFormSchema(FormSchema):
+    """Whom to ask, and the mail that they get."""
+
+    people = _PastedList(rule="", load_default=AddressList)
+    subject = Text(
+        SUBJECT_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": "Write a subject."},
+    )
+    message = Text(MESSAGE_LENGTH, required=True, error_messages={"required": "Write a few words."})
+    language = Choice(
+        *(language.code for language in LANGUAGES),
+        required=True,
+        error_messages={"invalid": "Choose one of the languages."},
+    )
+    reminder = Choice(
+        NEVER,
+        *map(str, REMINDERS),
+        required=True,
+        error_messages={"invalid": "Choose after how many days, or never."},
+    )
 
 
 @dataclass
 class RequestForm:
-    """What was typed, the list and the letter that it makes, and what must be changed first."""
+    """What was typed, the lists and the letter that it makes, and what must be changed first."""
 
-    values: dict[str, str]
-    errors: Errors = field(default_factory=dict)
-    pasted: AddressList = field(default_factory=AddressList)
+    typed: dict[str, str]
+    values: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, list[str]] = field(default_factory=dict)
     uploaded: AddressList = field(default_factory=AddressList)
+
+    @property
+    def pasted(self) -> AddressList:
+        """Whom the text field names."""
+        pasted: AddressList = self.values["people"]
+        return pasted
 
     @property
     def letter(self) -> Letter:
         """What everybody gets, of a form without errors."""
         reminder = self.values["reminder"]
         return Letter(
-            subject=self.values["subject"],
-            message=self.values["message"],
+            subject=self.typed["subject"],
+            message=self.typed["message"],
             language=self.values["language"],
             remind_after_days=None if reminder == NEVER else int(reminder),
         )
@@ -57,59 +104,35 @@ def default_values(project: Project) -> dict[str, str]:
     }
 
 
-def read_request_form(
-    project: Project, form: Mapping[str, str], file: FileStorage | None
-) -> RequestForm:
+def read_request_form(project: Project) -> RequestForm:
     """Read and check the form; a suggested text that wasn't changed follows the language."""
-    values = {name: form.get(name, "").replace("\r\n", "\n") for name in FIELDS}
-    found = RequestForm(values)
-    if values["language"] not in {language.code for language in LANGUAGES}:
-        found.errors["language"] = ["Choose one of the languages."]
-        values["language"] = ENGLISH.code
-    if values["reminder"] not in {NEVER, *map(str, REMINDERS)}:
-        found.errors["reminder"] = ["Choose after how many days, or never."]
-        values["reminder"] = DEFAULT_REMINDER
-    _read_line(found, "subject", SUBJECT_LENGTH, "Write a subject.", one_line=True)
-    _read_line(found, "message", MESSAGE_LENGTH, "Write a few words.", one_line=False)
-    _follow_language(project, values)
-    _read_people(found, file)
-    return found
-
-
-def _read_line(found: RequestForm, name: str, limit: int, missing: str, *, one_line: bool) -> None:
+    request.max_content_length = request.max_form_memory_size = FORM_BYTES
     try:
-        text = found.values[name] = clean(found.values[name], one_line=one_line)
-    except ValidationError:
-        found.errors[name] = ["Take the line breaks and control characters out."]
-        return
-    if not text:
-        found.errors[name] = [missing]
-    elif len(text) > limit:
-        found.errors[name] = [f"Shorten this to {limit:,} characters; it has {len(text):,}."]
-
-
-def _follow_language(project: Project, values: dict[str, str]) -> None:
-    language = find_language(values["language"]) or ENGLISH
-    wanted = suggest_texts(project, language.code)
-    for each in LANGUAGES:
-        subject, message = suggest_texts(project, each.code)
-        if values["subject"] == subject.strip():
-            values["subject"] = wanted[0]
-        if values["message"] == message.strip():
-            values["message"] = wanted[1]
-
-
-def _read_people(found: RequestForm, file: FileStorage | None) -> None:
-    try:
-        if found.values["people"].strip():
-            found.pasted = read_pasted(found.values["people"])
-    except ListUnreadable as error:
-        found.errors["people"] = [str(error)]
+        sent = RequestFormSchema().read(request.form)
+        file = request.files.get("file")
+    except RequestEntityTooLarge:
+        return RequestForm(default_values(project), errors={"file": [TOO_LARGE]})
+    form = RequestForm(sent.typed, sent.values, sent.errors)
+    form.typed |= _follow_language(project, sent.typed)
     try:
         if file is not None and file.filename:
-            found.uploaded = read_csv(file.read())
+            form.uploaded = read_csv(file.read())
     except ListUnreadable as error:
-        found.errors["file"] = [str(error)]
-    lists = (found.pasted, found.uploaded)
-    if not found.errors and not any(each.people or each.wrong for each in lists):
-        found.errors["people"] = ["Paste at least one address, or choose a file."]
+        form.errors["file"] = [str(error)]
+    if not form.errors and form.pasted.is_empty and form.uploaded.is_empty:
+        form.errors["people"] = ["Paste at least one address, or choose a file."]
+    if "change" in request.form and not form.errors:
+        form.typed["people"] = request.form.get("original") or form.typed["people"]
+    return form
+
+
+def _follow_language(project: Project, typed: dict[str, str]) -> dict[str, str]:
+    language = find_language(typed["language"]) or ENGLISH
+    wanted = suggest_texts(project, language.code)
+    suggested = [suggest_texts(project, each.code) for each in LANGUAGES]
+    return {
+        name: wanted[place]
+        if typed[name].strip() in [texts[place].strip() for texts in suggested]
+        else typed[name].strip()
+        for place, name in enumerate(("subject", "message"))
+    }

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flask import url_for
+from flask import render_template, url_for
+from markupsafe import Markup
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
@@ -18,9 +19,10 @@ from testimonials.collection.requests.asking import REMINDERS, LeftOut, Letter, 
 from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.portraits import colour_of, initials_of
-from testimonials.core.web.languages import LANGUAGES
+from testimonials.core.web.languages import LANGUAGES, speaking
 from testimonials.dashboard.describe import describe_time
 from testimonials.dashboard.requests.form import NEVER, RequestForm
+from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
 
@@ -108,13 +110,11 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
 
 
 def describe_preview(
-    project: Project,
-    account: Account,
-    form: RequestForm,
-    people: Sequence[Person],
-    left_out: Sequence[LeftOut],
+    project: Project, form: RequestForm, chosen: tuple[Sequence[Person], Sequence[LeftOut]]
 ) -> dict[str, Any]:
     """Return what the preview shows: how many get what, who doesn't, and the mail of the first."""
+    people, left_out = chosen
+    account = db.session.get_one(Account, project.account_id)
     pasted, uploaded = form.pasted.wrong, form.uploaded.wrong
     wrong = [
         *_describe_wrong("Line", pasted),
@@ -126,12 +126,12 @@ def describe_preview(
         "more": max(0, len(people) - LISTED),
         "wrong": wrong,
         "left_out": [{"email": each.person.email, "reason": each.reason} for each in left_out],
-        "mail": _describe_first_mail(project, account, form.letter, people[0]),
-        "values": form.values | {"people": write_table(people)},
+        **_render_first_mail(project, account, form.letter, people[0]),
+        "values": form.typed | {"people": write_table(people)},
         # What "Change" leads back to: as it was typed, wrong lines too; a file isn't kept.
         "original": write_table(form.uploaded.people + form.pasted.people)
         if form.uploaded.people
-        else form.values["people"],
+        else form.typed["people"],
         "reply_to": account.email,
         "minutes": -(-len(people) // current_settings().invitations_per_minute),
     }
@@ -144,10 +144,10 @@ def _describe_wrong(label: str, lines: Iterable[WrongLine]) -> list[dict[str, st
     ]
 
 
-def _describe_first_mail(
+def _render_first_mail(
     project: Project, account: Account, letter: Letter, person: Person
 ) -> dict[str, Any]:
-    """Return the mail to the first of them; its rows exist only for this."""
+    """Render the mail to the first of them; its rows exist only for this."""
     batch = RequestBatch(
         subject=letter.subject,
         message=letter.message,
@@ -160,4 +160,8 @@ def _describe_first_mail(
         email_hash=hash_email(account.id, person.email),
         name=person.name,
     )
-    return describe_mail(project, account, batch, request) | {"is_preview": True}
+    with speaking(letter.language) as language:
+        values = describe_mail(project, account, batch, request)
+        mail = render_template("email/_request.html", **values, is_preview=True)
+    # Rendered by a template of ours, which escapes all that people wrote.
+    return {"mail_html": Markup(mail), "mail_direction": language.direction}  # noqa: S704

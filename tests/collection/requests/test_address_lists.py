@@ -13,8 +13,6 @@ from testimonials.collection.requests.address_lists import (
     DISPOSABLE,
     MAX_FILE_BYTES,
     MAX_PEOPLE,
-    NAME_BROKEN,
-    NAME_LONG,
     NO_ADDRESS,
     AddressList,
     ListUnreadable,
@@ -29,7 +27,7 @@ from testimonials.settings.table import load_settings
 
 @pytest.fixture(scope="module", autouse=True)
 def settings(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Which addresses are throw-away ones depends on the settings."""
+    """Which addresses are disposable depends on the settings."""
     folder = tmp_path_factory.mktemp("lists")
     app: Flask = create_app(load_settings({}, {"instance_path": str(folder)}))
     with app.app_context():
@@ -75,7 +73,10 @@ def test_pasted_addresses(text: str, expected: list[tuple[str, str, str]]) -> No
         ("Haddad, Noor <n@example.com>", [(1, "Haddad", NO_ADDRESS)]),
         ("a@@example.com", [(1, "a@@example.com", NO_ADDRESS)]),
         ("x@mailinator.com", [(1, "x@mailinator.com", DISPOSABLE)]),
-        (f"{'n' * 121} <a@example.com>", [(1, "n" * 79 + "…", NAME_LONG)]),
+        (
+            f"{'n' * 121} <a@example.com>",
+            [(1, "n" * 79 + "…", "Name: Shorten this to 120 characters; it has 121.")],
+        ),
         ("a\0b\x1b", [(1, "a b", NO_ADDRESS)]),
     ],
 )
@@ -111,7 +112,7 @@ def test_files_of_table_programs(content: str, expected: tuple[str, str, str]) -
 def test_lines_of_a_file_are_counted_as_an_editor_does() -> None:
     content = 'email,name\n"a@example.com","two\nlines"\n\nbad,Noor\n'
     assert wrong(read_csv(content.encode())) == [
-        (2, "two lines a@example.com", NAME_BROKEN),
+        (2, "two lines a@example.com", "Name: Write this on one line."),
         (5, "Noor bad", NO_ADDRESS),
     ]
 

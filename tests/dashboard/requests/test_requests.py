@@ -85,9 +85,9 @@ def test_change_leads_back_to_what_was_typed(browser: FlaskClient, project: str)
         ({"people": many(501)}, "at most 500 people at a time"),
         ({"subject": " "}, "Write a subject."),
         ({"subject": "x" * 161}, "Shorten this to 160 characters"),
-        ({"subject": "x\nBcc: all@example.com"}, "Take the line breaks"),
+        ({"subject": "x\nBcc: all@example.com"}, "Write this on one line."),
         ({"message": ""}, "Write a few words."),
-        ({"message": "x" * 2001}, "Shorten this to 2,000 characters; it has 2,001."),
+        ({"message": "x" * 2001}, "Shorten this to 2000 characters; it has 2001."),
         ({"message": "x\0"}, "control characters"),
         ({"language": "tlh"}, "Choose one of the languages."),
         ({"reminder": "1"}, "Choose after how many days"),
@@ -118,7 +118,7 @@ def test_a_file_far_too_large_is_refused_with_the_reason(
         content_type="multipart/form-data; boundary=x",
     )
     assert answer.status_code == 422
-    assert "The file is too large: 1 MB is the most." in answer.text
+    assert "This file is too large to upload" in answer.text
 
 
 def test_nobody_is_asked_twice_and_the_reason_is_said(
@@ -174,7 +174,7 @@ def test_a_token_of_no_preview_of_another_project_or_too_old_sends_nothing(
     for form in (read_hidden(page), FORM | {"people": NOOR}):
         answer = browser.post(f"/dashboard/projects/{project}/invitations", data=form)
         assert answer.status_code == 422
-        assert "Look at it once more." in answer.text
+        assert "This preview is more than a day old." in answer.text
     moved_clock.move(days=1, seconds=1)
     browser = open_browser(app, owner)
     assert confirm(browser, other, page).status_code == 422
