@@ -76,9 +76,20 @@ COMMITTERS = {
 MAX_MODULES = 12
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
+MAX_VIEW_LINES = 15
 LONG_FILES = {"settings.table": "The settings are one table, which is best read whole."}
 LONG_FUNCTIONS = {
     "migrations.versions.rev_0001_first_schema.upgrade": "A schema is a list of tables.",
+}
+LONG_VIEWS = {
+    "auth.api.agent_init": "The order of its limits and answers is the specification's.",
+    "auth.pages.redeem_claim": "Its errors show the form again.",
+    "dashboard.account.pages.set_password": "Its errors show the form again.",
+    "dashboard.editors.page_editor_pages.upload_logo": "Its errors show the form again.",
+    "dashboard.editors.widget_pages.save_widget": "It answers a form and a script.",
+    "dashboard.pages.create_project_here": "Its errors show the form again.",
+    "widget.rendered.pages.get_fragment": "It answers by several headers.",
+    "widget.rendered.pages.show_widget": "It answers by several headers.",
 }
 
 
@@ -88,7 +99,12 @@ class Module:
 
     name: str
     tree: ast.Module
-    lines: int
+    source: str
+
+    @property
+    def lines(self) -> int:
+        """How many lines it has."""
+        return len(self.source.splitlines())
 
     @property
     def feature(self) -> str | None:
@@ -112,7 +128,7 @@ def modules() -> dict[str, Module]:
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         source = path.read_text(encoding="utf-8")
-        found[name] = Module(name, ast.parse(source), len(source.splitlines()))
+        found[name] = Module(name, ast.parse(source), source)
     return found
 
 
@@ -319,6 +335,33 @@ def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
         if rule.endpoint != "static"
     }
     assert served == written
+
+
+def test_views_are_short() -> None:
+    long = {
+        name: lines
+        for module in modules().values()
+        for name, function in functions_of(module.tree, module.name)
+        if _is_view(function) and (lines := _body_lines(module, function)) > MAX_VIEW_LINES
+    }
+    assert {name: lines for name, lines in long.items() if name not in LONG_VIEWS} == {}
+    assert LONG_VIEWS.keys() <= long.keys()
+
+
+def _is_view(function: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Attribute)
+        and decorator.func.attr in VERBS
+        for decorator in function.decorator_list
+    )
+
+
+def _body_lines(module: Module, function: ast.FunctionDef) -> int:
+    """Count the lines of code, without the docstring, comments and blank lines."""
+    statements = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    lines = module.source.splitlines()[statements[0].lineno - 1 : function.end_lineno]
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines)
 
 
 def _length(function: ast.FunctionDef) -> int:

@@ -20,7 +20,6 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.services import (
-    ActionRefused,
     add_testimonial,
     edit_testimonial,
     find_testimonial,
@@ -76,12 +75,7 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     row = find_testimonial(project, testimonial_id)
     form.fit_to(row)
     form.store_picture()
-    try:
-        batch = edit_testimonial(project, row, form.columns, access.user.email)
-    except ActionRefused as error:
-        db.session.rollback()
-        form.errors = {"form": [error.message]}
-        return _refuse(access, testimonial_id, form)
+    batch = edit_testimonial(project, row, form.columns, access.user.email)
     db.session.commit()
     here = url_for(".show_testimonial", testimonial_id=row.id)
     if batch is not None:

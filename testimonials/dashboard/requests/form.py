@@ -81,6 +81,11 @@ class RequestForm:
         return pasted
 
     @property
+    def token(self) -> str:
+        """The token of the preview that was confirmed."""
+        return request.form.get("token", "")
+
+    @property
     def letter(self) -> Letter:
         """What everybody gets, of a form without errors."""
         reminder = self.values["reminder"]
