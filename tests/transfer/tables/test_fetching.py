@@ -14,6 +14,7 @@ from flask import Flask
 from testimonials.core.public_addresses import AddressRefused, connect
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
+from testimonials.transfer.tables.headings import guess_mapping
 from testimonials.transfer.tables.importing import write_batch
 from testimonials.transfer.tables.photos import (
     PictureUnreachable,
@@ -21,7 +22,7 @@ from testimonials.transfer.tables.photos import (
     fetch_picture,
     is_website,
 )
-from testimonials.transfer.tables.rows import NewTestimonial
+from testimonials.transfer.tables.rows import ReadingOptions, read_row
 from tests.conftest import Caller
 from tests.pictures import photo, read, to_bytes
 from tests.rows import read_testimonials
@@ -31,44 +32,37 @@ from tests.transfer.archives.projects import run
 PICTURE = to_bytes(photo(300, 200), "PNG")
 
 
+ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {
+    "/picture?size=1": (200, PICTURE, {}),
+    "/page": (200, b"<html>", {}),
+    "/turn": (302, b"", {"Location": "/picture?size=1"}),
+    "/round": (302, b"", {"Location": "/round"}),
+    "/inwards": (302, b"", {"Location": "http://10.0.0.1/secret"}),
+    "/file": (302, b"", {"Location": "file:///etc/passwd"}),
+    "/large": (200, bytes(11 * 1024 * 1024), {}),
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers as websites do, and as those that mean harm do."""
 
     def do_GET(self) -> None:
         """Answer by the path."""
-        if self.path == "/picture?size=1":
-            self._answer(200, PICTURE)
-        elif self.path == "/page":
-            self._answer(200, b"<html>")
-        elif self.path == "/turn":
-            self._answer(302, b"", Location="/picture?size=1")
-        elif self.path == "/round":
-            self._answer(302, b"", Location="/round")
-        elif self.path == "/inwards":
-            self._answer(302, b"", Location="http://10.0.0.1/secret")
-        elif self.path == "/file":
-            self._answer(302, b"", Location="file:///etc/passwd")
-        elif self.path == "/large":
-            self._answer(200, bytes(11 * 1024 * 1024))
-        elif self.path == "/drip":
-            self.send_response(200)
+        status, content, headers = ANSWERS.get(self.path, (404, b"", {}))
+        self.send_response(200 if self.path == "/drip" else status)
+        if self.path == "/drip":
             for _ in range(100):
                 self.wfile.write(b"X")
                 self.wfile.flush()
                 time.sleep(0.05)
-        else:
-            self._answer(404, b"")
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-    def _answer(self, status: int, content: bytes, **headers: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in headers.items():
+            return
+        for name, value in ({"Content-Length": str(len(content))} | headers).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
 
 
 class Server(ThreadingHTTPServer):
@@ -82,7 +76,7 @@ class Server(ThreadingHTTPServer):
 def website() -> Iterator[str]:
     """A website on this machine."""
     server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
@@ -164,25 +158,12 @@ def test_nothing_else_is_even_asked(url: str) -> None:
 
 def test_a_copy_takes_the_place_of_the_address(app: Flask, owner: Caller, website: str) -> None:
     project = owner.create_project()["_id"]
-    found = [
-        NewTestimonial(
-            key=str(number) * 64,
-            columns={
-                "author_name": path,
-                "text": "Words",
-                "author_role": "",
-                "author_company": None,
-                "author_email": None,
-                "author_avatar": f"{website}{path}",
-                "rating": None,
-                "status": "approved",
-                "submitted_at": None,
-            },
-            tags=[],
-        )
-        for number, path in enumerate(["/turn", "/page", "/nothing"])
-    ]
+    options = ReadingOptions(guess_mapping(["Name", "Text", "Photo"]))
     with app.app_context():
+        found = [
+            read_row({"Name": path, "Text": "Words", "Photo": f"{website}{path}"}, options)
+            for path in ("/turn", "/page", "/nothing")
+        ]
         copied, problems = copy_photos(found, is_here)
         begin_write()
         locked = lock_project(project)
