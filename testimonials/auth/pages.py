@@ -25,7 +25,7 @@ from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cook
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
-from testimonials.projects.ownership import delete_projects
+from testimonials.projects.changes import delete_projects
 from testimonials.projects.services import list_projects
 from testimonials.projects.team.passwords import judge_password
 from testimonials.testimonials.summaries import summarize_projects

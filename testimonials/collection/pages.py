@@ -30,8 +30,8 @@ from testimonials.core.web.languages import (
 from testimonials.core.web.rate_limits import Limit, client_key
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.changes import find_renamed
 from testimonials.projects.models import Project
-from testimonials.projects.ownership import find_renamed
 from testimonials.projects.services import find_public_project, lock_project
 
 collection = Blueprint("collection", __name__)

@@ -18,13 +18,13 @@ from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import list_shared_projects
+from testimonials.projects.changes import GRACE, list_deleted, take_back
 from testimonials.projects.configuration.defaults import (
     BUSINESS_NAME_LENGTH,
     SLUG_LENGTH,
     WEBSITE_LENGTH,
 )
 from testimonials.projects.models import Project
-from testimonials.projects.ownership import GRACE, list_deleted, take_back
 from testimonials.projects.services import create_project
 from testimonials.projects.team.services import Membership, list_memberships
 from testimonials.testimonials.moderation.inbox import count_tabs

@@ -1,4 +1,4 @@
-"""The rules of projects: creating, finding, changing."""
+"""Projects: creating, finding and listing them, and how many an account may have."""
 
 import re
 from collections.abc import Sequence
@@ -50,15 +50,14 @@ class ProjectLimitReached(ServiceError):
 def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:
     """Create a project of the account from loaded `values` (names as in the API).
 
-    Gives the project, and whether it is the very first that the account ever made. Raises
-    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, with nothing
-    written and nothing used up.
+    Return the project, and whether it is the first that the account has ever created. Raises
+    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached` with nothing written.
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
     slug = choose_slug(values.get("slug"), business_name)
     account = lock_account(account_id)
-    # An account whose days have passed is gone for the world, and so is its hold on a slug.
+    # An expired account no longer holds its slugs.
     delete_expired_accounts()
     require_room(account)
     if slug and is_held(slug, None):
@@ -84,7 +83,7 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
 
 
 def is_shown() -> ColumnElement[bool]:
-    """Return the condition under which the world sees a project, joined with its account."""
+    """Return the condition for a project to be public; the query joins the account."""
     return and_(Project.deleted_at.is_(None), is_live())
 
 
@@ -109,9 +108,9 @@ _FIND_VERSION = select(Project.feed_version).where(
 
 
 def find_version(account_id: str, project_id: str) -> int:
-    """Return the version of what is shown of the account's project; raise `NotFound`.
+    """Return the feed version of the account's project; raise `NotFound`.
 
-    It reads no more than that: it is asked with each request that is answered from memory.
+    It reads nothing else, since each request that is answered from memory asks for it.
     """
     values = {"project_id": project_id, "account_id": account_id}
     if not is_identifier(project_id):
@@ -123,7 +122,7 @@ def find_version(account_id: str, project_id: str) -> int:
 
 
 def find_public_project(*, slug: str) -> Project:
-    """Return the project that the world sees under `slug`; raise `NotFound`."""
+    """Return the public project with this slug; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
@@ -132,7 +131,7 @@ def find_public_project(*, slug: str) -> Project:
 
 
 def lock_project(project_id: str) -> Project:
-    """Return the project locked for a change, whoever asks; raise `NotFound`."""
+    """Return the project, locked, without asking who wants it; raise `NotFound`."""
     project = db.session.scalars(
         select(Project)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
@@ -146,7 +145,7 @@ def lock_project(project_id: str) -> Project:
 def get_project(reference: str) -> Project:
     """Return the project with this id or slug, for the operator; raise `NotFound`.
 
-    The id comes first: anyone may have chosen it as the slug of a project of their own.
+    The id comes first: anyone could choose it as their own project's slug.
     """
     project = (
         db.session.get(Project, reference)
@@ -175,7 +174,7 @@ def list_all_projects() -> Sequence[Project]:
 
 
 def count_projects(account_id: str) -> int:
-    """Return how many projects the account has, inactive ones too."""
+    """Return how many projects the account has, including paused ones."""
     query = select(func.count(Project.id)).where(
         Project.account_id == account_id, Project.deleted_at.is_(None)
     )
@@ -189,7 +188,7 @@ def delete_project(project: Project) -> None:
 
 
 def lock_account(account_id: str) -> Account:
-    """Return the account, locked while it gets a project; raise `NotFound`."""
+    """Return the account, locked; raise `NotFound`."""
     # Two creations at once must not both be the first, or both take the last place.
     account = db.session.scalars(
         select(Account).where(Account.id == account_id).with_for_update()
@@ -200,7 +199,7 @@ def lock_account(account_id: str) -> Account:
 
 
 def require_room(account: Account) -> None:
-    """Raise `ProjectLimitReached` when the locked account has all the projects it may have."""
+    """Raise `ProjectLimitReached` when the locked account can have no more projects."""
     limit = project_limit_of(account)
     if count_projects(account.id) >= limit:
         url = more_projects_url(account.id)
@@ -214,7 +213,7 @@ def require_room(account: Account) -> None:
 def project_limit_of(account: Account) -> int:
     """Return how many projects the account may have.
 
-    An operator's word for the account alone comes first, then its plan, then the setting.
+    A limit that the operator set for the account comes first, then its plan, then the setting.
     """
     if account.project_limit is not None:
         return account.project_limit
@@ -224,15 +223,15 @@ def project_limit_of(account: Account) -> int:
 
 
 def more_projects_url(account_id: str) -> str | None:
-    """Return the operator's address at which the account gets more projects, if there is one."""
+    """Return the URL where the account can get more projects, if the operator set one."""
     url = current_settings().more_projects_url
     return url.replace("{account}", account_id) or None
 
 
 def mark_changed(project: Project) -> None:
-    """Note that what the widget or the API's list shows of the project is about to change.
+    """Raise the feed version, as every change to what the widget or the API's list shows must.
 
-    The version follows the time, so that it also rises after a backup was restored.
+    It follows the clock, so that it also rises after a backup was restored.
     """
     project.feed_version = max(project.feed_version + 1, clock.to_milliseconds(clock.now()))
 
@@ -240,8 +239,7 @@ def mark_changed(project: Project) -> None:
 def complete_website(text: str) -> str:
     """Return the site's URL, with ``https://`` before it where no scheme is given.
 
-    Raises `ValidationFailed` for anything that is no http(s) URL then. An empty text stays empty:
-    no site.
+    An empty text stays empty. Raises `ValidationFailed` for anything that isn't an http(s) URL.
     """
     if not text:
         return ""
@@ -254,7 +252,7 @@ def complete_website(text: str) -> str:
 
 
 def is_held(slug: str, project_id: str | None) -> bool:
-    """Tell whether another project had this slug less than 90 days ago."""
+    """Return whether another project had this slug less than 90 days ago."""
     query = select(OldSlug.project_id).where(
         OldSlug.slug == slug, OldSlug.renamed_at > clock.now() - SLUG_KEPT
     )

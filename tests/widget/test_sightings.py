@@ -11,7 +11,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.operations.jobs.registry import write_seen_websites
 from testimonials.projects import models
-from testimonials.projects.ownership import move_to_trash
+from testimonials.projects.changes import move_to_trash
 from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock

@@ -31,8 +31,8 @@ from testimonials.dashboard.forms import read_before, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.changes import set_logo, update_page_config
 from testimonials.projects.configuration import defaults
-from testimonials.projects.configuration.page_settings import set_logo, update_page_config
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import PageConfigUpdateSchema
 

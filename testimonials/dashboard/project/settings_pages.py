@@ -19,9 +19,9 @@ from testimonials.dashboard.inbox.checklist import is_hidden
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access, list_shared_projects
+from testimonials.projects.changes import move_to_trash, rename_slug, set_active
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.notifications.services import find_mode
-from testimonials.projects.ownership import move_to_trash, rename_slug, set_active
 from testimonials.projects.team.invitations import list_invitations
 from testimonials.projects.team.services import list_members
 from testimonials.testimonials.services import count_by_status

@@ -13,7 +13,7 @@ from testimonials.collection.requests.asked_people import delete_old_requests, i
 from testimonials.core import clock
 from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write, limiter
-from testimonials.projects.ownership import delete_trashed_projects
+from testimonials.projects.changes import delete_trashed_projects
 from testimonials.projects.team.invitations import delete_expired_invitations
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.services import empty_trash

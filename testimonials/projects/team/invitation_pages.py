@@ -31,8 +31,8 @@ from testimonials.auth.sign_in.sessions import SignedIn, find_session
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.changes import delete_projects
 from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
-from testimonials.projects.ownership import delete_projects
 from testimonials.projects.team.invitations import (
     InvitationInvalid,
     OpenInvitation,
@@ -51,7 +51,7 @@ Errors = dict[str, list[str]]
 
 @invitation.get("/invite/<token>")
 def show_invitation(token: str) -> ResponseReturnValue:
-    """Say who invites to what as what, and how to accept; changes nothing."""
+    """Show who invites to which project in which role, and how to accept; changes nothing."""
     signed_in = find_session(read_session_cookie())
     return answer_privately(_page(find_invitation(token), signed_in, {}))
 
@@ -59,15 +59,17 @@ def show_invitation(token: str) -> ResponseReturnValue:
 @invitation.post("/invite/<token>")
 @limiter.per_address(INVITATION_PER_ADDRESS)
 def accept(token: str) -> ResponseReturnValue:
-    """Join: as who is signed in, or with a new password where the address has none yet."""
-    signed_in = find_session(read_session_cookie())
-    email = find_invitation(token).invitation.email
+    """Join as the account that is signed in, or as a new one with a password."""
+    signed_in, found = find_session(read_session_cookie()), find_invitation(token)
+    email = found.invitation.email
     if signed_in is not None and signed_in.email == email:
         return _join(token, signed_in)
     if signed_in is not None or find_claimed_account(email) is not None:
         # The page says what is in the way.
         return redirect(url_for(".show_invitation", token=token), 303)
-    return _join_with_password(token, email)
+    if errors := _find_problems(found):
+        return answer_privately(_page(found, None, errors), 422)
+    return _join_with_password(token, hash_password(request.form["password"]))
 
 
 @invitation.get("/invite/<token>/decline")
@@ -83,7 +85,7 @@ def show_decline(token: str) -> ResponseReturnValue:
 @invitation.post("/invite/<token>/decline")
 @limiter.per_address(INVITATION_PER_ADDRESS)
 def decline(token: str) -> ResponseReturnValue:
-    """Remove an invitation that its address doesn't want."""
+    """Decline the invitation, which deletes it."""
     begin_write()
     found = find_invitation(token, for_update=True)
     decline_invitation(found)
@@ -91,20 +93,20 @@ def decline(token: str) -> ResponseReturnValue:
     record_project_event(EventType.INVITATION_DECLINED, found.project, email=email)
     db.session.commit()
     if "List-Unsubscribe" in request.form:
-        # A mail program did it for its reader; such a one follows no redirect (RFC 8058).
+        # Sent by a mail program, which follows no redirect (RFC 8058).
         return answer_privately("")
     return redirect(url_for(".show_declined"), 303)
 
 
 @invitation.get("/invite/declined")
 def show_declined() -> ResponseReturnValue:
-    """Say that the invitation is removed."""
+    """Show that the invitation is declined."""
     return render_template("projects/team/invitation_problem.html", reason="declined")
 
 
 @invitation.errorhandler(InvitationInvalid)
 def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
-    """Say what is wrong with a link, and what to do about it."""
+    """Show why a link can't be used, and what to do."""
     db.session.rollback()
     page = render_template("projects/team/invitation_problem.html", reason=error.reason)
     return answer_privately(page, error.status)
@@ -120,39 +122,26 @@ def _join(token: str, signed_in: SignedIn) -> ResponseReturnValue:
     return redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
 
 
-def _join_with_password(token: str, email: str) -> ResponseReturnValue:
-    """Claim or make the account of the address, sign in, and join."""
-    password = request.form.get("password", "")
-    waiting = find_claimable_account(email)
-    errors = _find_key_problem(waiting)
-    if problem := judge_password(password, email, [find_invitation(token).project]):
-        errors = {"password": [problem]} | errors
-    if errors:
-        return answer_privately(_page(find_invitation(token), None, errors), 422)
-    password_hash = hash_password(password)
+def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
+    """Claim or create the account of the address, sign in, and join."""
     begin_write()
     found = find_invitation(token, for_update=True)
+    email = found.invitation.email
     started = start_signup(email)
     if started is None and find_claimed_account(email) is None:
         raise AddressTaken(
-            "An account left this address less than 7 days ago and can still be taken back to it. "
-            "Until then nobody can join with it."
+            "An account left this address less than 7 days ago and can still return to it. Until "
+            "then nobody can join with it."
         )
     if started is None or _find_key_problem(started[0]):
-        # Claimed in the meantime, or an agent has started it; the page says what there is now.
+        # Claimed in the meantime, or begun by an agent; the page now says so.
         db.session.rollback()
         return redirect(url_for(".show_invitation", token=token), 303)
     account, _ = started
-    if request.form.get("key") == "drop":
-        drop_key(account)
     claim_account(account, password_hash)
     accept_invitation(found, account)
     _record_joining(found, account)
-    if "drop" in request.form:
-        for gone in delete_projects(account.id):
-            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
-    if request.form.get("key") == "drop":
-        record_event(EventType.KEY_DROPPED, account.id)
+    _give_up(account)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
     cookie = sign_browser_in(account, "invitation")
     db.session.commit()
@@ -161,15 +150,32 @@ def _join_with_password(token: str, email: str) -> ResponseReturnValue:
     return response
 
 
+def _give_up(account: Account) -> None:
+    """Delete what an agent made, as far as the form asks for it: projects, and its key."""
+    if "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+    if request.form.get("key") == "drop":
+        drop_key(account)
+        record_event(EventType.KEY_DROPPED, account.id)
+
+
 def _record_joining(found: OpenInvitation, account: Account) -> None:
     act_as(ActorKind.PERSON, account.id)
     record_project_event(EventType.INVITATION_ACCEPTED, found.project, email=account.email)
 
 
-def _find_key_problem(account: Account | None) -> Errors:
-    """Ask for a decision on a key that an agent holds to what becomes this person's account."""
-    if account is None:
-        return {}
+def _find_problems(found: OpenInvitation) -> Errors:
+    email = found.invitation.email
+    waiting = find_claimable_account(email)
+    errors = _find_key_problem(waiting) if waiting is not None else {}
+    if problem := judge_password(request.form.get("password", ""), email, [found.project]):
+        errors = {"password": [problem]} | errors
+    return errors
+
+
+def _find_key_problem(account: Account) -> Errors:
+    """Return an error unless the form says what happens to the key that an agent holds."""
     choice, seen = request.form.get("key", ""), request.form.get("key_seen", "")
     problem = find_key_problem(account, choice, "drop", seen)
     return {"key": [problem]} if problem else {}

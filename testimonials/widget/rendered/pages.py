@@ -18,8 +18,8 @@ from testimonials.core.urls import (
 )
 from testimonials.core.web.errors import NotFound, ValidationFailed, answer_service_error
 from testimonials.core.web.languages import use_visitors_language
+from testimonials.projects.changes import find_renamed
 from testimonials.projects.models import Project
-from testimonials.projects.ownership import find_renamed
 from testimonials.projects.services import find_public_project
 from testimonials.widget.rendered.look import page_styles, shadow_styles
 from testimonials.widget.rendered.rendering import Still, render_still

@@ -151,7 +151,7 @@ def test_axe_finds_nothing_on_the_owners_pages(site: Site, open_page: OpenPage) 
         f"{inbox}/testimonials/new",
         f"{inbox}/testimonials/{project.stored()[0]['_id']}",
         f"{inbox}/settings",
-        f"{inbox}/notifications?saved=notifications",
+        f"{inbox}/notifications",
         f"{base}/projects",
         f"{base}/account",
     ):

@@ -1,7 +1,8 @@
-"""What only an owner does to a project: rename its address, pause, delete and take it back."""
+"""Changing a project: its page, its logo and its address; pausing, deleting and restoring it."""
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
@@ -9,12 +10,14 @@ from sqlalchemy.exc import IntegrityError
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import db
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.services import (
     SlugTaken,
     choose_slug,
+    complete_website,
     is_held,
     is_shown,
     lock_account,
@@ -25,8 +28,36 @@ from testimonials.projects.services import (
 GRACE = timedelta(days=7)
 
 
+def update_page_config(project: Project, changes: dict[str, Any]) -> None:
+    """Change settings of the locked project's page; `changes` are loaded by
+    `PageConfigUpdateSchema`.
+
+    Raises `ValidationFailed` for a website that isn't an http(s) URL.
+    """
+    config = {name: value for name, value in changes.items() if name != "businessName"}
+    if "website" in config:
+        config["website"] = complete_website(config["website"])
+    if "collectFields" in config:
+        config["collectFields"] = project.page_config["collectFields"] | config["collectFields"]
+    name = changes.get("businessName", project.business_name)
+    merged = project.page_config | config
+    if merged == project.page_config and name == project.business_name:
+        return
+    project.page_config, project.business_name = merged, name
+    _touch(project)
+
+
+def set_logo(project: Project, image: Image | None) -> None:
+    """Store `image` and show it as the locked project's logo, or show none."""
+    if image is not None:
+        db.session.add(image)
+        db.session.flush()
+    project.logo_id = None if image is None else image.id
+    _touch(project)
+
+
 def rename_slug(project: Project, text: str) -> None:
-    """Return the locked project a new address; the old one redirects and is kept for it.
+    """Give the locked project a new slug; the old one redirects and stays reserved for it.
 
     Raises `ValidationFailed`, `SlugReserved` and `SlugTaken`.
     """
@@ -53,16 +84,15 @@ def set_active(project: Project, *, is_active: bool) -> None:
 
 
 def move_to_trash(project: Project) -> None:
-    """Delete the locked project; it can be taken back for 7 days."""
+    """Delete the locked project; its owner can restore it for 7 days."""
     project.deleted_at = clock.now()
     _touch(project)
 
 
 def take_back(account_id: str, project_id: str) -> Project:
-    """Undo the deletion of a project.
+    """Restore a deleted project.
 
-    Raises `NotFound` once its days have passed, and `ProjectLimitReached` when another project has
-    its place.
+    Raises `NotFound` after 7 days, and `ProjectLimitReached` when the account has no room for it.
     """
     account = lock_account(account_id)
     project = None
@@ -77,7 +107,7 @@ def take_back(account_id: str, project_id: str) -> Project:
             .with_for_update()
         ).one_or_none()
     if project is None:
-        raise NotFound("This project can’t be taken back any more.")
+        raise NotFound("This project can no longer be restored.")
     require_room(account)
     project.deleted_at = None
     _touch(project)
@@ -85,7 +115,7 @@ def take_back(account_id: str, project_id: str) -> Project:
 
 
 def list_deleted(account_id: str) -> Sequence[Project]:
-    """Return the projects that can still be taken back."""
+    """Return the deleted projects that can still be restored, last deleted first."""
     return db.session.scalars(
         select(Project)
         .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
@@ -94,14 +124,14 @@ def list_deleted(account_id: str) -> Sequence[Project]:
 
 
 def delete_projects(account_id: str) -> Sequence[Project]:
-    """Remove every project of the account at once and for good; return what they were."""
+    """Delete every project of the account permanently; return them."""
     gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
     db.session.execute(delete(Project).where(Project.account_id == account_id))
     return gone
 
 
 def delete_trashed_projects() -> int:
-    """Remove for good the projects whose days of grace have passed; return how many."""
+    """Delete permanently the projects that were deleted 7 days ago; return how many."""
     removed = db.session.scalars(
         delete(Project).where(Project.deleted_at <= clock.now() - GRACE).returning(Project.id)
     ).all()
@@ -109,7 +139,7 @@ def delete_trashed_projects() -> int:
 
 
 def find_renamed(slug: str) -> str | None:
-    """Return the present slug of the project that had this one before."""
+    """Return the current slug of the project that once had this one."""
     query = (
         select(Project.slug)
         .join(OldSlug, OldSlug.project_id == Project.id)
