@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from werkzeug.datastructures import FileStorage
 
@@ -18,13 +19,15 @@ from testimonials.dashboard.forms import Errors
 from testimonials.transfer.tables.dates import ORDERS
 from testimonials.transfer.tables.headings import (
     FIELDS,
+    REQUIRED,
     ColumnMapping,
     change_mapping,
     find_missing,
     guess_mapping,
 )
+from testimonials.transfer.tables.importing import Plan, plan_import
 from testimonials.transfer.tables.rows import STATUSES, ReadingOptions
-from testimonials.transfer.tables.table_files import ENCODINGS, EncodingUnclear, Table, read_table
+from testimonials.transfer.tables.table_files import EncodingUnclear, Table, read_table
 
 MEGABYTE = 1024 * 1024
 MAX_FILE_BYTES = 5 * MEGABYTE
@@ -33,6 +36,12 @@ MAX_LINES = 5_000
 # Compressed and in base64, a file may take more than its own size.
 FORM_BYTES = 2 * MAX_FILE_BYTES
 NAME_LENGTH = 120
+ENCODING_LABELS = {
+    "utf-8": "UTF-8",
+    "windows-1252": "Western European (Windows-1252)",
+    "latin-1": "Western European (Latin-1)",
+    "utf-16": "Unicode (UTF-16)",
+}
 TOO_LARGE = (
     "The file is larger than 5 MB. Split it, or ask the operator of this service to import it by "
     "command."
@@ -66,17 +75,45 @@ class ImportForm:
         chosen = [sorted(columns.items()), self.order, self.status, self.encoding]
         return hash_secret(json.dumps(chosen))[:16]
 
+    def plan(self, project_id: str) -> Plan | None:
+        """Return what would be imported, unless something is wrong with the form."""
+        if self.table is None or self.mapping is None or self.errors:
+            return None
+        options = ReadingOptions(self.mapping, self.order, self.status)
+        plan = plan_import(project_id, self.table, options)
+        if plan.asks_for_order:
+            self.errors["dates"] = ["Say whether dates such as 03/04/2026 begin with day or month."]
+        return plan
+
     @property
-    def options(self) -> ReadingOptions:
-        assert self.mapping is not None  # noqa: S101 - a form without errors has one.
-        return ReadingOptions(self.mapping, self.order, self.status)
+    def columns(self) -> list[dict[str, Any]]:
+        """A select for each field: its choices, and which is chosen.
+
+        A column's value is its place in the file; first and last names are chosen together: "0+1".
+        """
+        headings = self.table.headings if self.table else []
+        places = {heading: str(place) for place, heading in enumerate(headings)}
+        choices, chosen = {place: heading for heading, place in places.items()}, {}
+        for field_name, names in (self.mapping.columns if self.mapping else {}).items():
+            chosen[field_name] = "+".join(places[name] for name in names)
+            choices[chosen[field_name]] = " + ".join(names)
+        return [
+            {
+                "name": f"map_{name}",
+                "label": label,
+                "is_required": name in REQUIRED,
+                "chosen": chosen.get(name, ""),
+                "choices": list(choices.items()),
+            }
+            for name, label in FIELDS.items()
+        ]
 
 
 def read_import_form(form: Mapping[str, str], file: FileStorage | None) -> ImportForm:
     """Read the form with a new file, or with the one that the page carries."""
     found = ImportForm(
         status=_choose(form.get("status"), STATUSES),
-        encoding=_choose(form.get("encoding"), tuple(ENCODINGS)),
+        encoding=_choose(form.get("encoding"), tuple(ENCODING_LABELS)),
         order=form.get("dates") if form.get("dates") in ORDERS else None,
     )
     is_new = file is not None and bool(file.filename)

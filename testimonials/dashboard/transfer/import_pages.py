@@ -21,30 +21,21 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.data.outages import log_fault
+from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice
 from testimonials.dashboard.transfer.import_form import (
+    ENCODING_LABELS,
     FORM_BYTES,
     TOO_LARGE,
     ImportForm,
     read_import_form,
 )
-from testimonials.dashboard.transfer.import_view import (
-    ENCODINGS,
-    describe_columns,
-    describe_plan,
-)
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import Access, Role, find_access
-from testimonials.transfer.tables.importing import (
-    Plan,
-    finish_import,
-    in_batches,
-    plan_import,
-    write_batch,
-)
+from testimonials.transfer.tables.importing import Plan, finish_import, in_batches, write_batch
 from testimonials.transfer.tables.rows import NewTestimonial
 
 importing = Blueprint("importing", __name__)
@@ -62,7 +53,7 @@ IMPORTS_PER_ACCOUNT = Limit("import-account", 120, "to import files, from one ac
 @require_role(Role.ADMIN)
 def show_import(access: Access) -> ResponseReturnValue:
     """Show the form in which the file is chosen."""
-    return _choose_page(access, ImportForm())
+    return _show_form(access, ImportForm())
 
 
 @importing.post("/dashboard/projects/<project_id>/import/preview")
@@ -70,7 +61,7 @@ def show_import(access: Access) -> ResponseReturnValue:
 def preview_import(access: Access) -> ResponseReturnValue:
     """Show what would happen to each line, without writing anything."""
     form, plan = _read_form(access)
-    return _preview_page(access, form, plan), 422 if form.errors else 200
+    return _show_form(access, form, plan), 422 if form.errors else 200
 
 
 @importing.post("/dashboard/projects/<project_id>/import")
@@ -79,7 +70,7 @@ def run_import(access: Access) -> ResponseReturnValue:
     """Import what the preview showed, in short transactions; a script reads the progress."""
     form, plan = _read_form(access)
     if plan is None or form.errors or not plan.new or request.form.get("seen") != form.seen:
-        return _preview_page(access, form, plan), 422
+        return _show_form(access, form, plan), 422
     steps = _write(access, plan.new)
     target = url_for("inbox.show_inbox", status=form.status, source="import")
     if request.accept_mimetypes.best == LINES:
@@ -129,39 +120,24 @@ def _say(count: int) -> str:
 
 
 def _read_form(access: Access) -> tuple[ImportForm, Plan | None]:
-    """Return the form, and what it would import unless something is wrong with it."""
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     request.max_content_length = request.max_form_memory_size = FORM_BYTES
     try:
         form = read_import_form(request.form, request.files.get("file"))
     except RequestEntityTooLarge:
         form = ImportForm(errors={"file": [TOO_LARGE]})
-    if form.table is None or form.errors:
-        return form, None
-    plan = plan_import(access.project.id, form.table, form.options)
-    if plan.asks_for_order:
-        form.errors["dates"] = ["Choose whether dates such as 03/04/2026 begin with day or month."]
-    return form, plan
+    return form, form.plan(access.project.id)
 
 
-def _choose_page(access: Access, form: ImportForm) -> str:
+def _show_form(access: Access, form: ImportForm, plan: Plan | None = None) -> str:
+    """Return the preview, or the page on which the file is chosen where there is none yet."""
     return render_template(
-        "dashboard/transfer/import.html",
+        f"dashboard/transfer/{'import_preview' if form.table else 'import'}.html",
         shell=build_shell(access, "settings"),
         form=form,
         errors=form.errors,
-        encodings=ENCODINGS,
-    )
-
-
-def _preview_page(access: Access, form: ImportForm, plan: Plan | None) -> str:
-    if form.table is None:
-        return _choose_page(access, form)
-    return render_template(
-        "dashboard/transfer/import_preview.html",
-        shell=build_shell(access, "settings"),
-        form=form,
-        errors=form.errors,
-        columns=describe_columns(form),
-        plan=describe_plan(plan) if plan else None,
+        encodings=ENCODING_LABELS,
+        plan=plan,
+        initials_of=initials_of,
+        colour_of=colour_of,
     )
