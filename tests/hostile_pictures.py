@@ -92,7 +92,7 @@ HOSTILE: dict[str, tuple[str, Maker]] = {
         ),
     ),
     "beginnings of tags": (
-        "no picture that can be read",
+        "can’t be read as a picture",
         lambda: b"\x89PNG\r\n" + b"<" * 9_000_000,
     ),
 }

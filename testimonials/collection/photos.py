@@ -29,7 +29,7 @@ TOO_MANY = gettext_noop(
     "Too many photos came from your network. Send without it, or try again in an hour."
 )
 TOO_LARGE = gettext_noop(
-    "The photo is too large: 10 MB are the most. It was too much to read the rest either. Go back "
+    "The photo is too large: the limit is 10 MB. The rest of the form was not read either. Go back "
     "in your browser to find what you typed, and choose a smaller photo."
 )
 

@@ -57,10 +57,10 @@ def describe_trouble(error: DatabaseError) -> str:
     reason = scrub(" ".join(str(error.orig).split()))
     if "locked" in reason:
         return (
-            "The database is busy: another program has kept it from being written to. Try again, "
-            "or end that program."
+            "The database is busy: another program has locked it for writing. Try again, or stop "
+            "that program."
         )
-    return f"The database can't do this: {reason}. `testimonials doctor` says more."
+    return f"The database failed: {reason}. Run `testimonials doctor` for details."
 
 
 def describe_refusal(error: OSError) -> str | None:
@@ -74,7 +74,7 @@ def describe_refusal(error: OSError) -> str | None:
     if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"The output can't be written: {error.strerror}. The command may have done its work."
     where = f" ({error.filename})" if error.filename else ""
-    return f"The system refused it: {error.strerror}{where}."
+    return f"The operating system refused: {error.strerror}{where}."
 
 
 def print_json(value: object) -> None:

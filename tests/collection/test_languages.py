@@ -52,7 +52,7 @@ THANKS = {
     "ar": "شكرًا لك",
 }
 NOTHING_HERE = {
-    "en": "There is nothing here",
+    "en": "Page not found",
     "de": "Hier ist nichts",
     "es": "Aquí no hay nada",
     "fr": "Il n’y a rien ici",
@@ -298,10 +298,10 @@ def test_an_unknown_address_is_answered_in_the_visitors_language(
 
 def test_errors_of_the_api_the_widget_and_the_dashboard_stay_english(client: FlaskClient) -> None:
     german = {"Accept-Language": "de"}
-    assert "There is nothing at this path" in client.get("/v1/nothing", headers=german).text
+    assert "This path does not exist" in client.get("/v1/nothing", headers=german).text
     assert "There is no widget" in client.get("/widget/" + "0" * 24, headers=german).text
     page = client.get("/dashboard/nothing", headers=german)
-    assert (page.status_code, "There is nothing here" in page.text) == (404, True)
+    assert (page.status_code, "Page not found" in page.text) == (404, True)
     assert '<html lang="en"' in page.text
     assert "Content-Language" not in page.headers
     for path in ("/", "/login", "/docs"):

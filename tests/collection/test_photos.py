@@ -143,7 +143,7 @@ def test_the_inbox_shows_the_photo_of_what_waits(
 @pytest.mark.parametrize(
     ("data", "name", "words"),
     [
-        (pictures.SVG, "me.png", "SVG pictures can hold programs"),
+        (pictures.SVG, "me.png", "SVG pictures can contain scripts"),
         (pictures.GIF, "me.gif", "GIF pictures can’t be used"),
         (pictures.HEIC, "me.jpg", "HEIC and AVIF pictures can’t be read here. Save it as JPEG."),
         (phone_photo()[:900], "me.jpg", "damaged"),
@@ -151,8 +151,8 @@ def test_the_inbox_shows_the_photo_of_what_waits(
         (b"%PDF-1.4 no picture", "me.jpg", "more than a picture"),
         (PNG + b"<script>alert(1)</script>", "me.png", "more than a picture"),
         (png_of_size(20_000, 20_000), "me.png", "too many pixels (20000 x 20000)"),
-        (PNG + bytes(10 * MEGABYTE), "me.png", "10 MB are the most"),
-        (PNG + bytes(15 * MEGABYTE), "me.png", "it has 15.0 MB, and 10 MB are the most"),
+        (PNG + bytes(10 * MEGABYTE), "me.png", "the limit is 10 MB"),
+        (PNG + bytes(15 * MEGABYTE), "me.png", "it has 15.0 MB, and the limit is 10 MB"),
     ],
     ids=["svg", "gif", "heic", "cut", "empty", "pdf", "polyglot", "400 MP", "10 MB", "15 MB"],
 )

@@ -143,7 +143,7 @@ def read_csv(content: bytes) -> AddressList:
     Raises `ListUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise ListUnreadable("The file is too large: 1 MB is the most.")
+        raise ListUnreadable("The file is too large: the limit is 1 MB.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -38,7 +38,7 @@ ORIENTATION = 0x0112
 
 DAMAGED = _("The picture is damaged. Save it again and use that.")
 TOO_MUCH_WORK = _(
-    "It takes too long to read this picture. Save it again as a plain JPEG or PNG and use that."
+    "This picture takes too long to read. Save it again as a plain JPEG or PNG and use that."
 )
 
 
@@ -72,14 +72,14 @@ class Decoded:
 def _refuse_what_is_no_picture(data: bytes) -> None:
     head = data[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if head.startswith(b"<") and (b"<svg" in head or head.startswith(b"<?xml")):
-        raise Unreadable(_("SVG pictures can hold programs. Save it as PNG and use that."))
+        raise Unreadable(_("SVG pictures can contain scripts. Save it as PNG and use that."))
     if data[4:8] == b"ftyp":
         raise Unreadable(_("HEIC and AVIF pictures can’t be read here. Save it as JPEG."))
     if data[:4] == b"GIF8":
         raise Unreadable(_("GIF pictures can’t be used. Save it as PNG or JPEG."))
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):
         raise Unreadable(
-            _("This file holds more than a picture. Save the picture again as PNG or JPEG.")
+            _("This file contains more than a picture. Save the picture again as PNG or JPEG.")
         )
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         # Opening a WebP takes memory for all its pixels.
@@ -109,7 +109,9 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
     except (Unreadable, MemoryError):
         raise
     except UnidentifiedImageError:
-        raise Unreadable(_("This is no picture that can be read. Use PNG, JPEG or WebP.")) from None
+        raise Unreadable(
+            _("This file can’t be read as a picture. Use PNG, JPEG or WebP.")
+        ) from None
     except Exception:
         # A decoder meets damage in whatever way it happens to: the file is at fault, not we.
         raise Unreadable(DAMAGED) from None
@@ -229,7 +231,7 @@ def _require_few_pixels(kind: str, width: int, height: int) -> None:
 def _too_many_pixels(width: int, height: int, limit: int) -> Unreadable:
     text = _(
         "The picture has too many pixels (%(width)s x %(height)s). "
-        "Make it smaller: %(limit)s megapixels are the most."
+        "Make it smaller: the limit is %(limit)s megapixels."
     )
     return Unreadable(text, width=width, height=height, limit=limit // 1_000_000)
 

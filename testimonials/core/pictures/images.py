@@ -66,7 +66,7 @@ def read_image(file: IO[bytes], use: Use) -> Image:
     if size > use.max_bytes:
         raise ImageRefused(
             _(
-                "The picture is too large: it has %(size)s MB, and %(limit)s MB are the most.",
+                "The picture is too large: it has %(size)s MB, and the limit is %(limit)s MB.",
                 size=f"{size / MEGABYTE:.1f}",
                 limit=use.max_bytes // MEGABYTE,
             )
@@ -76,6 +76,6 @@ def read_image(file: IO[bytes], use: Use) -> Image:
     except Unreadable as error:
         raise ImageRefused(_(error.text, **error.values)) from None
     except DecoderBusy:
-        message = _("Many pictures are arriving just now. Try again in a few seconds.")
+        message = _("Many pictures are being uploaded right now. Try again in a few seconds.")
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
     return Image(content=found.content, width=found.width, height=found.height)

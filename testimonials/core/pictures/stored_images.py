@@ -25,12 +25,12 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
     """
     try:
         if not set(_list_chunks(content)) <= _CHUNKS:
-            raise ImageDamaged("It holds more than a picture.")
+            raise ImageDamaged("It contains more than a picture.")
         width, height = read_webp_size(content)
     except Unreadable:
         raise ImageDamaged("It is damaged.") from None
     if max(width, height) > LOGO.width:
-        raise ImageDamaged(f"It has {width} x {height} pixels, more than are ever stored.")
+        raise ImageDamaged(f"It has {width} x {height} pixels, more than any stored picture.")
     if _decode_size(content) != (width, height):
         raise ImageDamaged("It is damaged.")
     return width, height
@@ -40,7 +40,7 @@ def _list_chunks(content: bytes) -> Iterator[bytes]:
     """Return the names of the chunks of a WebP, which must fill the file exactly."""
     is_whole = int.from_bytes(content[4:8], "little") + 8 == len(content)
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or not is_whole:
-        raise ImageDamaged("It is no WebP picture.")
+        raise ImageDamaged("It is not a WebP picture.")
     at = 12
     while at < len(content):
         yield content[at : at + 4]

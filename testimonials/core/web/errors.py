@@ -26,7 +26,7 @@ class ServiceError(Exception):
 
     status = 400
     code = "BAD_REQUEST"
-    default_message = "The request can't be carried out."
+    default_message = "The request can't be processed."
     # The heading of its page, where the status alone would give a wrong one.
     title: str | None = None
 
@@ -103,13 +103,13 @@ class RateLimited(ServiceError):
 
 HTTP_MESSAGES = {
     400: ("BAD_REQUEST", "The request can't be understood."),
-    404: ("NOT_FOUND", "There is nothing at this path. The API is listed at /v1/openapi.json."),
+    404: ("NOT_FOUND", "This path does not exist. The endpoints are listed at /v1/openapi.json."),
     405: (
         "METHOD_NOT_ALLOWED",
-        "This path does not take that method; the Allow header lists them.",
+        "This path does not support that method; the Allow header lists those it does.",
     ),
-    413: ("BODY_TOO_LARGE", "The body is too large; 64 KiB (65536 bytes) are the most."),
-    414: ("URI_TOO_LONG", "The address is too long."),
+    413: ("BODY_TOO_LARGE", "The body is too large; the limit is 64 KiB (65536 bytes)."),
+    414: ("URI_TOO_LONG", "The URL is too long."),
     415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
 }
 
@@ -117,9 +117,9 @@ HTTP_MESSAGES = {
 PAGE_MESSAGES = {
     400: gettext_noop("The request can’t be understood."),
     404: gettext_noop("The address may be mistyped, or the page was removed."),
-    405: gettext_noop("This address doesn’t take what was sent. Go back and try another way."),
-    413: gettext_noop("What was sent is too large; 256 KiB are the most."),
-    414: gettext_noop("The address is too long."),
+    405: gettext_noop("This page doesn’t accept what was sent. Go back and try again."),
+    413: gettext_noop("What was sent is too large; the limit is 256 KiB."),
+    414: gettext_noop("The URL is too long."),
     500: gettext_noop("Nothing was changed. Please try again in a moment."),
 }
 
@@ -127,12 +127,12 @@ BUSY_MESSAGE = BUSY.message
 
 TITLES = {
     400: gettext_noop("That didn’t work"),
-    403: gettext_noop("That came from somewhere else"),
-    404: gettext_noop("There is nothing here"),
+    403: gettext_noop("That came from another site"),
+    404: gettext_noop("Page not found"),
     405: gettext_noop("That can’t be done here"),
     413: gettext_noop("That is too large"),
-    429: gettext_noop("A little too fast"),
-    500: gettext_noop("Something failed on our side"),
+    429: gettext_noop("Too many requests"),
+    500: gettext_noop("Something went wrong on our side"),
     503: gettext_noop("Not available right now"),
 }
 
@@ -202,8 +202,8 @@ def _explain(response: Response, message: str) -> str:
     if response.status_code != 429 or speaks_english(request.path) or not wait.isdigit():
         return translate(message)
     return ngettext(
-        "Too much came from your network in a short time. Try again in a minute.",
-        "Too much came from your network in a short time. Try again in %(num)s minutes.",
+        "Too many requests came from your network. Try again in a minute.",
+        "Too many requests came from your network. Try again in %(num)s minutes.",
         -(-int(wait) // 60),
     )
 
@@ -217,7 +217,7 @@ def answer_service_error(error: ServiceError) -> Response:
 def _answer_http_error(error: HTTPException) -> Response:
     if isinstance(error, BadHost):
         # No page of ours can be made: its links are built with the host's name.
-        body = json.dumps(error_body("The Host header names no host.", "BAD_REQUEST"))
+        body = json.dumps(error_body("The Host header is not a host name.", "BAD_REQUEST"))
         return Response(body, error.code, content_type="application/json")
     # The library's own response keeps headers such as Allow and Location.
     response = Response(status=error.code or 500)
@@ -239,7 +239,7 @@ def _answer_fault(error: Exception) -> Response:
     if outage is not None:
         response = Response(status=503, headers={"Retry-After": str(outage.retry_after)})
         return _answer(response, outage.message, outage.code)
-    message = f"Something failed on our side. Nothing was changed. Request id: {g.request_id}"
+    message = f"Something went wrong on our side. Nothing was changed. Request id: {g.request_id}"
     if not wants_json(request.path):
         message = PAGE_MESSAGES[500]
     return _answer(Response(status=500), message, "INTERNAL_ERROR")

@@ -8,7 +8,6 @@ from typing import Any
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
-from marshmallow import Schema
 from werkzeug.routing import Rule
 
 from testimonials.core.web.endpoint import Operation
@@ -27,7 +26,7 @@ ERROR_SCHEMA = {
     "type": "object",
     "required": ["message", "code"],
     "properties": {
-        "message": {"type": "string", "description": "What is wrong and how to mend it."},
+        "message": {"type": "string", "description": "What is wrong and how to fix it."},
         "code": {"type": "string", "description": "Stable, UPPER_SNAKE."},
         "errors": {
             "type": "object",
@@ -48,12 +47,11 @@ endpoints may be added at any time; ignore fields you don't know."""
 
 def build_openapi(app: Flask, version: str) -> dict[str, Any]:
     """Describe every ``/v1`` route of `app` that carries an `Operation`."""
-    plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
     spec = APISpec(
         title="Testimonials",
         version=version,
         openapi_version="3.1.0",
-        plugins=[plugin],
+        plugins=[MarshmallowPlugin()],
         info={"description": INTRODUCTION},
         servers=[{"url": current_settings(app).base_url}],
     )
@@ -163,12 +161,3 @@ def _responses(operation: Operation) -> dict[str, Any]:
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
     return responses
-
-
-def _schema_name(schema: type[Schema] | Schema | str) -> str:
-    name = (
-        schema
-        if isinstance(schema, str)
-        else (schema.__name__ if isinstance(schema, type) else type(schema).__name__)
-    )
-    return name.removesuffix("Schema")

@@ -42,7 +42,7 @@ TEXTS = ("businessName", "website", "headline", "description", "thankYouMessage"
 CHOICES = ("theme", "buttonColor", "buttonTextColor")
 ASKED = ("rating", "role", "company", "avatar", "email")
 LOGO_FORM_BYTES = LOGO.max_bytes + MEGABYTE
-LOGO_TOO_LARGE = f"The picture is too large: {LOGO.max_bytes // MEGABYTE} MB are the most."
+LOGO_TOO_LARGE = f"The picture is too large: the limit is {LOGO.max_bytes // MEGABYTE} MB."
 
 _SCHEMA = PageConfigUpdateSchema()
 

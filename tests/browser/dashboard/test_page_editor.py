@@ -146,7 +146,7 @@ def test_a_logo_is_chosen_shown_and_removed(
     page.locator("#editor-logo").set_input_files(svg)  # type: ignore[arg-type]
     if not has_script:
         page.get_by_role("button", name="Upload").click()
-    expect(page.get_by_text("SVG pictures can hold programs.").first).to_be_visible()
+    expect(page.get_by_text("SVG pictures can contain scripts.").first).to_be_visible()
     page.get_by_role("button", name="Remove the logo").click()
     expect(page.get_by_alt_text("Your logo now")).to_have_count(0)
     assert project.call("GET", "")[CONFIG]["logo"] is None

@@ -70,7 +70,7 @@ def test_a_colleague_joins_decides_and_is_removed(
     expect(owner.get_by_role("listitem").filter(has_text=email)).to_have_count(0)
 
     follow(colleague.get_by_role("link", name=re.compile("^All")).first)
-    expect(colleague.get_by_role("heading", level=1)).to_have_text("There is nothing here")
+    expect(colleague.get_by_role("heading", level=1)).to_have_text("Page not found")
     follow(colleague.get_by_role("link", name="Open your dashboard"))
     expect(colleague.get_by_role("heading", level=1)).to_have_text("Projects")
     expect(colleague.get_by_text("Fern & Fable")).to_have_count(0)

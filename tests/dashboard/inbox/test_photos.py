@@ -77,7 +77,7 @@ def test_a_photo_among_too_many_leaves_the_words(
     logo = inbox.client.post(f"{inbox.base}/page/logo", data={"logo": (io.BytesIO(PHOTO), "x")})
     for answer in (send(inbox, "new"), logo):
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-        assert "Many pictures are arriving just now." in answer.text
+        assert "Many pictures are being uploaded right now." in answer.text
     assert "Said on the phone.</textarea>" in send(inbox, "new").text
     assert count_rows(inbox.app, Image) == 0
 
@@ -115,12 +115,12 @@ def test_a_picture_elsewhere_can_be_taken_off_too(inbox: Inbox) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (pictures.SVG, "SVG pictures can hold programs"),
+        (pictures.SVG, "SVG pictures can contain scripts"),
         (pictures.GIF, "GIF pictures can’t be used"),
         (pictures.HEIC, "HEIC and AVIF"),
         (PHOTO[:500], "damaged"),
-        (PHOTO + bytes(10 * MEGABYTE), "10 MB are the most"),
-        (PHOTO + bytes(12 * MEGABYTE), "10 MB are the most"),
+        (PHOTO + bytes(10 * MEGABYTE), "the limit is 10 MB"),
+        (PHOTO + bytes(12 * MEGABYTE), "the limit is 10 MB"),
     ],
     ids=["svg", "gif", "heic", "cut off", "over ten", "over the form"],
 )

@@ -243,8 +243,8 @@ def test_a_database_that_somebody_keeps_from_being_written_to(
     assert f"fuser -v {path}" in found["database"]
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr == (
-        "Error: The database is busy: another program has kept it from being written to. Try "
-        "again, or end that program.\n"
+        "Error: The database is busy: another program has locked it for writing. Try again, or "
+        "stop that program.\n"
     )
     assert consult(healthy) == {}
 
