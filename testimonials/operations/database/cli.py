@@ -8,7 +8,6 @@ from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.commands import database_command, json_option, print_json, print_rows
-from testimonials.core.web.errors import ServiceError
 from testimonials.extensions import begin_write
 from testimonials.extensions import db as database
 from testimonials.migrations import checks, runner
@@ -23,20 +22,20 @@ from testimonials.settings.table import make_instance
 
 @click.group()
 def db() -> None:
-    """Upgrade the database's schema, check it, or say where it stands."""
+    """Upgrade, check and move the database."""
 
 
 @db.command("upgrade")
-@click.option("--dry-run", is_flag=True, help="Only try it, and take it back.")
-@click.option("--no-backup", is_flag=True, help="Make no backup before.")
+@click.option("--dry-run", is_flag=True, help="Try the upgrade and roll it back.")
+@click.option("--no-backup", is_flag=True, help="Skip the backup.")
 @json_option
 @with_appcontext
 def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
-    """Bring the database to this program's schema; changes nothing when it is there.
+    """Upgrade the database to this program's schema, if it isn't there yet.
 
-    A backup into BACKUP_PATH comes first, with SQLite. The upgrade is done whole or not at all.
-    --dry-run does the same work in a transaction that is taken back at its end; nobody can write
-    meanwhile, so try it on a busy service with the restored copy of a backup.
+    With SQLite, a backup is made in BACKUP_PATH first. The upgrade is done completely or not at
+    all. --dry-run does the same work and rolls it back; since nobody can write meanwhile, try it
+    with a restored backup when the service is busy.
     """
     if dry_run:
         _try_upgrade(as_json)
@@ -46,12 +45,12 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
     if findings := checks.find_differences(database.engine):
         raise click.ClickException(
             f"The database is at {after}, but not as this program needs it: {'; '.join(findings)}. "
-            "Restore a backup, or undo what changed the tables by hand."
+            "Restore a backup, or undo the changes that were made to the tables by hand."
         )
     if as_json:
         print_json({"before": before, "after": after})
     elif before == after:
-        click.echo(f"The database is at {after} already.")
+        click.echo(f"The database is already at {after}.")
     else:
         click.echo(f"The database went from {before or 'empty'} to {after}.")
 
@@ -60,7 +59,7 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
 @json_option
 @with_appcontext
 def current_command(as_json: bool) -> None:
-    """Say which revision the database has, and which one this program needs."""
+    """Show the revision of the database, and the one this program needs."""
     revision, newest = runner.current(database.engine), runner.head()
     if as_json:
         print_json({"current": revision, "head": newest, "isHead": revision == newest})
@@ -73,10 +72,10 @@ def current_command(as_json: bool) -> None:
 @click.pass_context
 @with_appcontext
 def check_command(context: click.Context, as_json: bool) -> None:
-    """Look through the database: whether it is sound, and of this program's schema.
+    """Check the database for damage and for differences from this program's schema.
 
-    Ends with exit code 1 when something is wrong. Reads all of an SQLite file, beside a running
-    service; PostgreSQL looks after its files itself, and only its schema is compared.
+    Exits with code 1 if something is wrong. The service may be running. An SQLite file is read
+    completely; of PostgreSQL, which checks its files itself, only the schema is compared.
     """
     findings = checks.check_database(database.engine)
     if as_json:
@@ -89,22 +88,22 @@ def check_command(context: click.Context, as_json: bool) -> None:
 
 
 def _try_upgrade(as_json: bool) -> None:
-    before = runner.current(database.engine)
     try:
-        pending = runner.try_upgrade(database.engine)
+        before, after = runner.upgrade(database.engine, is_trial=True)
     except DatabaseError as error:
         reason = " ".join(str(error.orig).split())
         raise click.ClickException(
             f"The upgrade would fail, and leave the database as it is: {reason}"
         ) from None
+    pending = [each for each in runner.revisions() if before is None or each > before]
     if as_json:
-        print_json({"before": before, "after": runner.head(), "revisions": pending})
+        print_json({"before": before, "after": after, "revisions": pending})
     elif not pending:
-        click.echo(f"The database is at {before} already.")
+        click.echo(f"The database is already at {before}.")
     else:
         click.echo(
-            f"The upgrade from {before or 'empty'} would run {', '.join(pending)}; it was tried "
-            "without a fault and taken back."
+            f"The upgrade from {before or 'empty'} would run {', '.join(pending)}. It was tried "
+            "successfully and rolled back."
         )
 
 
@@ -112,7 +111,7 @@ def _try_upgrade(as_json: bool) -> None:
 @json_option
 @database_command
 def forget_secret_command(as_json: bool) -> None:
-    """Let the next start choose the secret key: after you have changed it on purpose.
+    """Accept another secret key at the next start, after you have changed it on purpose.
 
     Stop all hosts first. Links that were sent before stop working.
     """
@@ -122,7 +121,7 @@ def forget_secret_command(as_json: bool) -> None:
     if as_json:
         print_json({"forgotten": True})
     else:
-        click.echo("The next start decides which secret key counts.")
+        click.echo("The database now accepts the secret key of the next start.")
 
 
 @db.command("move")
@@ -133,9 +132,8 @@ def move_command(target: str, as_json: bool) -> None:
     """Copy this instance's SQLite database to an empty PostgreSQL database.
 
     TARGET is its address, postgresql://user:password@host/name, or - to read it from standard
-    input, where other users of the machine don't see it. Stop the service first: what it would
-    write afterwards would stay behind, so the move is refused while it runs. All is copied and
-    checked, or nothing is.
+    input, where other users of the machine can't see it. Stop the service first. Everything is
+    copied and compared, or nothing is.
     """
     if target == "-":
         target = sys.stdin.readline()
@@ -145,15 +143,12 @@ def move_command(target: str, as_json: bool) -> None:
         raise click.ClickException(f"TARGET {error}") from None
     if not url.startswith("postgresql://"):
         raise click.ClickException("TARGET must be a postgresql:// address.")
-    try:
-        with hold_alone(current_settings().instance_path):
-            moved = move_database(database.engine, url)
-    except ServiceError as error:
-        raise click.ClickException(error.message) from None
+    with hold_alone(current_settings().instance_path):
+        moved = move_database(database.engine, url)
     print_rows([asdict(table) for table in moved], as_json=as_json, empty="")
     if not as_json:
         click.echo(
-            "\nEverything is there, counted and compared. Set TESTIMONIALS_DATABASE_URL (or "
-            "database_url in\ntestimonials.toml) to the new address and start the service. The "
-            "SQLite file is as it was."
+            "\nEverything was copied and compared; the SQLite file is unchanged.\n"
+            "Set TESTIMONIALS_DATABASE_URL (or database_url in testimonials.toml) to the new\n"
+            "address and start the service."
         )

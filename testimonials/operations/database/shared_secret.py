@@ -1,4 +1,4 @@
-"""Hosts that share a database sign links with one secret key; what tells whether they do."""
+"""Whether the hosts that share a database sign links with the same secret key."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ logger = logging.getLogger("testimonials.serving.server")
 
 
 class SecretMark(Base):
-    """The one row that knows the secret key, by a mark from which it can't be worked out."""
+    """One row with a mark of the secret key, from which the key can't be computed."""
 
     __tablename__ = "secret_mark"
 
@@ -25,10 +25,10 @@ class SecretMark(Base):
 
 
 def require_known_secret() -> None:
-    """Make sure that this start has the secret key that the database was served with before.
+    """Compare the secret key with the one of earlier starts; commits.
 
-    Raises `click.ClickException` on PostgreSQL, where another host may sign with the right one. An
-    SQLite file has no other host: its new key counts from now on.
+    Raises `click.ClickException` on PostgreSQL, where another host may be using the right one. An
+    SQLite file has no other host, so a new key is accepted.
     """
     begin_write()
     insert_if_missing(db.session(), SecretMark, id=1, mark=instance_mark())
@@ -36,8 +36,8 @@ def require_known_secret() -> None:
     if row.mark != instance_mark():
         if db.engine.dialect.name != "sqlite":
             raise click.ClickException(
-                "The secret key differs from the one that this database was served with, so the "
-                "hosts would refuse each other's links. Set TESTIMONIALS_SECRET_KEY to the same on "
+                "The secret key differs from the one that was used with this database, so hosts "
+                "would reject each other's links. Set TESTIMONIALS_SECRET_KEY to the same value on "
                 "all of them. If you changed it on purpose, run: testimonials db forget-secret"
             )
         logger.warning("the secret key has changed: links sent before now are invalid")
@@ -46,11 +46,11 @@ def require_known_secret() -> None:
 
 
 def instance_mark() -> str:
-    """Return a word that only processes with this secret key have; it tells nothing of the key."""
+    """Return a mark that only processes with this secret key have, and that doesn't reveal it."""
     key = current_settings().secret_key.encode()
     return hmac.new(key, b"testimonials:instance", hashlib.sha256).hexdigest()[:16]
 
 
 def forget_secret() -> None:
-    """Let the next start choose the secret key; the caller commits."""
+    """Let the next start set the mark; the caller commits."""
     db.session.execute(delete(SecretMark))

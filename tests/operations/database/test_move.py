@@ -115,6 +115,11 @@ def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Pa
             assert {row[0] for row in connection.execute(count)} == {True, False}
         assert upgrade(db.engine) == (head(), head())
         db.engine.dispose()
+    with psycopg.connect(target) as connection:
+        query = "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
+        # Without counts its first pages over many thousand rows take tens of seconds.
+        counted = dict(connection.execute(query).fetchall())
+    assert {counted[table.name] for table in Base.metadata.sorted_tables} == {ROWS}
     # The source is what it was.
     assert read_all(source) == before
 
@@ -132,15 +137,6 @@ def test_more_rows_than_fit_into_a_batch(source: Flask, target: str) -> None:
     assert count == len(rows) + ROWS
 
 
-def test_the_new_database_knows_how_many_rows_it_has(source: Flask, target: str) -> None:
-    """Without that its first pages over many thousand rows take tens of seconds."""
-    assert move(source, target).exit_code == 0
-    with psycopg.connect(target) as connection:
-        query = "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
-        counted = dict(connection.execute(query).fetchall())
-    assert {counted[table.name] for table in Base.metadata.sorted_tables} == {ROWS}
-
-
 def test_no_key_is_counted_by_the_database() -> None:
     """A sequence would have to be set after the copy; there is none."""
     tables = Base.metadata.sorted_tables
@@ -152,15 +148,8 @@ def test_a_target_that_is_not_empty_is_refused_and_left_alone(source: Flask, tar
         connection.execute("CREATE TABLE notes (text text)")
     result = move(source, target)
     assert result.exit_code == 1
-    assert "Error: The target is not empty: it has 1 table(s), notes among them." in result.stderr
+    assert "Error: The target is not empty: it has 1 table(s), such as notes." in result.stderr
     assert tables_of(target) == ["notes"]
-
-
-def test_a_second_move_is_refused(source: Flask, target: str) -> None:
-    assert move(source, target).exit_code == 0
-    again = move(source, target)
-    assert again.exit_code == 1
-    assert "The target is not empty" in again.stderr
 
 
 def test_a_source_that_is_not_at_head_is_refused(source: Flask, target: str) -> None:
@@ -178,7 +167,7 @@ def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source: Flask, t
         connection.execute(table.update().values(name="null\0byte").where(table.c.name == "key 1"))
     result = move(source, target)
     assert result.exit_code == 1
-    assert "Error: The move failed and was taken back: " in result.stderr
+    assert "Error: The move failed and was rolled back: " in result.stderr
     assert "Traceback" not in result.output
     assert tables_of(target) == []
 
@@ -201,7 +190,7 @@ def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> No
         ("mysql://x", "TARGET must start with"),
         ("sqlite:////tmp/x.db", "TARGET must be a postgresql:// address."),
         ("postgresql://u:hidden@host:nope/x", "TARGET must start with"),
-        ("postgresql://u:hidden@127.0.0.1:1/x", "The move failed and was taken back"),
+        ("postgresql://u:hidden@127.0.0.1:1/x", "The move failed and was rolled back"),
     ],
 )
 def test_a_wrong_address_is_one_sentence_without_the_password(
@@ -235,7 +224,7 @@ def test_a_move_beside_a_running_service_is_refused(source: Flask, target: str) 
         fcntl.flock(held, fcntl.LOCK_SH)
         result = move(source, target)
     assert result.exit_code == 1
-    assert "Something is running on" in result.stderr
+    assert "is in use. Stop the service" in result.stderr
     assert tables_of(target) == []
     assert move(source, target).exit_code == 0
 
