@@ -40,15 +40,9 @@ class RepeatFilter(logging.Filter):
         with self._lock:
             count = self._counts.pop(fault)
         if count:
-            told = logging.LogRecord(
-                record.name,
-                record.levelno,
-                record.pathname,
-                record.lineno,
-                "%s more like this within %g s: %s",
-                (count, SECONDS, record.getMessage()),
-                None,
-            )
+            words = f"{count} more like this within {SECONDS:g} s: {record.getMessage()}"
+            values = {"name": record.name, "levelno": record.levelno, "msg": words}
+            told = logging.makeLogRecord(values | {"levelname": record.levelname})
             self._handler.handle(told)
 
 

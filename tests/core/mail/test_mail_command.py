@@ -39,12 +39,6 @@ def test_a_program_reads_the_same_as_json(make_app: MakeApp) -> None:
     assert "S: 550 5.7.1 No" in outcome["dialogue"]
 
 
-def test_a_time_that_is_no_number_is_refused(make_app: MakeApp) -> None:
-    code, _, errors = run(make_app, "smtp://127.0.0.1:1", "--timeout", "nan")
-    assert code == 2
-    assert "Invalid value for --timeout: Enter a number of seconds." in errors
-
-
 def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> None:
     with secure_server(None, has_login=True, may_login_in_the_clear=True) as (sink, port):
         code, output, _ = run(make_app, f"smtp://{URL_USER}@127.0.0.1:{port}")
