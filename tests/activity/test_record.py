@@ -141,7 +141,7 @@ def test_an_operator_reads_and_narrows_the_record(
     narrowed = run(app, "activity", "list", "--account", owner.email, "--type", "session", "--csv")
     assert len(narrowed.splitlines()) == 2
     assert "session.started" in narrowed
-    assert "Nothing is recorded." in run(app, "activity", "list", "--since", "2999-01-01")
+    assert "There are no events." in run(app, "activity", "list", "--since", "2999-01-01")
 
 
 def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, owner: Caller) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import IO, Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 
 from testimonials.activity.models import Event
 from testimonials.activity.sentences import Names, tell
@@ -20,23 +20,28 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def find_names(account_id: str) -> tuple[Names, Names]:
-    """Return the addresses that the owner of an account may know, and the names of its projects.
+def find_names(account_id: str | None) -> tuple[Names, Names]:
+    """Return the addresses that a reader may know, and the names of the projects, by their ids.
 
-    A person who has left a team is not among them: they may have another address by now.
+    An operator (None) may know all of them. The owner of an account knows its own and those of
+    present colleagues: a person who has left may have another address by now.
     """
-    members = (
-        select(ProjectMember.account_id)
-        .join(Project, Project.id == ProjectMember.project_id)
-        .where(Project.account_id == account_id)
+    people = select(Account.id, Account.email)
+    projects = select(
+        Project.id, func.coalesce(func.nullif(Project.business_name, ""), Project.slug)
     )
-    people = db.session.execute(
-        select(Account.id, Account.email)
-        .where(or_(Account.id == account_id, Account.id.in_(members)))
-        .order_by(Account.email)
+    if account_id is not None:
+        members = (
+            select(ProjectMember.account_id)
+            .join(Project, Project.id == ProjectMember.project_id)
+            .where(Project.account_id == account_id)
+        )
+        people = people.where(or_(Account.id == account_id, Account.id.in_(members)))
+        projects = projects.where(Project.account_id == account_id)
+    return (
+        {row[0]: row[1] for row in db.session.execute(people.order_by(Account.email))},
+        {row[0]: row[1] for row in db.session.execute(projects)},
     )
-    projects = db.session.scalars(select(Project).where(Project.account_id == account_id))
-    return {row.id: row.email for row in people}, {each.id: each.name for each in projects}
 
 
 def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:
