@@ -12,8 +12,6 @@ from flask import g, has_request_context, request
 
 
 class ActorKind(StrEnum):
-    """What kind of actor there is."""
-
     PERSON = "person"
     AGENT = "agent"
     OPERATOR = "operator"
@@ -33,7 +31,6 @@ class Actor:
 
 
 def act_as(kind: ActorKind, name: str) -> None:
-    """Note who makes this request."""
     g.actor = Actor(kind, name)
 
 

@@ -32,7 +32,6 @@ def tell(event: Event, people: Names, projects: Names) -> str:
 
 
 def name_actor(event: Event, people: Names) -> str:
-    """Say who did it."""
     name = event.actor_name or ""
     return {
         ActorKind.PERSON: people.get(name, f"A former user (…{name[-SHOWN_OF_ID:]})"),

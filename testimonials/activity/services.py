@@ -18,8 +18,6 @@ ROWS_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events to read: of one account, or of all."""
-
     account_id: str | None = None
     types: Sequence[EventType] = ()
     actor_kind: str = ""

@@ -43,13 +43,11 @@ class Search:
         return bool(self.q or self.type or self.who)
 
     def find(self, limit: int | None = None) -> Iterator[Event]:
-        """Yield the events of the chosen type and person, newest first."""
         kind, _, name = self.who.partition(".")
         types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
         return list_events(EventFilter(self.account_id, types, kind, name, self.before), limit)
 
     def matches(self, sentence: str) -> bool:
-        """Tell whether each of the words is in a sentence."""
         return all(word in sentence.casefold() for word in self.q.casefold().split())
 
     def address(self, before: str | None = None, view: str = "account.show_activity") -> str:
@@ -103,7 +101,6 @@ def _describe_row(event: Event, sentence: str, people: Names) -> dict[str, str]:
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:
-    """Return whose events can be chosen, each with a label."""
     actors = {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
     # An older link may name somebody who has left all projects.
     return {search.who: "A former user"} | actors if search.who else actors

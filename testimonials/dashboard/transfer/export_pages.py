@@ -35,14 +35,12 @@ MOST_EVENTS = 50_000
 @exporting.post("/dashboard/projects/<project_id>/export/archive")
 @require_session
 def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Send all of the project as a zip."""
     return _export(owner, project_id, write_archive, "an archive", "zip", "application/zip")
 
 
 @exporting.post("/dashboard/projects/<project_id>/export/csv")
 @require_session
 def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Send the project's testimonials as a table."""
     return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
 
 
@@ -50,7 +48,6 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 @require_proof("download all of your data", "account.show_account", is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
-    """Send everything of the account as a zip."""
     with reading_one_moment():
         file = spool(partial(write_account_archive, get_account(owner.account_id)))
     begin_write()

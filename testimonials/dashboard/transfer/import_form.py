@@ -65,7 +65,6 @@ class ImportForm:
 
     @property
     def packed(self) -> str:
-        """The file as the page carries it."""
         return base64.b64encode(zlib.compress(self.content, 6)).decode("ascii")
 
     @property

@@ -52,7 +52,6 @@ IMPORTS_PER_ACCOUNT = Limit("import-account", 120, "to import files, from one ac
 @importing.get("/dashboard/projects/<project_id>/import")
 @require_role(Role.ADMIN)
 def show_import(access: Access) -> ResponseReturnValue:
-    """Show the form in which the file is chosen."""
     return _show_form(access, ImportForm())
 
 

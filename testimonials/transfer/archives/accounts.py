@@ -57,7 +57,6 @@ def list_columns(model: type[Base]) -> list[str]:
 
 
 def _describe_account(account: Account) -> dict[str, Any]:
-    """Return what is kept of an account, but for what its projects hold."""
     projects = db.session.scalars(
         select(Project).where(Project.account_id == account.id).order_by(Project.created_at)
     )

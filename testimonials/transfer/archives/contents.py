@@ -78,7 +78,6 @@ class Part:
         self._schema: StrictSchema = schema()
 
     def write(self, row: Any) -> Row:
-        """Return the columns of a row as the archive has them."""
         return write_columns(row, self.columns)
 
     def read(self, written: Any, where: str) -> Row:
@@ -124,7 +123,6 @@ def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.F
 
 
 def _choose_field(column: Column[Any]) -> fields.Field[Any]:
-    """Return the field that the type of a column asks for."""
     kind = column.type
     if isinstance(kind, Timestamp):
         return Moment()

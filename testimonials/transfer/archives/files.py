@@ -16,13 +16,10 @@ force_option = click.option("--force", is_flag=True, help="Replace FILE if it ex
 
 
 class FileRefused(ServiceError):
-    """The file can't be written; the message says why."""
-
     code = "FILE_REFUSED"
 
 
 def tell_of_file(what: str, path: Path, *, as_json: bool) -> None:
-    """Print what was written where."""
     size = path.stat().st_size
     if as_json:
         print_json({"file": str(path), "bytes": size})

@@ -69,7 +69,6 @@ class Archive:
 
     @property
     def changes(self) -> list[Row]:
-        """The history of all testimonials."""
         return [change for row in self.lists["testimonials"] for change in row["changes"]]
 
 
@@ -174,7 +173,6 @@ def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
 
 
 def _check_references(archive: Archive) -> None:
-    """Refuse ids that name nothing in the archive."""
     testimonials, invitations = (archive.lists[name] for name in ("testimonials", "invitations"))
     for what, ids, target in (
         ("A picture", {archive.project["logo_id"]}, "images"),

@@ -114,7 +114,6 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
 
 
 def _find(column: Any, values: Iterable[str | None]) -> set[str]:
-    """Return which of the values are in a column of the database."""
     found: set[str] = set()
     for part in in_chunks(list({each for each in values if each is not None})):
         found |= set(db.session.scalars(select(column).where(column.in_(part))))
@@ -190,6 +189,5 @@ def _insert_invitations(rows: list[Row], account_id: str, *, resumes: bool) -> i
 
 
 def _insert(model: Any, rows: Sequence[Row]) -> None:
-    """Add many rows in few statements, in their order."""
     for part in in_chunks(rows):
         db.session.connection().execute(insert(model.__table__), part)

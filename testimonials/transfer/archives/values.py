@@ -79,22 +79,16 @@ ORIGIN = _matching(
 
 
 class StoredCollectFieldsSchema(CollectFieldsUpdateSchema):
-    """Which inputs a page asks for, with the one that can't be switched off."""
-
     name = Switch()
 
 
 class StoredPageConfigSchema(PageConfigUpdateSchema):
-    """A page's settings as they are stored."""
-
     website = _optional_url(WEBSITE_LENGTH + len("https://"))
     logo = fields.Raw(allow_none=True, validate=validate.Equal(None))
     collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])  # noqa: N815
 
 
 class StoredTwitterSchema(StrictSchema):
-    """An author on X as they are stored."""
-
     id = Text(120, one_line=True)
     handle = Text(120, one_line=True)
     displayName = Text(120, one_line=True)  # noqa: N815

@@ -86,7 +86,6 @@ def write_archive(project: Project, out: IO[bytes]) -> None:
 
 
 def image_file(image_id: str) -> str:
-    """Return the name of a picture's file in an archive."""
     return f"images/{image_id}.webp"
 
 

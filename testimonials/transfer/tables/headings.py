@@ -73,8 +73,6 @@ _NOT_MEANT = {SENJA: {"title", "headline"}}
 
 
 class MappingWrong(ServiceError):
-    """The named columns don't fit the file."""
-
     status = 422
     code = "MAPPING_WRONG"
 
@@ -87,7 +85,6 @@ class ColumnMapping:
     service: str | None = None
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
-        """Return the text of a field in a line."""
         parts = (cells.get(heading, "").strip() for heading in self.columns.get(field, ()))
         return " ".join(filter(None, parts))
 

@@ -59,8 +59,6 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an import would do."""
-
     outcomes: list[Outcome]
     # Whether dates are refused until somebody says whether the day or the month comes first.
     asks_for_order: bool = False
@@ -76,7 +74,6 @@ class Plan:
         return [each for each in self.outcomes if each.state == state]
 
     def count(self) -> dict[str, int]:
-        """Return the number of lines in each state."""
         counts = Counter(each.state for each in self.outcomes)
         return {state: counts[state] for state in (NEW, THERE, REFUSED)}
 

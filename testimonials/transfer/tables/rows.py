@@ -113,7 +113,6 @@ class ReadingOptions:
 
     @cached_property
     def schema(self) -> FormSchema:
-        """The schema of a line that is read so."""
         schema: Any = RowSchema.from_dict(
             {
                 "submittedAt": WrittenDate(self.order, attribute="submitted_at"),

@@ -61,13 +61,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """The contents of a file."""
-
     headings: list[str]
     lines: list[Line]
 
     def column(self, heading: str) -> Iterator[str]:
-        """Return the cells of a column that are not empty."""
         for line in self.lines:
             if cell := line.cells.get(heading, "").strip():
                 yield cell
@@ -155,7 +152,6 @@ def _find_delimiter(text: str) -> str:
 
 
 def _name_columns(head: Sequence[str]) -> list[str]:
-    """Return a heading for each column, all different."""
     names: list[str] = []
     for place, cell in enumerate(head, 1):
         name = wanted = " ".join(cell.split()) or f"Column {place}"
