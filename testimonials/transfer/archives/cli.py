@@ -27,10 +27,10 @@ from testimonials.transfer.tables.table_export import write_table
 @json_option
 @database_command
 def export_account(account: str, file: Path, force: bool, as_json: bool) -> None:
-    """Write everything of an account into FILE, a zip, without its secrets.
+    """Export everything of an account to FILE, a zip, without its secrets.
 
-    It has the account's data, sessions, memberships and activity, and an archive of each of its
-    projects that `projects import` takes.
+    It has the account's data, sessions, memberships and activity, and an archive of each project
+    that `projects import` can import.
     """
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = get_account(account)
@@ -44,17 +44,17 @@ def export_account(account: str, file: Path, force: bool, as_json: bool) -> None
 @click.command("export")
 @click.argument("project", metavar="ID_OR_SLUG")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--csv", "as_csv", is_flag=True, help="Write the testimonials alone, as CSV.")
-@click.option("--samples", is_flag=True, help="With --csv: the samples too.")
+@click.option("--csv", "as_csv", is_flag=True, help="Export only the testimonials, as CSV.")
+@click.option("--samples", is_flag=True, help="With --csv, include samples.")
 @force_option
 @json_option
 @database_command
 def export_project(
     project: str, file: Path, as_csv: bool, samples: bool, force: bool, as_json: bool
 ) -> None:
-    """Write all of a project into FILE: settings, testimonials, history, consent, pictures.
+    """Export a project to FILE, a zip that `projects import` can import here or elsewhere.
 
-    The archive can be taken back with `projects import`, here or elsewhere.
+    It has the settings, testimonials, history, consent and pictures.
     """
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = get_project(project)
@@ -71,10 +71,12 @@ def export_project(
 
 @click.command("import")
 @click.argument("file", type=click.File("rb"))
-@click.option("--account", required=True, metavar="ID_OR_EMAIL", help="Whose it will be.")
-@click.option("--slug", help="Another address than the one in the archive.")
-@click.option("--ignore-limit", is_flag=True, help="Also where the account has no room for it.")
-@click.option("--resume-requests", is_flag=True, help="Send the requests that waited from here.")
+@click.option(
+    "--account", required=True, metavar="ID_OR_EMAIL", help="The account that gets the project."
+)
+@click.option("--slug", help="A slug other than the archive’s.")
+@click.option("--ignore-limit", is_flag=True, help="Import even at the account’s project limit.")
+@click.option("--resume-requests", is_flag=True, help="Send the requests that were still waiting.")
 @json_option
 @database_command
 def import_project(
@@ -85,9 +87,9 @@ def import_project(
     resume_requests: bool,
     as_json: bool,
 ) -> None:
-    """Take the project of an archive back into an account, whole or not at all.
+    """Import the project of an archive into an account, completely or not at all.
 
-    Ids stay as they were, but for those that are taken here.
+    Ids are kept unless they are taken here.
     """
     if slug is not None and make_slug(slug) != slug:
         raise click.ClickException(f"Write the slug as {make_slug(slug) or 'letters and digits'}.")
@@ -127,11 +129,13 @@ def _tell(restored: Restored, *, resumes: bool, as_json: bool) -> None:
         f"{restored.images} picture(s); its id is {project.id}."
     )
     if restored.renewed:
-        click.echo(f"{restored.renewed} id(s) were taken here and are new.")
+        click.echo(f"{restored.renewed} id(s) were taken here and have been replaced.")
     if restored.lost_slugs:
-        click.echo(f"Former addresses that belong to others here: {', '.join(restored.lost_slugs)}")
+        click.echo(
+            f"Former addresses left out, as others use them: {', '.join(restored.lost_slugs)}"
+        )
     if restored.waiting and not resumes:
         click.echo(
-            f"{restored.waiting} request(s) waited to be sent and are not sent from here "
-            "(--resume-requests does)."
+            f"{restored.waiting} waiting request(s) will not be sent. To send them from here, import "
+            "with --resume-requests."
         )

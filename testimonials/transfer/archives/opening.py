@@ -49,7 +49,7 @@ _KEYS = {"format", "version", "program", "exportedAt", "project", "team", *LISTS
 
 
 class ArchiveRefused(ServiceError):
-    """The file is no archive that can be imported; the message says why."""
+    """The archive can't be imported; the message says why."""
 
     status = 422
     code = "ARCHIVE_REFUSED"
@@ -121,7 +121,7 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
 
 
 def _read_entry(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    """Return a file's bytes; a small file that unpacks to a huge one is not unpacked to its end."""
+    """Return a file's bytes, without unpacking more than the limit."""
     try:
         with file.open(name) as opened:
             content = opened.read(limit + 1)
@@ -161,7 +161,7 @@ def _read_list(written: Any, name: str, part: Part) -> list[Row]:
 
 
 def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
-    """Refuse rows that the database couldn't keep beside each other."""
+    """Refuse two rows with the same value where the database allows it once."""
     keys = [each.columns for each in part.table.indexes if each.unique]
     kinds = (PrimaryKeyConstraint, UniqueConstraint)
     keys += [each.columns for each in part.table.constraints if isinstance(each, kinds)]
@@ -173,12 +173,12 @@ def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
 
 
 def _check_references(archive: Archive) -> None:
-    testimonials, invitations = (archive.lists[name] for name in ("testimonials", "invitations"))
+    testimonials, requests = (archive.lists[name] for name in ("testimonials", "invitations"))
     for what, ids, target in (
         ("A picture", {archive.project["logo_id"]}, "images"),
         ("A picture", {row["avatar_id"] for row in testimonials}, "images"),
-        ("The batch of a request", {row["batch_id"] for row in invitations}, "invitationBatches"),
-        ("The answer to a request", {row["testimonial_id"] for row in invitations}, "testimonials"),
+        ("The batch of a request", {row["batch_id"] for row in requests}, "invitationBatches"),
+        ("The answer to a request", {row["testimonial_id"] for row in requests}, "testimonials"),
     ):
         if unknown := ids - {None} - {row["id"] for row in archive.lists[target]}:
             raise ValidationError(f"{what} is missing from {target}: {min(unknown)}.")

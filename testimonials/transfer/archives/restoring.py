@@ -76,7 +76,7 @@ def restore_project(
     _insert_images(archive, ids)
     _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
     _insert(RequestBatch, lists["invitationBatches"])
-    restored.waiting = _insert_invitations(
+    restored.waiting = _insert_requests(
         lists["invitations"], project.account_id, resumes=resumes_requests
     )
     account.has_created_project = True
@@ -88,10 +88,14 @@ def restore_project(
 
 def _require_free(slug: str) -> None:
     if is_reserved(slug):
-        raise SlugReserved(f"The slug {slug} is reserved for the service. Name another: --slug.")
+        raise SlugReserved(
+            f"The slug {slug} is reserved for the service. Choose another with --slug."
+        )
     query = select(Project.id).where(Project.slug == slug)
     if db.session.scalar(query) is not None or is_held(slug, None):
-        raise SlugTaken(f"The slug {slug} is taken here. Name another: --slug {slug}-2.")
+        raise SlugTaken(
+            f"The slug {slug} is already taken. Choose another, such as --slug {slug}-2."
+        )
 
 
 def _renew_taken_ids(archive: Archive) -> dict[str, str]:
@@ -175,8 +179,8 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
     _insert(TestimonialChange, changes)
 
 
-def _insert_invitations(rows: list[Row], account_id: str, *, resumes: bool) -> int:
-    """Add who was asked, and who wants no more mail; return how many requests wait to be sent."""
+def _insert_requests(rows: list[Row], account_id: str, *, resumes: bool) -> int:
+    """Add requests and who wants no more of them; return how many wait to be sent."""
     waiting = sum(row["next_mail_at"] is not None for row in rows)
     for row in rows:
         row["email_hash"] = hash_email(account_id, row["email"])

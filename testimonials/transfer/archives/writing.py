@@ -124,7 +124,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "widgetSightings", _describe_all(WidgetSighting, SIGHTING, project)
     yield "testimonials", _describe_testimonials(project, images)
     yield "invitationBatches", _describe_all(RequestBatch, BATCH, project)
-    yield "invitations", _describe_invitations(project)
+    yield "invitations", _describe_requests(project)
     members = list_members(project)
     yield "team", [{"email": each.email, "role": each.role.name.lower()} for each in members]
     columns = (getattr(Image, name) for name in IMAGE.columns)
@@ -172,7 +172,7 @@ def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
     return changes
 
 
-def _describe_invitations(project: Project) -> Iterator[Row]:
+def _describe_requests(project: Project) -> Iterator[Row]:
     rows = db.session.execute(
         select(MailedRequest, UnsubscribedAddress.created_at)
         .outerjoin(
@@ -183,8 +183,8 @@ def _describe_invitations(project: Project) -> Iterator[Row]:
         .where(MailedRequest.project_id == project.id)
         .order_by(MailedRequest.created_at, MailedRequest.id)
     )
-    for invitation, time in rows:
-        yield INVITATION.write(invitation) | {"unsubscribedAt": time and clock.iso(time)}
+    for request, time in rows:
+        yield INVITATION.write(request) | {"unsubscribedAt": time and clock.iso(time)}
 
 
 def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:

@@ -214,7 +214,9 @@ def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
     arguments = ["projects", "import", str(archive), "--account", owner.account_id]
     refused = run(app, *arguments)
     assert refused.exit_code == 1
-    assert refused.stderr == "Error: The slug fern is taken here. Name another: --slug fern-2.\n"
+    assert refused.stderr == (
+        "Error: The slug fern is already taken. Choose another, such as --slug fern-2.\n"
+    )
     told = json.loads(run_well(app, *arguments, "--slug", "fern-2", "--json"))
     assert told["slug"] == "fern-2"
     assert told["lostSlugs"] == ["fern-before"]
