@@ -136,6 +136,6 @@ def _tell(restored: Restored, *, resumes: bool, as_json: bool) -> None:
         )
     if restored.waiting and not resumes:
         click.echo(
-            f"{restored.waiting} waiting request(s) will not be sent. To send them from here, import "
-            "with --resume-requests."
+            f"{restored.waiting} waiting request(s) will not be sent. Import with "
+            "--resume-requests to send them from here."
         )
