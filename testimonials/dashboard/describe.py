@@ -1,4 +1,4 @@
-"""How testimonials, times and changes are put before an owner."""
+"""How pages show testimonials, their history, times, plans and notification choices."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -31,33 +31,33 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "correct": "Corrected by the author",
     "withdraw": "Withdrawn by its author",
     "consent": "Consent given again",
-    "disown": "Not written by the owner of the e-mail address",
+    "disown": "Denied by the owner of the email address",
 }
 FIELD_LABELS = {
     "author_name": "Name",
     "author_role": "Role",
     "author_company": "Company",
-    "author_email": "E-mail",
-    "text": "Words",
+    "author_email": "Email",
+    "text": "Text",
     "rating": "Rating",
     "tags": "Tags",
 }
-# Columns of an edit of the picture alone, which has a name of its own in the history.
+# An edit of these columns alone is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
 HELD = {
-    BAIT: "filled in a field that people don’t see",
-    FAST: "sent sooner than a person can write",
+    BAIT: "a field that people can’t see was filled in",
+    FAST: "sent faster than a person can type",
     LINKS: "a link",
-    DUPLICATE: "the same words came before",
+    DUPLICATE: "the same text was sent before",
     ADDRESS: "many came from one address",
     FLOOD: "many came at once",
-    DISOWNED: "whoever has this address didn’t write it",
+    DISOWNED: "the owner of this email address didn’t write it",
 }
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 MODES = {
-    "at_once": ("At once", "Within minutes. Many at a time come in one mail."),
-    "daily": ("Once a day", "One mail in the morning, at 8:00 UTC, when there is something new."),
-    "never": ("Never", "They wait in the inbox all the same."),
+    "at_once": ("At once", "Within minutes. If several arrive together, you get one mail."),
+    "daily": ("Once a day", "One mail at 8:00 UTC, if there is something new."),
+    "never": ("Never", "New testimonials still wait in the inbox."),
 }
 
 
@@ -82,7 +82,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "is_edited": row.original_text is not None,
         "is_email_verified": row.email_verified_at is not None,
         "is_withdrawn": row.status == "withdrawn",
-        # Only while it waits: what the owner decided since is about the new words.
+        # Only until the owner decides again.
         "is_returned": row.returned_at is not None and row.status == "pending",
         "held": describe_held(row),
         "edit_url": url_for("editor.show_testimonial", testimonial_id=row.id),
@@ -95,7 +95,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
 
 
 def describe_held(row: Testimonial) -> str | None:
-    """Say why a testimonial is in the spam folder; None for one that is not."""
+    """Return why a testimonial is in the spam folder, None if it isn't."""
     if row.status != "spam":
         return None
     reasons = (row.held_for or "").split(",")
@@ -106,7 +106,7 @@ def describe_held(row: Testimonial) -> str | None:
 
 
 def describe_change(change: TestimonialChange) -> dict[str, Any]:
-    """Return what the history shows of one change: who, when, what, and what was there before."""
+    """Return what the history shows of a change: who, what, when, and the values before."""
     before = "\n".join(
         f"{FIELD_LABELS[name]}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
@@ -121,7 +121,7 @@ def describe_change(change: TestimonialChange) -> dict[str, Any]:
 
 
 def describe_consent(row: Testimonial) -> dict[str, Any] | None:
-    """Return what the author agreed to on the collection page and when; None for other sources."""
+    """Return what the author consented to and when, None unless they used the collection page."""
     if row.consent_text is None or row.consented_at is None:
         return None
     withdrawn = row.consent_withdrawn_at
@@ -134,7 +134,7 @@ def describe_consent(row: Testimonial) -> dict[str, Any] | None:
 
 
 def describe_notifications(mode: str, email: str) -> dict[str, Any]:
-    """Return what the form shows in which a person chooses how to hear of new testimonials."""
+    """Return what the form shows in which somebody chooses their notifications."""
     return {
         "mode": mode,
         "email": email,
@@ -145,7 +145,7 @@ def describe_notifications(mode: str, email: str) -> dict[str, Any]:
 
 
 def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]:
-    """Return what an owner sees of their plan; `shared` are the projects that they can open."""
+    """Return what the account's plan allows and uses; `shared` are all projects it can open."""
     return {
         "plan": account.plan,
         "used": sum(project.account_id == account.id for project in shared),
@@ -155,7 +155,7 @@ def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]
 
 
 def _count_links(row: Testimonial) -> str:
-    """Say how many links a text had as it was sent."""
+    """Return how many links the text had when it was sent, in words."""
     count = len(find_links(row.original_text or row.text))
     if count < 2:
         return "a link and little else" if count and not find_links(row.author_name) else "a link"
@@ -172,7 +172,7 @@ def _name_edit(change: TestimonialChange) -> str | None:
 
 
 def describe_time(time: datetime) -> dict[str, str]:
-    """Return a time as a person reads it, relative for a week, and in full."""
+    """Return a time as `describe_age` has it, in full, and as ISO 8601."""
     return {
         "time_label": describe_age(time),
         "time_iso": clock.iso(time),
@@ -181,7 +181,7 @@ def describe_time(time: datetime) -> dict[str, str]:
 
 
 def describe_age(time: datetime) -> str:
-    """Say how long ago a time is, and past seven days its date."""
+    """Return how long ago a time is, or its date after seven days."""
     age = clock.now() - time
     if age < timedelta(minutes=1):
         return "Just now" if age > -timedelta(days=1) else clock.day(time)

@@ -1,4 +1,4 @@
-"""What forms of the dashboard share."""
+"""What the dashboard's forms share."""
 
 import json
 from typing import Any
@@ -11,19 +11,19 @@ Errors = dict[str, list[str]]
 
 
 def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
-    """Return what a service refused by field, or at `field` where it named none."""
+    """Return a service's errors by field; an error without a field goes to `field`."""
     return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
         field: [error.message]
     }
 
 
 def wants_json() -> bool:
-    """Tell whether a script of the page asks, and not a person's browser."""
+    """Return whether a script of the page sent the request, and not the browser itself."""
     return bool(request.accept_mimetypes.best == "application/json")
 
 
 def read_before(text: str) -> dict[str, Any]:
-    """Return what a form says that it showed, so that only what was changed in it is written."""
+    """Return the values that a form started with, so that only changed ones are written."""
     try:
         before = json.loads(text or "{}")
     except (ValueError, RecursionError):

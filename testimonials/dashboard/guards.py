@@ -1,4 +1,4 @@
-"""Who may see a page of the dashboard, and what every page of it shows around its content."""
+"""Guards of the dashboard's pages, and the frame that every page has around its content."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from testimonials.auth.sign_in.sessions import (
 from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
-from testimonials.dashboard.forms import Errors
+from testimonials.dashboard.forms import Errors, wants_json
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access, list_shared_projects
 from testimonials.projects.models import Project
@@ -41,7 +41,7 @@ THEMES = ("system", "light", "dark")
 
 
 def require_session(view: View) -> View:
-    """Hand the view who is signed in as ``owner``; send everybody else to sign in and back."""
+    """Hand the view the signed-in user as ``owner``; send everybody else to sign in and back."""
 
     @functools.wraps(view)
     def wrapper(**arguments: object) -> ResponseReturnValue:
@@ -55,7 +55,7 @@ def require_session(view: View) -> View:
             return _ask_to_sign_in()
         if owner.is_renewed:
             renew_session_cookie(response)
-        # What an owner sees must not come back with the Back button after signing out.
+        # After signing out, the Back button must not bring a page back.
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -65,8 +65,8 @@ def require_session(view: View) -> View:
 def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], View]:
     """Make a decorator that hands the view ``access`` to the project of its ``project_id``.
 
-    With `for_update` the writing transaction has begun and the project is locked. Whoever is not
-    signed in is sent to sign in; raises `NotFound` and `RoleTooLow`.
+    With `for_update` the view starts inside its writing transaction, with the project locked.
+    Includes `require_session`; raises `NotFound` and `RoleTooLow`.
     """
 
     def decorate(view: View) -> View:
@@ -84,12 +84,11 @@ def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], 
 
 
 def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Callable[[View], View]:
-    """Make a decorator, below `require_session`, for what somebody else's hands must not do.
+    """Make a decorator, below `require_session`, for actions that need a recent password.
 
-    Where the session's last proof is too old, a page asks for the password and sends the same form
-    again, so nothing is lost. `purpose` completes "Enter your password to"; `back` is the page to
-    give up to. A browser stays on the page that a download was asked from, so after the proof that
-    page shows the download's button.
+    If it was entered too long ago, a page asks for it and sends the same form again, so nothing is
+    lost. `purpose` completes "Enter your password to"; `back` is the endpoint to cancel to. A
+    download leaves the browser on this page, so after the password it shows the download's button.
     """
 
     def decorate(view: View) -> View:
@@ -110,7 +109,7 @@ def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Call
 
 
 def check_own_password(owner: SignedIn, field: str) -> Errors:
-    """Return what is wrong with the password in a field of who is signed in; record a wrong one."""
+    """Return the error of a form's field for the user's own password; record a wrong one."""
     try:
         confirm_password(owner, request.form.get(field, ""))
     except SignInRefused:
@@ -148,8 +147,8 @@ def _proof_page(
 
 def _ask_to_sign_in() -> ResponseReturnValue:
     if request.method == "POST":
-        if request.accept_mimetypes.best == "application/json":
-            return jsonify({"message": "You are signed out, so nothing was changed."}), 401
+        if wants_json():
+            return jsonify({"message": "You are signed out. Nothing was changed."}), 401
         if draft := keep_draft():
             page = render_login(url_for("dashboard.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)

@@ -15,6 +15,7 @@ from testimonials.auth.emails import (
     send_security_mail,
 )
 from testimonials.auth.limits import LINK_PER_EMAIL
+from testimonials.auth.models import Account
 from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.services import delete_account, get_account, replace_key
 from testimonials.auth.sign_in.cookies import (
@@ -100,26 +101,17 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def set_password(owner: SignedIn) -> ResponseReturnValue:
     """Change the password and sign every other browser out."""
-    password = request.form.get("password", "")
-    if errors := check_own_password(owner, "current"):
+    if errors := check_own_password(owner, "current") or _judge_new_password(owner):
         return answer_privately(_page(owner, errors=errors), 422)
-    projects = list_shared_projects(owner.account_id)
-    if problem := judge_password(password, owner.email, projects):
-        return answer_privately(_page(owner, errors={"password": [problem]}), 422)
-    password_hash = hash_password(password)
+    password_hash = hash_password(request.form["password"])
     begin_write()
     changed, token = note_proof(owner)
     change_password(changed, password_hash, but=owner.session_id)
-    new_key = replace_key(changed) if "replace_key" in request.form else None
-    send_password_changed_mail(owner.email, with_key=new_key is not None)
-    record_event(EventType.PASSWORD_CHANGED, owner.account_id)
-    if new_key:
-        record_event(EventType.KEY_REPLACED, owner.account_id)
+    new_key = _replace_key_too(changed)
     db.session.commit()
     replace_session_cookie(token)
-    response = answer_privately(
-        _page(owner, notice={"text": "Your password is changed."}, new_key=new_key)
-    )
+    notice = {"text": "Your password is changed."}
+    response = answer_privately(_page(owner, notice=notice, new_key=new_key))
     know_browser(response, changed)
     return response
 
@@ -184,6 +176,22 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     response = redirect(url_for("claim.show_declined"), 303)
     clear_session_cookie(response)
     return response
+
+
+def _judge_new_password(owner: SignedIn) -> Errors:
+    projects = list_shared_projects(owner.account_id)
+    problem = judge_password(request.form.get("password", ""), owner.email, projects)
+    return {"password": [problem]} if problem else {}
+
+
+def _replace_key_too(changed: Account) -> str | None:
+    """Replace the key if the form of a new password asks for it; mail and record the change."""
+    new_key = replace_key(changed) if "replace_key" in request.form else None
+    send_password_changed_mail(changed.email, with_key=new_key is not None)
+    record_event(EventType.PASSWORD_CHANGED, changed.id)
+    if new_key:
+        record_event(EventType.KEY_REPLACED, changed.id)
+    return new_key
 
 
 def _page(

@@ -1,10 +1,11 @@
-"""The checklist's buttons: what was looked at or shared, hiding and showing it."""
+"""The checklist's buttons: noting a step, and hiding or showing the list."""
 
 from flask import Blueprint, jsonify, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.urls import widget_page_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.inbox.checklist import note
 from testimonials.extensions import db
@@ -23,10 +24,10 @@ ACTS = {
 
 
 class StepUnknown(ServiceError):
-    """The form asks for something that the checklist doesn't have."""
+    """The checklist has no such step."""
 
     code = "STEP_UNKNOWN"
-    default_message = "This page doesn’t know what to do. Load it again."
+    default_message = "This page is out of date. Reload it and try again."
 
 
 @checklist.post("/dashboard/projects/<project_id>/checklist")
@@ -39,7 +40,7 @@ def change_checklist(access: Access) -> ResponseReturnValue:
     flag, is_on, target = act
     note(project, flag, is_on=is_on)
     db.session.commit()
-    if request.accept_mimetypes.best == "application/json":
+    if wants_json():
         return jsonify({"ok": True})
     # The widget's page may have an origin of its own.
     url = widget_page_url(project.id) if flag == HAS_LOOKED else url_for(target)

@@ -76,34 +76,29 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     name = _read_action()
     batch, count = apply_action(project, [row], name, access.user.email)
     if not count:
-        raise ActionRefused(f"{row.author_name} is {_describe_state(row)} already.")
-    text = ACTIONS[name].tell(row.author_name)
-    token = make_undo_token(project, batch)
-    db.session.commit()
-    return _answer(project, text, token)
+        raise ActionRefused(f"{row.author_name} is already {_describe_state(row)}.")
+    return _finish(project, ACTIONS[name].tell(row.author_name), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
 @require_role(Role.MODERATOR, for_update=True)
 def decide_many(access: Access) -> ResponseReturnValue:
-    """Do one thing to all chosen testimonials, or to all that the filter finds."""
+    """Do one thing to the selected testimonials, or to all that the filter finds."""
     project = access.project
     rows = _find_chosen(project)
     name = _read_action()
     batch, count = apply_action(project, rows, name, access.user.email)
     if not count:
-        raise ActionRefused("Nothing was chosen that this can be done to.")
-    token = make_undo_token(project, batch)
+        raise ActionRefused("This can’t be done to any of the selected testimonials.")
     if name == "delete":
         record_project_event(EventType.TESTIMONIALS_DELETED, project, count=count)
-    db.session.commit()
-    return _answer(project, ACTIONS[name].tell(_count(count)), token)
+    return _finish(project, ACTIONS[name].tell(_count(count)), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")
 @require_role(Role.MODERATOR, for_update=True)
 def tag_many(access: Access) -> ResponseReturnValue:
-    """Put a tag on all chosen testimonials, or take it off them."""
+    """Add a tag to all selected testimonials, or remove it from them."""
     project = access.project
     rows, name = _find_chosen(project), request.form.get("new_tag", "")
     is_off = request.form.get("tagging") == "remove"
@@ -112,46 +107,39 @@ def tag_many(access: Access) -> ResponseReturnValue:
     except TagRefused as error:
         raise ActionRefused(error.message) from None
     if not count:
-        state = "has this tag" if is_off else "can take this tag, or has it already"
-        raise ActionRefused(f"Nothing that was chosen {state}.")
-    token = make_undo_token(project, batch)
-    db.session.commit()
-    done = "Took a tag off" if is_off else "Tagged"
-    return _answer(project, f"{done} {_count(count)}", token)
+        state = "has this tag" if is_off else "can take this tag, or all have it already"
+        raise ActionRefused(f"None of the selected testimonials {state}.")
+    done = "Removed a tag from" if is_off else "Tagged"
+    return _finish(project, f"{done} {_count(count)}", batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/samples")
 @require_role(Role.MODERATOR, for_update=True)
 def settle_samples(access: Access) -> ResponseReturnValue:
-    """Put every sample into the trash, or keep them and stop asking."""
+    """Move all samples to the trash, or keep them and stop asking."""
     project = access.project
     if request.form.get("samples") == "keep":
         note(project, KEEPS_SAMPLES)
-        db.session.commit()
-        return _answer(project, "The samples stay, marked as samples", None)
+        return _finish(project, "The samples stay, marked as samples")
     rows = find_rows(project.id, InboxFilter(tab="all", source="demo"), [], is_all=True)
     batch, count = apply_action(project, rows, "delete", access.user.email)
     if not count:
         raise ActionRefused("There are no samples left here.")
-    token = make_undo_token(project, batch)
     record_project_event(EventType.SAMPLES_DELETED, project, count=count)
-    db.session.commit()
-    return _answer(project, f"Removed {count} {'sample' if count == 1 else 'samples'}", token)
+    return _finish(project, f"Removed {count} {'sample' if count == 1 else 'samples'}", batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/undo")
 @require_role(Role.MODERATOR, for_update=True)
 def undo(access: Access) -> ResponseReturnValue:
-    """Put back what one decision changed."""
-    project = access.project
-    undo_batch(project, request.form.get("undo", ""), access.user.email)
-    db.session.commit()
-    return _answer(project, "Undone", None)
+    """Undo one decision."""
+    undo_batch(access.project, request.form.get("undo", ""), access.user.email)
+    return _finish(access.project, "Undone")
 
 
 @inbox.errorhandler(ActionRefused)
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
-    """Tell a script why, and take a person back to the list with the reason."""
+    """Answer a script with the reason, and take a person back to the list with it."""
     db.session.rollback()
     if wants_json():
         return jsonify({"message": error.message}), error.status
@@ -166,10 +154,10 @@ def _read_filter(project: Project, values: Any) -> InboxFilter:
 
 
 def _find_chosen(project: Project) -> Sequence[Facts]:
-    """Return the rows that a form of the bulk bar is about."""
+    """Return the rows that were selected for a bulk action."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)
-    # What is no id names nothing, and a statement takes only so many values.
+    # Anything else matches nothing, and a statement takes only so many values.
     ids = list(filter(is_identifier, request.form.getlist("ids")))
     return find_rows(project.id, wanted, ids, is_all=is_all)
 
@@ -179,17 +167,20 @@ def _count(number: int) -> str:
 
 
 def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
-    """Return how many samples to ask about: only among all, and until the answer was to keep."""
+    """Return how many samples to ask about: in the tab of all, until the owner keeps them."""
     is_asked = wanted.tab == "all" and not wanted.is_narrowed
     if not is_asked or project.dashboard_config.get(KEEPS_SAMPLES):
         return 0
     return count_samples(project.id)
 
 
-def _answer(project: Project, text: str, token: str | None) -> ResponseReturnValue:
-    undo_url = url_for(".undo") if token else None
+def _finish(project: Project, text: str, batch: str | None = None) -> ResponseReturnValue:
+    """Commit, and answer with a notice that offers to undo the batch."""
+    token = make_undo_token(project, batch) if batch else None
+    db.session.commit()
     if wants_json():
-        notice = {"text": text, "undo_url": undo_url, "undo_token": token}
+        notice = {"text": text, "undo_url": url_for(".undo") if token else None}
+        notice["undo_token"] = token
         return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)[project.id]})
     return redirect(add_notice(_return_target(), text, token), 303)
 
@@ -201,7 +192,7 @@ def _return_target() -> str:
 def _read_action() -> str:
     name = request.form.get("action", "")
     if name not in ACTIONS:
-        raise ActionRefused("This page doesn’t know what to do. Load it again.")
+        raise ActionRefused("This page is out of date. Reload it and try again.")
     return name
 
 

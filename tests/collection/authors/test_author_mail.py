@@ -155,7 +155,7 @@ def test_a_stranger_whose_address_was_typed_ends_it(
     assert inbox.undo(approved).status_code == 409
     assert visitor.mailed() == []
     page = inbox.get(f"testimonials/{row_id}").text
-    assert "Not written by the owner of the e-mail address" in page
+    assert "Denied by the owner of the email address" in page
     assert WORDS["email"] not in page
     # The link is the stranger's no more; that of who wrote it still is theirs.
     visitor.see(mailed, 404)

@@ -57,7 +57,7 @@ def test_many_are_changed_and_put_back_exactly(
     assert read(inbox) == before
     for data, text, rows in (
         (ADD, "Tagged 60 testimonials", 90),
-        (REMOVE, "Took a tag off 30 testimonials", 60),
+        (REMOVE, "Removed a tag from 30 testimonials", 60),
     ):
         answer = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
         assert answer.json["notice"]["text"] == text

@@ -78,7 +78,7 @@ def test_a_second_decision_on_the_same_item_says_what_it_is_already(inbox: Inbox
     inbox.act(maya, "approve")
     answer = inbox.act(maya, "approve")
     assert answer.status_code == 409
-    assert answer.json == {"message": "Maya is approved already."}
+    assert answer.json == {"message": "Maya is already approved."}
 
 
 def test_undo_puts_back_what_was_there_and_works_once(inbox: Inbox) -> None:
