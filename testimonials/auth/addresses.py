@@ -22,20 +22,14 @@ LONGEST = 1000
 
 
 class EmailMalformed(ServiceError):
-    """The text is no e-mail address."""
-
     code = "EMAIL_INVALID"
 
 
 class EmailDisposable(ServiceError):
-    """The domain hands out throw-away addresses."""
-
     code = "EMAIL_DISPOSABLE"
 
 
 class SignupClosed(ServiceError):
-    """The operator does not let this address start an account."""
-
     code = "SIGNUP_CLOSED"
 
 
@@ -165,7 +159,6 @@ def _to_ascii(domain: str) -> str:
 
 
 def _parents(domain: str) -> Iterator[str]:
-    """Return the domain and every suffix of it that has a dot."""
     labels = domain.split(".")
     for start in range(len(labels) - 1):
         yield ".".join(labels[start:])

@@ -20,8 +20,6 @@ from testimonials.extensions import begin_write, db, limiter
 
 
 class LinkPurpose(StrEnum):
-    """What the link is for."""
-
     SIGN_UP = "sign-up"
     CLAIM = "claim"
     RESET = "reset"

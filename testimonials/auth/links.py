@@ -13,35 +13,28 @@ claim_purpose = TokenPurpose("claim")
 
 
 class LinkInvalid(ServiceError):
-    """The link was cut off, changed, or never ours; also the base of the other two."""
+    """The link was cut off, changed, or never ours; also the base of the others."""
 
     code = "LINK_INVALID"
     reason = "invalid"
 
 
 class LinkExpired(LinkInvalid):
-    """The days to claim have passed, and the account is gone."""
-
     code = "LINK_EXPIRED"
     reason = "expired"
 
 
 class LinkReplaced(LinkInvalid):
-    """A newer link was sent for the same account."""
-
     code = "LINK_REPLACED"
     reason = "replaced"
 
 
 class LinkUsed(LinkInvalid):
-    """The account was claimed with this link or a later one."""
-
     code = "LINK_USED"
     reason = "used"
 
 
 def make_claim_link(account: Account, nonce: str) -> str:
-    """Return the address of the claim page for one of the account's present nonces."""
     return claim_url(claim_purpose.sign([account.id, nonce]))
 
 

@@ -48,17 +48,16 @@ class Account(Base):
 
     @property
     def is_claimed(self) -> bool:
-        """Whether a person has set a password for it."""
         return self.claimed_at is not None
 
     @property
     def has_key(self) -> bool:
-        """Whether a key was ever issued; a person who signs up alone has none at first."""
+        """Whether a key was ever issued; people who sign up by themselves have none at first."""
         return bool(self.key_hash)
 
     @property
     def was_asked_for(self) -> bool:
-        """Whether somebody asked for a link on a page, and not only an agent by the API."""
+        """Whether somebody asked for a link on a page, rather than an agent through the API."""
         return self.own_nonce_hash is not None
 
     @property
@@ -86,9 +85,9 @@ class Session(Base):
 
 
 class LinkRequest(Base):
-    """Somebody asked for a link by mail; answered, and gone, within seconds.
+    """A request for a link by mail, answered and deleted within seconds.
 
-    `purpose` is one of `LinkPurpose`. Nobody has looked yet whether the address has an account.
+    `purpose` is one of `LinkPurpose`. Nobody has checked yet whether the address has an account.
     """
 
     __tablename__ = "link_request"
@@ -99,9 +98,9 @@ class LinkRequest(Base):
 
 
 class FormerAddress(Base):
-    """An address that an account left: for 7 days whoever reads the mail there can take it back.
+    """An address that an account left. For 7 days its mail can take the account back.
 
-    Until then nobody else can begin an account with it.
+    Until then nobody else can start an account with it.
     """
 
     __tablename__ = "former_address"
@@ -114,10 +113,10 @@ class FormerAddress(Base):
 
 
 class BillingSubscription(Base):
-    """The last that the payment provider said of one subscription.
+    """What the payment provider last said about a subscription.
 
-    It may speak of one before it says whose that is, and in any order; so each is remembered here,
-    and an account's plan follows from those of its own that run.
+    It may mention one before saying whose it is, and in any order. So each is kept here, and an
+    account's plan follows from its running subscriptions.
     """
 
     __tablename__ = "billing_subscription"

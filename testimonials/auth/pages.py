@@ -37,7 +37,6 @@ Errors = dict[str, list[str]]
 
 @claim.get("/claim/<token>")
 def show_claim(token: str) -> ResponseReturnValue:
-    """Show the form that claims the account; changes nothing."""
     account = find_account_of_link(token)
     return answer_privately(_claim_form(account, {}))
 
@@ -77,7 +76,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
 
 @claim.get("/claim/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
-    """Show what removing the unclaimed account removes; changes nothing."""
+    """Show what removing the unclaimed account would remove."""
     account = find_account_of_link(token)
     projects = summarize_projects(account.id)
     return answer_privately(
@@ -99,13 +98,11 @@ def decline_claim(token: str) -> ResponseReturnValue:
 
 @claim.get("/claim/declined")
 def show_declined() -> ResponseReturnValue:
-    """Say that the account is removed."""
     return render_template("auth/declined.html")
 
 
 @claim.get("/claim")
 def show_link_request() -> ResponseReturnValue:
-    """Show the form that asks for a new link."""
     return _link_problem("invalid")
 
 
@@ -123,7 +120,6 @@ def send_new_link() -> ResponseReturnValue:
 
 @claim.errorhandler(LinkInvalid)
 def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
-    """Say what is wrong with a link, and offer a new one."""
     if isinstance(error, LinkUsed):
         return answer_privately(_claimed_page(None, [], None))
     status = 410 if error.reason == "expired" else 404
@@ -144,7 +140,7 @@ def _find_key_problem(account: Account) -> Errors:
 
 
 def _key_choice(account: Account) -> str:
-    """Return what the form says; whoever came by themselves finds nothing chosen for them."""
+    """Return the choice in the form; people who came by themselves find nothing preselected."""
     return request.form.get("key", "" if account.was_asked_for else "keep")
 
 

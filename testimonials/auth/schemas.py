@@ -8,8 +8,6 @@ from testimonials.core.web.forms import FormSchema
 
 
 class AgentInitSchema(StrictSchema):
-    """The body of agent-init."""
-
     email = Text(254, one_line=True, blank=False, required=True, metadata={"format": "email"})
 
 
@@ -25,21 +23,15 @@ class AgentInitAnswerSchema(Schema):
 
 
 class AccountSchema(Schema):
-    """An account as the API shows it."""
-
     accountId = fields.String(attribute="id", required=True)  # noqa: N815
     email = fields.String(required=True)
 
 
 class NewLinkForm(FormSchema):
-    """Asks for a new magic link."""
-
     email = Email(required=True)
 
 
 class SignupForm(NewLinkForm):
-    """Asks for the link that starts an account."""
-
     @validates("email")
     def check_signup(self, email: str, data_key: str) -> None:
         """Refuse known addresses too: the answer must not tell which ones have an account."""

@@ -29,7 +29,7 @@ UNKNOWN_KEY_HASH = hash_secret(new_api_key())
 
 @dataclass(frozen=True)
 class Identity:
-    """Who calls: a plain value, so that it outlives the transaction that it was read in."""
+    """The caller, as plain values that outlive the transaction they were read in."""
 
     id: str
     email: str
@@ -37,7 +37,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class NewAccess:
-    """An account with what is known only at this moment: its new key and its new claim nonce."""
+    """An account with the secrets that are known only now: its new key and its new claim nonce."""
 
     account: Account
     api_key: str
@@ -81,7 +81,7 @@ def check_credentials(account_id: str, api_key: str) -> Identity:
 
 
 def is_known_email(email: str) -> bool:
-    """Tell whether a live account has this address; such a one needs no open sign-up."""
+    """Return whether a live account has this address; then sign-up needn't be open."""
     query = select(select(Account.id).where(Account.email == email, is_live()).exists())
     return bool(db.session.scalar(query))
 
@@ -113,12 +113,11 @@ def start_account(email: str) -> NewAccess | None:
 
 
 def claim_deadline() -> datetime:
-    """Return the time until which an account started now must be claimed."""
     return clock.now() + timedelta(days=current_settings().claim_days)
 
 
 def replace_key(account: Account) -> str:
-    """Return the account a new key, which is returned only here; the old one stops now."""
+    """Give the account a new key and return it, this one time; the old one stops now."""
     api_key = new_api_key()
     account.key_hash = hash_secret(api_key)
     account.key_last_four = api_key[-4:]
@@ -133,7 +132,7 @@ def drop_key(account: Account) -> None:
 
 
 def renew_agent_nonce(account: Account) -> str:
-    """Return the secret part of an agent's magic link; that of its earlier one stops working."""
+    """Return the secret part of a new link of an agent's; its earlier one stops working."""
     nonce = secrets.token_urlsafe(18)
     account.claim_nonce_hash = hash_secret(nonce)
     return nonce
@@ -148,9 +147,9 @@ def renew_own_nonce(account: Account) -> str:
 
 
 def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
-    """Return what is wrong with a person's decision on the key that an agent holds, if anything.
+    """Return what is wrong with a person's decision about the key an agent holds, if anything.
 
-    The choice is `keep` or `other`. `seen` is how the key ended that the person was shown: they
+    The choice is `keep` or `other`. `seen` is the end of the key that the person was shown: they
     can't have meant to keep one that was issued since.
     """
     if not account.has_key:
@@ -163,7 +162,6 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
 
 
 def find_claimable_account(email: str) -> Account | None:
-    """Return the live, unclaimed account with this address, locked."""
     return db.session.scalars(
         select(Account)
         .where(Account.email == email, Account.claimed_at.is_(None), is_live())
@@ -179,13 +177,11 @@ def claim_account(account: Account, password_hash: str) -> None:
 
 
 def delete_account(account: Account) -> None:
-    """Remove the account with its projects, testimonials and images."""
     db.session.delete(account)
     db.session.flush()
 
 
 def delete_expired_accounts() -> int:
-    """Remove the accounts left unclaimed past their days; return how many."""
     expired = db.session.scalars(
         delete(Account)
         .where(Account.claimed_at.is_(None), Account.claim_expires_at <= clock.now())
@@ -195,7 +191,7 @@ def delete_expired_accounts() -> int:
 
 
 def get_account(reference: str) -> Account:
-    """Return the live account with this id or e-mail address, locked; raise `NotFound`."""
+    """Return the live account with this id or email address, locked; raise `NotFound`."""
     account = db.session.scalars(
         select(Account)
         .where(or_(Account.id == reference, Account.email == reference.lower()), is_live())
@@ -207,7 +203,6 @@ def get_account(reference: str) -> Account:
 
 
 def list_accounts() -> Sequence[Account]:
-    """Return every live account, newest first."""
     return db.session.scalars(
         select(Account).where(is_live()).order_by(Account.created_at.desc(), Account.id.desc())
     ).all()
@@ -224,7 +219,7 @@ def find_former_address(email: str) -> FormerAddress | None:
 
 
 def delete_old_former_addresses() -> int:
-    """Remove the addresses to which no account can be taken back any more; return how many."""
+    """Delete the addresses to which no account can be taken back any more; return how many."""
     old = delete(FormerAddress).where(FormerAddress.left_at <= clock.now() - TAKE_BACK)
     return len(db.session.scalars(old.returning(FormerAddress.id)).all())
 
@@ -248,7 +243,7 @@ def _open_account(email: str) -> Account | None:
 
 
 def _insert_or_lock(email: str) -> Account:
-    """Return the account of `email`, made now if there is none; two at once make one."""
+    """Return the account of `email`, created if there is none; two requests at once create one."""
     values = {
         "id": new_identifier(),
         "email": email,

@@ -46,12 +46,12 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
             "If it was an event or a newsletter of yours, release them there; nothing is lost. "
             "Whoever runs this service can raise the limit.",
         ],
-        f"{project_url(project.id, 'inbox')}?status=spam",
-        "Open the spam folder",
-        "You hear of this once a day at the most, and never if you choose no mail under "
+        footnote="You get this mail once a day at most, and never if you choose no mail under "
         "Notifications.",
-        # Who never asked for it can end it without opening anything.
-        make_unsubscribe_url(project.id, reader.account_id),
+        link=f"{project_url(project.id, 'inbox')}?status=spam",
+        button="Open the spam folder",
+        # Whoever never asked for it can end it without opening anything.
+        list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),
     )
 
 

@@ -26,11 +26,11 @@ def send_invitation_mail(project: Project, invitation: MemberInvitation, link: s
             f"{ROLE_WITH_ARTICLE[invitation.role]}.",
             ROLE_MAY[invitation.role],
         ],
-        link,
-        "Look at the invitation",
-        f"The link works until {clock.day(invitation.expires_at)} and only once. Ignore this mail "
-        "if you did not expect it, or open the link and choose “I don’t know this”: without you "
-        "nothing happens.",
-        # Who never asked for it can end it without opening anything.
-        f"{link}/decline",
+        footnote=f"The link works until {clock.day(invitation.expires_at)} and only once. If you "
+        "did not expect this mail, ignore it, or open the link and choose “I don’t know this”: "
+        "nothing happens without you.",
+        link=link,
+        button="Look at the invitation",
+        # Whoever never asked for it can end it without opening anything.
+        list_unsubscribe=f"{link}/decline",
     )

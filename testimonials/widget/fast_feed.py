@@ -79,7 +79,6 @@ class FastFeed:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer, or let the application answer."""
         path: str = environ["PATH_INFO"]
         if (
             path.startswith(PREFIX)

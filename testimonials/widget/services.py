@@ -25,7 +25,6 @@ _CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
 
 
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
-    """Change the settings that `changes` holds, in the locked project."""
     if not changes:
         return
     project.widget_config = project.widget_config | changes
@@ -79,7 +78,6 @@ def list_shown(
 
 
 def count_shown(project: Project, selection: Selection = WHOLE) -> int:
-    """Return how many testimonials the widget shows in all."""
     query = select(func.count(Testimonial.id)).where(*_select(project, selection))
     return int(db.session.scalar(query) or 0) if project.is_active else 0
 
@@ -160,7 +158,6 @@ def _strip(animation: str) -> dict[str, str]:
 
 
 def _select(project: Project, selection: Selection) -> list[ColumnExpressionArgument[bool]]:
-    """Return the conditions for what a selection shows of a project."""
     found: list[ColumnExpressionArgument[bool]] = [
         Testimonial.project_id == project.id,
         Testimonial.is_visible,

@@ -13,7 +13,6 @@ CTA_LABEL = "Share your experience"
 
 
 def read_cta(project: Project) -> dict[str, str]:
-    """Return the label and the target of the button below the widget."""
     own = project.dashboard_config.get(CTA) or {}
     return {
         "label": own.get("label") or CTA_LABEL,

@@ -64,21 +64,18 @@ class Sightings:
             return dict(self._noted.get(project_id, {}))
 
     def take(self) -> Noted:
-        """Return all that is noted and begin anew."""
         with self._lock:
             taken, self._noted, self._count = self._noted, {}, 0
         return taken
 
 
 def init_sightings(app: Flask) -> Sightings:
-    """Return `app` its collection of sightings."""
     sightings = Sightings()
     app.extensions[EXTENSION] = sightings
     return sightings
 
 
 def note_sighting(project_id: str, origin: str | None) -> None:
-    """Note an Origin header of a request for the widget's data, if it was sent."""
     if origin is not None:
         _sightings().note(project_id, origin)
 

@@ -38,7 +38,6 @@ def build_checked_script() -> str:
 
 
 def container_attributes(project: Project, selection: Selection) -> Markup:
-    """Return the attributes of a container, as they are written in HTML."""
     attributes = {"data-testimonials-project": project.id}
     for name, value in selection.query.items():
         attributes[f"data-testimonials-{name}"] = value

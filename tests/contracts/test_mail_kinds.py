@@ -42,8 +42,8 @@ def find_kinds() -> Iterator[Kind]:
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             if node.func.id == "OutboxMail":
                 purpose, can_be_ended = keywords["purpose"], "list_unsubscribe" in keywords
-            elif node.func.id == "send_notice":
-                purpose, can_be_ended = node.args[1], len(node.args) > 7
+            elif node.func.id in ("send_notice", "_put_into_outbox"):
+                purpose, can_be_ended = node.args[1], "list_unsubscribe" in keywords
             else:
                 continue
             for text in texts_of(purpose, f"{PACKAGE}.{module.name}"):

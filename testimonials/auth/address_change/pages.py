@@ -34,7 +34,7 @@ address = Blueprint("address", __name__)
 
 @address.get("/email/<token>")
 def show_change(token: str) -> ResponseReturnValue:
-    """Show one button that confirms the new address, to who is signed in to the account."""
+    """Ask the person signed in to the account to confirm the new address."""
     change, owner = find_change(token), find_session(read_session_cookie())
     if owner is None:
         return redirect(url_for("session.show_login", next=request.path, notice="address"), 303)
@@ -51,7 +51,7 @@ def show_change(token: str) -> ResponseReturnValue:
 @address.post("/email/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def confirm_change(token: str) -> ResponseReturnValue:
-    """Return the account its new address, and let the old one take it back."""
+    """Give the account its new address, which the old one can undo for 7 days."""
     owner = find_session(read_session_cookie())
     begin_write()
     change = find_change(token)
@@ -68,7 +68,7 @@ def confirm_change(token: str) -> ResponseReturnValue:
 
 @address.get("/take-back/<token>")
 def show_take_back(token: str) -> ResponseReturnValue:
-    """Show one button that takes the account back; changes nothing."""
+    """Ask whether to take the account back."""
     former = find_take_back(token)
     page = render_template(
         "auth/address_change/take_back.html",
@@ -97,5 +97,4 @@ def take_account_back(token: str) -> ResponseReturnValue:
 
 @address.errorhandler(AddressLinkInvalid)
 def show_problem(error: AddressLinkInvalid) -> ResponseReturnValue:
-    """Say that a link doesn't work any more, and where to go."""
     return answer_privately(render_template("auth/address_change/email_problem.html"), error.status)

@@ -25,7 +25,7 @@ take_back_purpose = TokenPurpose("take-back")
 
 
 class AddressLinkInvalid(ServiceError):
-    """The link to a new address, or back to an old one, is too old, was used, or was never ours."""
+    """The link has expired, was used, or was never ours."""
 
     status = 404
     code = "LINK_INVALID"
@@ -33,8 +33,6 @@ class AddressLinkInvalid(ServiceError):
 
 
 class AddressTaken(ServiceError):
-    """Another account has the address, or can still be taken back to it."""
-
     code = "EMAIL_TAKEN"
     default_message = "Another account has this address."
 
@@ -48,7 +46,6 @@ class AddressChange:
 
 
 def make_change_link(account: Account, new_email: str) -> str:
-    """Return the link that confirms a new address."""
     return email_change_url(change_purpose.sign([account.id, fingerprint(account), new_email]))
 
 
@@ -68,9 +65,9 @@ def find_change(token: str) -> AddressChange:
 
 
 def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
-    """Return the account of who is signed in its new address; return the one that it left.
+    """Give the account of the person signed in its new address; return the one it left.
 
-    Raises `AddressTaken`, and `SessionEnded`.
+    Raises `AddressTaken` and `SessionEnded`.
     """
     account = lock_owner(owner)
     former = find_former_address(change.email)
@@ -85,7 +82,6 @@ def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
 
 
 def make_take_back_link(former: FormerAddress) -> str:
-    """Return the link that takes an account back to an address that it left."""
     return take_back_url(take_back_purpose.sign(former.id))
 
 

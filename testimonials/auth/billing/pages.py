@@ -16,14 +16,14 @@ logger = logging.getLogger("testimonials.billing")
 
 
 class EventRefused(ServiceError):
-    """The event is not signed with the secret, signed too long ago, or no event."""
+    """The event has no valid, recent signature, or is not an event."""
 
     code = "EVENT_REFUSED"
 
 
 @billing.post("/webhooks/stripe")
 def take_stripe_event() -> Response:
-    """Take in one event of Stripe's, once its signature was checked by Stripe's own library."""
+    """Apply an event from Stripe once Stripe's own library has checked its signature."""
     secret = current_settings().stripe_webhook_secret
     if not secret:
         raise NotFound("There is nothing at this address.")

@@ -42,13 +42,11 @@ LOCK = 7_264_551
 
 
 class PlanUnknown(ServiceError):
-    """The settings have no plan of this name."""
-
     code = "PLAN_UNKNOWN"
 
 
 def find_plan(name: str | None) -> Plan | None:
-    """Return the plan of this name, upper or lower case, if the settings still have it."""
+    """Return the plan with this name, in any case, if the settings still have it."""
     plans = current_settings().plans
     wanted = (name or "").lower()
     return next((plan for plan in plans if plan.name.lower() == wanted), None)
@@ -99,7 +97,7 @@ def delete_unlinked_subscriptions() -> int:
 
 
 def _lock() -> None:
-    """Take in one event at a time: two that complete each other must see each other.
+    """Apply one event at a time: two that complete each other must see each other.
 
     SQLite has one writer anyway.
     """
@@ -108,7 +106,7 @@ def _lock() -> None:
 
 
 def _take_checkout(session: dict[str, Any], time: datetime) -> None:
-    """Learn whose a customer is."""
+    """Learn which account a customer belongs to."""
     customer, reference = session["customer"], session.get("client_reference_id")
     if session.get("mode") != "subscription" or not customer:
         return
@@ -226,7 +224,6 @@ def _find_plan_of(subject: dict[str, Any]) -> Plan | None:
 
 
 def _safe(reference: object) -> str:
-    """Return a reference for the log: only one of our own form,
-    since others may hold an address."""
+    """Return a reference for the log, unless it isn't one of ours: it could hold an address."""
     is_ours = isinstance(reference, str) and is_identifier(reference)
     return str(reference) if is_ours else "of another form" if reference else "missing"

@@ -27,9 +27,9 @@ known_purpose = TokenPurpose("known-browser")
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks, as far as limits go.
+    """Who is asking, for the purpose of limits.
 
-    `browser` is the id of one that has signed in to the account in question, if it has.
+    `browser` is the id of a browser that has signed in to the account before, None for others.
     """
 
     address: str
@@ -38,7 +38,7 @@ class Visitor:
 
 
 def make_known_token(account: Account) -> str:
-    """Return what the account's browser is known by from now on."""
+    """Return a token by which the account's browser is known from now on."""
     return known_purpose.sign([account.id, account.browser_generation, new_identifier()])
 
 
@@ -85,9 +85,9 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
 
 
 def confirm_password(owner: SignedIn, password: str) -> None:
-    """Check the password of who is signed in; raise `SignInRefused` or `RateLimited`.
+    """Check the password of the person signed in; raise `SignInRefused` or `RateLimited`.
 
-    What others try at the sign-in form doesn't count here.
+    Wrong passwords that others try at the sign-in form don't count here.
     """
     limiter.count(CONFIRM_PER_SESSION, owner.session_id)
     check_password(owner.email, password)

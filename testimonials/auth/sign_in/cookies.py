@@ -19,7 +19,6 @@ from testimonials.core.web.rate_limits import client_key
 
 
 def read_session_cookie() -> str:
-    """Return the token that the browser sent, or an empty string."""
     return request.cookies.get(_name(), "")
 
 
@@ -41,20 +40,20 @@ def set_session_cookie(response: Response, account: Account, token: str) -> None
 
 
 def know_browser(response: Response, account: Account) -> None:
-    """Let the browser sign in to the account whatever others try at it, until all are ended."""
+    """Let the browser sign in to the account whatever others try, until all are signed out."""
     # A name for each account: a person may have several.
     set_cookie(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
 
 
 def describe_visitor(email: str) -> Visitor:
-    """Return who sent the request, about the account of `email`."""
+    """Return who sent the request, in relation to the account of `email`."""
     tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
     address = client_key(ipv6_bits=48)
     return Visitor(address, str(current_network()), find_known_browser(tokens, email))
 
 
 def replace_session_cookie(token: str) -> None:
-    """Return the browser another token for its session, whatever the answer to this request is."""
+    """Give the browser a new token for its session, whatever the answer to this request is."""
     g.session_token = token
     after_this_request(renew_session_cookie)
 
@@ -72,22 +71,20 @@ def renew_session_cookie(response: Response) -> Response:
 
 
 def clear_session_cookie(response: Response) -> None:
-    """Take the token out of the browser."""
     response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=is_https())
 
 
 def is_https() -> bool:
-    """Tell whether people reach the service over https, so that its cookies may insist on it."""
+    """Return whether people reach the service over https, so that its cookies can require it."""
     return app_url().startswith("https://")
 
 
 def theme_cookie() -> str:
-    """Return the name of the cookie that holds the theme chosen for the dashboard."""
     return f"{_name()}-theme"
 
 
 def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
-    """Set a cookie out of reach of scripts and of other sites' forms."""
+    """Set a cookie that neither scripts nor other sites' forms can use."""
     response.set_cookie(
         name, value, max_age=seconds, httponly=True, samesite="Lax", secure=is_https()
     )

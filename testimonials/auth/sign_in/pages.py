@@ -44,7 +44,6 @@ session = Blueprint("session", __name__)
 
 @session.get("/login")
 def show_login() -> ResponseReturnValue:
-    """Show the form that signs in; who is signed in already goes on."""
     target = safe_target(request.args.get("next", ""))
     if find_session(read_session_cookie()) is not None:
         return redirect(target or _home(), 303)
@@ -86,7 +85,6 @@ def sign_out() -> ResponseReturnValue:
 
 @session.get("/signup")
 def show_signup() -> ResponseReturnValue:
-    """Show the form with which a person starts an account without an agent."""
     return render_template("auth/sign_in/signup.html")
 
 
@@ -105,7 +103,6 @@ def sign_up() -> ResponseReturnValue:
 
 @session.get("/forgot")
 def show_forgot() -> ResponseReturnValue:
-    """Show the form that asks for a link to choose a new password."""
     return render_template("auth/sign_in/forgot.html")
 
 
@@ -127,7 +124,6 @@ def send_reset_link() -> ResponseReturnValue:
 
 @session.get("/reset/<token>")
 def show_reset(token: str) -> ResponseReturnValue:
-    """Show the form for a new password; changes nothing."""
     return _reset_form(find_account_to_reset(token))
 
 
@@ -153,7 +149,6 @@ def reset_password(token: str) -> ResponseReturnValue:
 
 @session.errorhandler(ResetLinkInvalid)
 def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
-    """Say that a link doesn't work any more, and offer a new one."""
     return answer_privately(render_template("auth/sign_in/reset_problem.html"), error.status)
 
 

@@ -61,14 +61,12 @@ def lock_checked(account: Account) -> Account:
 
 
 def find_claimed_account(email: str) -> Account | None:
-    """Return the claimed account with this address."""
     return db.session.scalars(
         select(Account).where(Account.email == email, Account.claimed_at.is_not(None))
     ).one_or_none()
 
 
 def make_reset_link(account: Account) -> str:
-    """Return the link with which the owner chooses a new password."""
     return reset_url(reset_purpose.sign([account.id, fingerprint(account)]))
 
 
@@ -102,7 +100,6 @@ def read_link(purpose: TokenPurpose, token: str, length: int) -> list[str]:
 
 
 def lock_claimed(account_id: str) -> Account | None:
-    """Return the claimed account with this id, locked."""
     return db.session.scalars(
         select(Account)
         .where(Account.id == account_id, Account.claimed_at.is_not(None))

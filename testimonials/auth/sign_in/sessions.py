@@ -154,7 +154,6 @@ def end_sessions(account_id: str, *, but: str | None = None) -> None:
 
 
 def delete_expired_sessions() -> int:
-    """Remove the sessions that are too old; return how many."""
     removed = db.session.scalars(
         delete(Session).where(Session.expires_at <= clock.now()).returning(Session.id)
     ).all()

@@ -50,7 +50,6 @@ _SCHEMA = PageConfigUpdateSchema()
 @page_editor.get("/dashboard/projects/<project_id>/page")
 @require_role(Role.ADMIN)
 def show_page_editor(access: Access) -> ResponseReturnValue:
-    """Show the collection page's settings beside its preview."""
     return _page(access, {}, {})
 
 
@@ -77,7 +76,6 @@ def save_page(access: Access) -> ResponseReturnValue:
 @page_editor.post("/dashboard/projects/<project_id>/page/logo")
 @require_role(Role.ADMIN)
 def upload_logo(access: Access) -> ResponseReturnValue:
-    """Show the uploaded picture as the project's logo."""
     request.max_content_length = LOGO_FORM_BYTES
     project = access.project
     try:
@@ -100,7 +98,6 @@ def upload_logo(access: Access) -> ResponseReturnValue:
 @page_editor.post("/dashboard/projects/<project_id>/page/logo/remove")
 @require_role(Role.ADMIN, for_update=True)
 def remove_logo(access: Access) -> ResponseReturnValue:
-    """Show the first letter of the project's name again."""
     project = access.project
     set_logo(project, None)
     record_project_event(EventType.PAGE_CHANGED, project)
@@ -146,7 +143,6 @@ def unflatten(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def flatten(project: Project) -> dict[str, Any]:
-    """Return the project's settings by the names of the form's fields."""
     config = project.page_config
     values = {name: config[name] for name in (*TEXTS[1:], *CHOICES, "showConfetti")}
     asked = {f"ask-{name}": config["collectFields"][name] for name in ASKED}

@@ -34,7 +34,6 @@ def flatten_widget(project: Project) -> dict[str, Any]:
 
 
 def describe_default_cta(project: Project) -> dict[str, str]:
-    """Return the button that a project has whose owner chose nothing."""
     return {"label": CTA_LABEL, "url": collection_page_url(project.slug)}
 
 

@@ -41,7 +41,6 @@ reset_purpose = TokenPurpose("widget-reset")
 @widget_editor.get("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN)
 def show_editor(access: Access) -> ResponseReturnValue:
-    """Show the widget's settings beside its preview."""
     project = access.project
     return _page(access, flatten_widget(project), {})
 

@@ -46,7 +46,6 @@ class Choice:
 
     @property
     def query(self) -> dict[str, str]:
-        """The choice as the page's own parameters."""
         pinned = {"pin": "1"} if self.is_pinned else {}
         return self.selection.query | ({"shape": self.kind} if self.kind else {}) | pinned
 

@@ -64,7 +64,6 @@ def describe_platforms(project: Project, platform: str, choice: Choice) -> list[
 
 
 def describe_code(project: Project, choice: Choice) -> dict[str, Any]:
-    """Return what the templates of code are filled with."""
     selection, is_pinned = choice.selection, choice.is_pinned
     snippet = build_snippet(project, selection)
     return {

@@ -76,14 +76,12 @@ def save_message(access: Access) -> ResponseReturnValue:
 @share.get("/dashboard/projects/<project_id>/share/qr.svg")
 @require_role(Role.ADMIN)
 def get_qr_svg(access: Access) -> ResponseReturnValue:
-    """Return the link's QR code as an SVG file."""
     return _answer_file(access.project, draw_svg, "svg", "image/svg+xml")
 
 
 @share.get("/dashboard/projects/<project_id>/share/qr.png")
 @require_role(Role.ADMIN)
 def get_qr_png(access: Access) -> ResponseReturnValue:
-    """Return the link's QR code as a PNG file."""
     return _answer_file(access.project, draw_png, "png", "image/png")
 
 

@@ -29,12 +29,10 @@ def draw_inline(link: str) -> str:
 
 
 def draw_svg(link: str) -> bytes:
-    """Return the code as an SVG file."""
     return _save(link, "svg", scale=10)
 
 
 def draw_png(link: str) -> bytes:
-    """Return the code as a PNG file."""
     return _save(link, "png", scale=PNG_SCALE)
 
 

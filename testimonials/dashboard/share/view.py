@@ -33,7 +33,6 @@ def describe_sighting(project: Project) -> dict[str, Any] | None:
 
 
 def default_message(project: Project) -> str:
-    """Return the message that is suggested, with a place for the link."""
     name = project.business_name or "us"
     return (
         f"Hi! Thank you for choosing {name}. If you have a minute, two honest sentences about how "
@@ -48,7 +47,6 @@ def message_of(project: Project) -> str:
 
 
 def has_own_message(project: Project) -> bool:
-    """Whether the owner wrote a message, so that there is something to go back from."""
     return bool(project.dashboard_config.get(SHARE_MESSAGE))
 
 

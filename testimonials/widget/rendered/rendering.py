@@ -62,7 +62,6 @@ def render_still(
 
 
 def describe_card(item: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    """Return what one card shows of an item of the feed."""
     name, rating, twitter = item["authorName"], item.get("rating"), item.get("twitter") or {}
     company = item.get("authorCompany") if config["showSource"] else ""
     handle = re.sub(r"[^A-Za-z0-9_]", "", twitter.get("handle") or "")

@@ -57,8 +57,8 @@ def test_the_old_address_is_told_and_takes_the_account_back(
     mail = mails(app)[-1]
     assert (mail.purpose, mail.recipient) == ("address-changed", owner.email)
     words = " ".join(mail.text.split())
-    assert f"You sign in to it as {THEIRS} now" in words
-    assert f"left this address on {clock.day(clock.now())}" in words
+    assert f"You now sign in as {THEIRS}" in words
+    assert f"On {clock.day(clock.now())} your account left this address" in words
     # Looking changes nothing.
     assert app.test_client().get(link).status_code == 200
     assert is_signed_in(thief)

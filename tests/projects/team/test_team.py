@@ -112,7 +112,7 @@ def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
         assert "owner@example.com invites you to the project" in text
         assert "as an admin" in text
         assert "https://testimonials.example.com/invite/" in text
-        assert "did not expect it" in text
+        assert "did not expect this mail" in text
     assert "Fern &amp; Fable" in (mail.html or "")
     page = team.page()
     assert NOOR in page
