@@ -81,14 +81,15 @@ class BackgroundWorker:
         write_mail: Callable[[], object] = lambda: None,
     ) -> None:
         self._app = app
-        self._sweep = sweep
-        self._write_mail = write_mail
-        self._mail_seconds = mail_seconds
-        self._sweep_seconds = sweep_seconds
         self._stop = threading.Event()
+        settings = current_settings(app)
+        self._transport = make_transport(settings.smtp_url, settings.mail_from)
         self._threads = [
-            threading.Thread(target=target, name=target.__name__.strip("_"), daemon=True)
-            for target in (self._deliver_mail, self._work)
+            threading.Thread(target=self._repeat, args=arguments, name=name, daemon=True)
+            for name, *arguments in (
+                ("mail", mail_seconds, write_mail, self._deliver),
+                ("jobs", sweep_seconds, sweep),
+            )
         ]
 
     def start(self) -> None:
@@ -102,23 +103,16 @@ class BackgroundWorker:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _deliver_mail(self) -> None:
-        settings = current_settings(self._app)
-        transport = make_transport(settings.smtp_url, settings.mail_from)
-        while not self._stop.is_set():
-            self._attempt(self._write_mail)
-            self._attempt(lambda: deliver_due_mail(transport, self._stop.is_set))
-            self._stop.wait(self._mail_seconds)
+    def _deliver(self) -> None:
+        deliver_due_mail(self._transport, self._stop.is_set)
 
-    def _work(self) -> None:
+    def _repeat(self, seconds: float, *works: Callable[[], object]) -> None:
         while not self._stop.is_set():
-            self._attempt(self._sweep)
-            self._stop.wait(self._sweep_seconds)
-
-    def _attempt(self, work: Callable[[], object]) -> None:
-        try:
-            with self._app.app_context():
-                work()
-        except Exception as error:
-            # The thread must outlive a full disk or an outage of the database.
-            log_fault(logger, "background work failed; it is tried again", error)
+            for work in works:
+                try:
+                    with self._app.app_context():
+                        work()
+                except Exception as error:
+                    # The thread must outlive a full disk or an outage of the database.
+                    log_fault(logger, "background work failed; it is tried again", error)
+            self._stop.wait(seconds)
