@@ -62,7 +62,6 @@ MODES = {
 
 
 def describe_testimonial(row: Testimonial) -> dict[str, Any]:
-    """Return what the inbox shows of a testimonial."""
     twitter = row.twitter or {}
     return {
         "id": row.id,
@@ -134,7 +133,6 @@ def describe_consent(row: Testimonial) -> dict[str, Any] | None:
 
 
 def describe_notifications(mode: str, email: str) -> dict[str, Any]:
-    """Return what the form shows in which somebody chooses their notifications."""
     return {
         "mode": mode,
         "email": email,

@@ -185,7 +185,6 @@ def build_shell(
 
 
 def describe_project(project: Project) -> dict[str, Any]:
-    """Return what a menu shows of a project."""
     return {
         "name": project.name,
         "initial": project.name[:1].upper(),

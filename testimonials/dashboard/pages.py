@@ -34,8 +34,6 @@ dashboard = Blueprint("dashboard", __name__)
 
 
 class NewProjectForm(FormSchema):
-    """The form that creates a project."""
-
     business_name = Text(
         BUSINESS_NAME_LENGTH,
         one_line=True,
@@ -50,7 +48,7 @@ class NewProjectForm(FormSchema):
 @dashboard.get("/dashboard")
 @require_session
 def show_start(owner: SignedIn) -> ResponseReturnValue:
-    """Go to the inbox of the only project, shared ones counted, or to the projects."""
+    """Go to the inbox of the only project, or to the list of projects."""
     projects = list_shared_projects(owner.account_id)
     if len(projects) == 1:
         return redirect(url_for("inbox.show_inbox", project_id=projects[0].id), 303)
@@ -60,14 +58,13 @@ def show_start(owner: SignedIn) -> ResponseReturnValue:
 @dashboard.get("/dashboard/projects")
 @require_session
 def show_projects(owner: SignedIn) -> ResponseReturnValue:
-    """List the account's projects and those shared with it, with the form that creates one."""
     return _page(owner, {}, {})
 
 
 @dashboard.post("/dashboard/projects")
 @require_session
 def create_project_here(owner: SignedIn) -> ResponseReturnValue:
-    """Create a project; an account's first starts with samples."""
+    """Create a project; an account's first one starts with samples."""
     sent = NewProjectForm().read(request.form)
     if sent.errors:
         return _page(owner, sent.errors, sent.typed), 422
@@ -87,7 +84,6 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
 @dashboard.post("/dashboard/projects/<project_id>/take-back")
 @require_session
 def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Undo the deletion of a project within its days of grace."""
     begin_write()
     project = take_back(owner.account_id, project_id)
     record_project_event(EventType.PROJECT_RESTORED, project, name=project.name)
@@ -98,7 +94,6 @@ def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @dashboard.post("/dashboard/theme")
 @require_session
 def choose_theme(owner: SignedIn) -> ResponseReturnValue:
-    """Keep the chosen theme in this browser."""
     theme = request.form.get("theme", "system")
     response = redirect(url_for("account.show_account"), 303)
     if theme in THEMES:

@@ -14,7 +14,7 @@ from testimonials.projects.models import Project, ProjectMember
 
 
 class Role(IntEnum):
-    """What somebody is in a project; each may do all that those before may."""
+    """A role in a project; each includes those before it."""
 
     MODERATOR = 1
     ADMIN = 2
@@ -25,8 +25,6 @@ ROLES = {"moderator": Role.MODERATOR, "admin": Role.ADMIN}
 
 
 class RoleTooLow(ServiceError):
-    """A colleague may not do this in the project."""
-
     status = 403
     code = "ROLE_TOO_LOW"
     title = "This needs another role"
@@ -38,7 +36,7 @@ class RoleTooLow(ServiceError):
 
 @dataclass(frozen=True)
 class Access:
-    """Somebody who is signed in, a project, and their role in it."""
+    """A signed-in user, a project, and their role in it."""
 
     user: SignedIn
     project: Project
@@ -46,7 +44,6 @@ class Access:
 
     @property
     def is_admin(self) -> bool:
-        """Whether this is the owner or an admin."""
         return self.role >= Role.ADMIN
 
 

@@ -78,7 +78,6 @@ def rename_slug(project: Project, text: str) -> None:
 
 
 def set_active(project: Project, *, is_active: bool) -> None:
-    """Resume or pause the locked project."""
     project.status = "active" if is_active else "inactive"
     _touch(project)
 

@@ -14,7 +14,7 @@ SUBJECT_NAME = 60
 
 
 def send_invitation_mail(project: Project, invitation: MemberInvitation, link: str) -> None:
-    """Put the mail into the outbox that asks an address to join a project."""
+    """Queue the mail that invites an address to a project."""
     name = project.name
     short = name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
     send_notice(

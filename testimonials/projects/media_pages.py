@@ -14,7 +14,7 @@ media = Blueprint("media", __name__)
 
 @media.get("/media/<image_id>.webp")
 def get_image(image_id: str) -> Response:
-    """Serve a picture; it never changes, so it may be kept for ever."""
+    """Return a picture, which never changes and can be cached for ever."""
     image = db.session.get(Image, image_id) if is_identifier(image_id) else None
     if image is None:
         raise NotFound(gettext_noop("There is no picture at this address."))

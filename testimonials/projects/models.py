@@ -57,17 +57,16 @@ class Project(Base):
 
     @property
     def name(self) -> str:
-        """What to call it before a person: the business, or the slug where none was named."""
+        """The name that people see: the business, or the slug if it has none."""
         return self.business_name or self.slug
 
     @property
     def public_page_config(self) -> dict[str, Any]:
-        """The collection page's settings as the API shows them."""
         return {"slug": self.slug, **self.page_config, "logo": image_url(self.logo_id)}
 
 
 class OldSlug(Base):
-    """An address that a project had: it redirects, and nobody else can take it for 90 days."""
+    """A former slug: it redirects, and is reserved for its project for 90 days."""
 
     __tablename__ = "old_slug"
 
@@ -92,7 +91,7 @@ class ProjectMember(Base):
 
 
 class MemberInvitation(Base):
-    """An address that was asked to join a project and has not answered yet."""
+    """An invitation to a project's team that has not been answered."""
 
     __tablename__ = "member_invitation"
 
@@ -114,7 +113,7 @@ class MemberInvitation(Base):
 
 
 class NotificationChoice(Base):
-    """How one person wants to hear of new testimonials of one project: at once, daily, never."""
+    """How one person wants to hear of new testimonials of one project: at once, daily or never."""
 
     __tablename__ = "notification_choice"
 
@@ -131,7 +130,7 @@ class NotificationChoice(Base):
 
 
 class WidgetSighting(Base):
-    """A website on which the widget was seen, and when last."""
+    """A website that showed the widget, and when last."""
 
     __tablename__ = "widget_sighting"
 

@@ -74,15 +74,14 @@ class WidgetConfigUpdateSchema(StrictSchema):
 
 
 class WidgetConfigSchema(WidgetConfigUpdateSchema):
-    """A widget's settings as the API shows them: all of them."""
+    """All of a widget's settings, as the API shows them."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Note that none is ever left out."""
         field_obj.required = True
 
 
 class CollectFieldsUpdateSchema(StrictSchema):
-    """Which inputs the collection page is to ask for; the name and the words it always does."""
+    """Which optional inputs the collection page asks for."""
 
     email = Switch()
     role = Switch()
@@ -92,7 +91,7 @@ class CollectFieldsUpdateSchema(StrictSchema):
 
 
 class PageConfigUpdateSchema(StrictSchema):
-    """What the dashboard changes of a collection page; only what is sent changes."""
+    """Settings of a collection page, as the dashboard changes them."""
 
     businessName = Text(defaults.BUSINESS_NAME_LENGTH, one_line=True)  # noqa: N815
     website = Text(defaults.WEBSITE_LENGTH, one_line=True)

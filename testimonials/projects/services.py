@@ -35,14 +35,10 @@ class SlugTaken(ServiceError):
 
 
 class SlugReserved(ServiceError):
-    """The service itself uses this path."""
-
     code = "SLUG_RESERVED"
 
 
 class ProjectLimitReached(ServiceError):
-    """The account is at its project limit."""
-
     status = 402
     code = "PROJECT_LIMIT_REACHED"
 
@@ -88,7 +84,7 @@ def is_shown() -> ColumnElement[bool]:
 
 
 def find_project(account_id: str, project_id: str, *, for_update: bool = False) -> Project:
-    """Return the account's project with this id, locked if it is to change; raise `NotFound`."""
+    """Return the account's project, locked if it is to change; raise `NotFound`."""
     query = select(Project).where(
         Project.id == project_id, Project.account_id == account_id, Project.deleted_at.is_(None)
     )
@@ -131,7 +127,7 @@ def find_public_project(*, slug: str) -> Project:
 
 
 def lock_project(project_id: str) -> Project:
-    """Return the project, locked, without asking who wants it; raise `NotFound`."""
+    """Return any account's project, locked; raise `NotFound`."""
     project = db.session.scalars(
         select(Project)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
@@ -167,7 +163,6 @@ def list_projects(account_id: str) -> Sequence[Project]:
 
 
 def list_all_projects() -> Sequence[Project]:
-    """Return every project, newest first, for the operator."""
     return db.session.scalars(
         select(Project).order_by(Project.created_at.desc(), Project.id.desc())
     ).all()
@@ -182,7 +177,6 @@ def count_projects(account_id: str) -> int:
 
 
 def delete_project(project: Project) -> None:
-    """Remove the project with its testimonials."""
     db.session.delete(project)
     db.session.flush()
 

@@ -35,7 +35,6 @@ def make_slug(text: str) -> str:
 
 
 def random_slug() -> str:
-    """Return ``project-`` and six characters."""
     return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
 
 
@@ -47,7 +46,7 @@ def keep_reserved_slugs(app: Flask) -> None:
 
 
 def is_reserved(slug: str) -> bool:
-    """Tell whether `slug` would hide, or be hidden by, a page of the service."""
+    """Return whether a page of the service has this slug as its path."""
     reserved: frozenset[str] = current_app.extensions[RESERVED]
     return slug in reserved
 

@@ -30,7 +30,7 @@ OTHERS = {
 
 @dataclass(frozen=True)
 class Search:
-    """Which events an owner wants to see, as the address says it."""
+    """A search of the events of an account."""
 
     account_id: str
     q: str = ""
@@ -51,7 +51,7 @@ class Search:
         return all(word in sentence.casefold() for word in self.q.casefold().split())
 
     def address(self, before: str | None = None, view: str = "account.show_activity") -> str:
-        """Return the address of this search, from the events before one on."""
+        """Return the URL of this search, starting at the events before one."""
         values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
         return url_for(view, **{name: value for name, value in values.items() if value})
 
@@ -71,7 +71,6 @@ def read_search(account_id: str, values: Mapping[str, str]) -> Search:
 
 
 def describe_activity(search: Search) -> dict[str, Any]:
-    """Return what the page shows: its rows, its filters, and links to other pages."""
     people, projects = find_names(search.account_id)
     rows: list[dict[str, Any]] = []
     last = older_url = None

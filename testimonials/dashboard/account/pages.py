@@ -61,14 +61,12 @@ HERE = "account.show_account"
 @account.get("/dashboard/account")
 @require_session
 def show_account(owner: SignedIn) -> ResponseReturnValue:
-    """Show the account."""
     return answer_privately(_page(owner, notice=read_notice()))
 
 
 @account.get("/dashboard/account/activity")
 @require_session
 def show_activity(owner: SignedIn) -> ResponseReturnValue:
-    """Show what happened to the account and its projects, narrowed as the address says."""
     shown = describe_activity(read_search(owner.account_id, request.args))
     return render_template(
         "dashboard/account/activity.html",
@@ -81,7 +79,7 @@ def show_activity(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 @require_proof("change your address", HERE)
 def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
-    """Mail a link to the new address; the account changes when it is opened."""
+    """Mail a link to the new address; opening it changes the account."""
     sent = NewLinkForm().read(request.form)
     if sent.errors:
         page = _page(owner, errors=sent.errors, email_value=sent.typed["email"])
@@ -120,7 +118,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 @require_proof("replace your API key", HERE)
 def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
-    """Replace the API key and show the new one, this once."""
+    """Replace the API key and show the new one once."""
     begin_write()
     changed = lock_owner(owner)
     became = EventType.KEY_REPLACED if changed.has_key else EventType.KEY_ISSUED
@@ -135,7 +133,6 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 @require_proof("sign a browser out", HERE)
 def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
-    """Sign one browser out."""
     begin_write()
     if browser := end_session(owner.account_id, session_id):
         record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
@@ -147,7 +144,6 @@ def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
 @require_session
 @require_proof("sign out everywhere", HERE)
 def end_every_session(owner: SignedIn) -> ResponseReturnValue:
-    """Sign every browser out, this one too."""
     begin_write()
     end_sessions(owner.account_id)
     record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
@@ -161,7 +157,7 @@ def end_every_session(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 @require_proof("delete your account", HERE)
 def delete_here(owner: SignedIn) -> ResponseReturnValue:
-    """Remove the account with all it has, at once and for good."""
+    """Delete the account and everything in it permanently."""
     if request.form.get("confirm", "").strip().lower() != owner.email:
         errors = {"confirm": [f"Type {owner.email} to delete this account."]}
         return answer_privately(_page(owner, errors=errors), 422)
@@ -185,7 +181,7 @@ def _judge_new_password(owner: SignedIn) -> Errors:
 
 
 def _replace_key_too(changed: Account) -> str | None:
-    """Replace the key if the form of a new password asks for it; mail and record the change."""
+    """Replace the key if the form asks for it; mail and record the change."""
     new_key = replace_key(changed) if "replace_key" in request.form else None
     send_password_changed_mail(changed.email, with_key=new_key is not None)
     record_event(EventType.PASSWORD_CHANGED, changed.id)

@@ -25,7 +25,7 @@ SAMPLES_SHOWN = 3
 
 
 def note(project: Project, flag: str, *, is_on: bool = True) -> bool:
-    """Set a flag of the locked project; tell whether that changed anything."""
+    """Set a flag of the locked project; return whether that changed it."""
     if bool(project.dashboard_config.get(flag)) is is_on:
         return False
     project.dashboard_config = project.dashboard_config | {flag: is_on}
@@ -33,7 +33,6 @@ def note(project: Project, flag: str, *, is_on: bool = True) -> bool:
 
 
 def is_hidden(project: Project) -> bool:
-    """Whether somebody put the checklist away."""
     return bool(project.dashboard_config.get(IS_HIDDEN))
 
 
@@ -62,7 +61,7 @@ def _find_done(project: Project, *, is_seen: bool) -> dict[str, bool]:
 
 
 def describe_checklist(project: Project) -> dict[str, Any] | None:
-    """Return what the checklist shows; None once it is hidden or complete."""
+    """Return what the checklist shows, None if it is hidden or complete."""
     if is_hidden(project):
         return None
     sighting = describe_sighting(project)
@@ -93,7 +92,7 @@ def _has_brand(project: Project) -> bool:
 
 
 def _is_built_by_agent(project: Project) -> bool:
-    """Whether the project is older than the claim: before it, only a program has the key."""
+    """Return whether the project is older than the claim, before which only an agent had access."""
     claimed_at = get_account(project.account_id).claimed_at
     return claimed_at is not None and project.created_at < claimed_at
 

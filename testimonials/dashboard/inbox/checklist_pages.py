@@ -24,8 +24,6 @@ ACTS = {
 
 
 class StepUnknown(ServiceError):
-    """The checklist has no such step."""
-
     code = "STEP_UNKNOWN"
     default_message = "This page is out of date. Reload it and try again."
 
@@ -33,7 +31,7 @@ class StepUnknown(ServiceError):
 @checklist.post("/dashboard/projects/<project_id>/checklist")
 @require_role(Role.ADMIN, for_update=True)
 def change_checklist(access: Access) -> ResponseReturnValue:
-    """Note a step, or hide or show the list; a script gets JSON, a form the page that follows."""
+    """Note a step, or hide or show the list."""
     project = access.project
     if (act := ACTS.get(request.form.get("do", ""))) is None:
         raise StepUnknown

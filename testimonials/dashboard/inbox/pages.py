@@ -50,7 +50,7 @@ inbox = Blueprint("inbox", __name__)
 @inbox.get("/dashboard/projects/<project_id>/inbox")
 @require_role(Role.MODERATOR)
 def show_inbox(access: Access) -> ResponseReturnValue:
-    """Show one tab of the inbox, searched and filtered as the address says."""
+    """Show a tab of the inbox, searched and filtered."""
     project = access.project
     wanted = _read_filter(project, request.args)
     shell = build_shell(access, "inbox")
@@ -70,7 +70,6 @@ def show_inbox(access: Access) -> ResponseReturnValue:
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action")
 @require_role(Role.MODERATOR, for_update=True)
 def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
-    """Do one thing to one testimonial."""
     project = access.project
     row = find_testimonial(project, testimonial_id)
     name = _read_action()
@@ -132,7 +131,6 @@ def settle_samples(access: Access) -> ResponseReturnValue:
 @inbox.post("/dashboard/projects/<project_id>/undo")
 @require_role(Role.MODERATOR, for_update=True)
 def undo(access: Access) -> ResponseReturnValue:
-    """Undo one decision."""
     undo_batch(access.project, request.form.get("undo", ""), access.user.email)
     return _finish(access.project, "Undone")
 

@@ -38,7 +38,7 @@ EMPTY = {
 
 
 def read_filter(values: Any) -> InboxFilter:
-    """Read what is asked for from an address or a form; what makes no sense counts as any."""
+    """Return the filter in a URL or form, ignoring values that make no sense."""
     tab, rating, source = values.get("status"), values.get("rating"), values.get("source", "")
     return InboxFilter(
         tab=tab if tab in TABS else "pending",
@@ -81,7 +81,6 @@ def describe_inbox(
 
 
 def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
-    """Return the address of a page of what is asked for."""
     values: dict[str, Any] = {
         "status": wanted.tab,
         "q": wanted.q,
@@ -94,7 +93,6 @@ def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
 
 
 def _describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]:
-    """Return the tabs with their counts."""
     return [
         {
             "key": tab,
@@ -110,7 +108,6 @@ def _describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]
 
 
 def _describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
-    """Return what the form of search and filters shows; `tags` are the project's."""
     names = [tag.name for tag in tags]
     # A tag that nothing has any more still stands in an address somewhere.
     missing = [wanted.tag] if wanted.tag and wanted.tag not in names else []
@@ -126,12 +123,10 @@ def _describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str
 
 
 def _describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return the tags of a row, each with the address that shows what else has it."""
     return [{"name": name, "url": _describe_address(replace(wanted, tag=name))} for name in names]
 
 
 def _describe_pager(wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
-    """Return the addresses of the pages beside this one, and which rows these are."""
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
     return {
         "prev_url": _describe_address(wanted, page - 1) if page > 1 else None,
@@ -141,7 +136,6 @@ def _describe_pager(wanted: InboxFilter, page: int, total: int) -> dict[str, Any
 
 
 def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
-    """Say why the list is empty, and offer one thing to do."""
     if wanted.is_narrowed:
         return {
             "title": "Nothing found",
@@ -160,5 +154,5 @@ def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
 
 
 def read_page(text: str) -> int:
-    """Return the number of the page; what is none counts as the first."""
+    """Return the page number, 1 for anything that isn't one."""
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1

@@ -18,14 +18,12 @@ notifications = Blueprint("notifications", __name__)
 @notifications.get("/dashboard/projects/<project_id>/notifications")
 @require_role(Role.MODERATOR)
 def show_notifications(access: Access) -> ResponseReturnValue:
-    """Show the choice; colleagues who only moderate have it too."""
     return _page(access, {})
 
 
 @notifications.post("/dashboard/projects/<project_id>/notifications")
 @require_role(Role.MODERATOR, for_update=True)
 def choose_notifications(access: Access) -> ResponseReturnValue:
-    """Keep the choice, and go back to the page whose form it was."""
     try:
         set_mode(access.project, access.user.account_id, request.form.get("mode", ""))
     except ValidationFailed as error:

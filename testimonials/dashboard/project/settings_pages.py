@@ -31,8 +31,6 @@ settings = Blueprint("settings", __name__)
 
 
 class RenameForm(FormSchema):
-    """The form that gives the collection page another address."""
-
     slug = Text(
         SLUG_LENGTH,
         one_line=True,
@@ -44,14 +42,12 @@ class RenameForm(FormSchema):
 @settings.get("/dashboard/projects/<project_id>/settings")
 @require_role(Role.ADMIN)
 def show_settings(access: Access) -> ResponseReturnValue:
-    """Show the project's settings."""
     return _page(access)
 
 
 @settings.post("/dashboard/projects/<project_id>/slug")
 @require_role(Role.ADMIN, for_update=True)
 def rename(access: Access) -> ResponseReturnValue:
-    """Give the collection page another address."""
     sent, project = RenameForm().read(request.form), access.project
     old = project.slug
     try:
@@ -70,7 +66,6 @@ def rename(access: Access) -> ResponseReturnValue:
 @settings.post("/dashboard/projects/<project_id>/status")
 @require_role(Role.ADMIN, for_update=True)
 def change_status(access: Access) -> ResponseReturnValue:
-    """Pause or resume the project."""
     project = access.project
     is_active = request.form.get("status") == "active"
     set_active(project, is_active=is_active)
@@ -83,7 +78,7 @@ def change_status(access: Access) -> ResponseReturnValue:
 @settings.post("/dashboard/projects/<project_id>/rated")
 @require_role(Role.ADMIN, for_update=True)
 def save_rated(access: Access) -> ResponseReturnValue:
-    """Name what the ratings are about, for structured data, or switch that off."""
+    """Set what the ratings are about in structured data, or turn that off."""
     sent = {name: request.form.get(name, "") for name in ("kind", "name")}
     try:
         wanted = check_rated(sent)
@@ -100,7 +95,7 @@ def save_rated(access: Access) -> ResponseReturnValue:
 @require_session
 @require_proof("delete this project", ".show_settings")
 def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Delete the project, once its slug was typed; it can be taken back for 7 days."""
+    """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     begin_write()
     access = find_access(owner, project_id, Role.OWNER, for_update=True)
     project = access.project

@@ -47,8 +47,6 @@ ROLE_LABELS = {Role.OWNER: "Owner", Role.ADMIN: "Admin", Role.MODERATOR: "Modera
 
 
 class RoleForm(FormSchema):
-    """The form that gives a member another role."""
-
     role = Choice(
         *ROLES,
         required=True,
@@ -57,22 +55,18 @@ class RoleForm(FormSchema):
 
 
 class InviteForm(RoleForm):
-    """The form that invites somebody."""
-
     email = Email(required=True)
 
 
 @team.get("/dashboard/projects/<project_id>/team")
 @require_role(Role.ADMIN)
 def show_team(access: Access) -> ResponseReturnValue:
-    """Show the people of the project, the open invitations, and the form that invites."""
     return _page(access, {}, {})
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations")
 @require_role(Role.ADMIN)
 def invite(access: Access) -> ResponseReturnValue:
-    """Invite an address by mail."""
     sent = InviteForm().read(request.form)
     try:
         if sent.errors:
@@ -103,7 +97,6 @@ def resend(access: Access) -> ResponseReturnValue:
 @team.post("/dashboard/projects/<project_id>/team/invitations/revoke")
 @require_role(Role.ADMIN, for_update=True)
 def revoke(access: Access) -> ResponseReturnValue:
-    """Take an invitation back; its link stops working."""
     email = request.form.get("email", "")
     revoke_invitation(access, email)
     record_project_event(EventType.INVITATION_WITHDRAWN, access.project, email=email)
@@ -114,7 +107,6 @@ def revoke(access: Access) -> ResponseReturnValue:
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/role")
 @require_role(Role.OWNER, for_update=True)
 def give_role(access: Access, account_id: str) -> ResponseReturnValue:
-    """Make a moderator an admin, or an admin a moderator."""
     sent = RoleForm().read(request.form)
     if sent.errors:
         raise ValidationFailed.of(sent.errors)
@@ -128,7 +120,7 @@ def give_role(access: Access, account_id: str) -> ResponseReturnValue:
 @team.get("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
 @require_role(Role.ADMIN)
 def show_removal(access: Access, account_id: str) -> ResponseReturnValue:
-    """Show the one button that removes a colleague; changes nothing."""
+    """Show the button that removes a colleague; changes nothing."""
     member = find_member(access.project, account_id)
     if not may_manage(access.role, member.role):
         return redirect(url_for(".show_team"), 303)
@@ -138,7 +130,6 @@ def show_removal(access: Access, account_id: str) -> ResponseReturnValue:
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
 @require_role(Role.ADMIN, for_update=True)
 def remove(access: Access, account_id: str) -> ResponseReturnValue:
-    """End a colleague's access at once."""
     member = remove_member(access, account_id)
     _record_member(EventType.MEMBER_REMOVED, access, member)
     db.session.commit()
@@ -148,7 +139,7 @@ def remove(access: Access, account_id: str) -> ResponseReturnValue:
 @team.get("/dashboard/projects/<project_id>/leave")
 @require_role(Role.MODERATOR)
 def show_leaving(access: Access) -> ResponseReturnValue:
-    """Show the one button with which a colleague leaves; changes nothing."""
+    """Show the button that leaves the project; changes nothing."""
     if access.role == Role.OWNER:
         return redirect(url_for(".show_team"), 303)
     return _confirmation(access, access.user.email)
@@ -157,7 +148,6 @@ def show_leaving(access: Access) -> ResponseReturnValue:
 @team.post("/dashboard/projects/<project_id>/leave")
 @require_role(Role.MODERATOR, for_update=True)
 def leave(access: Access) -> ResponseReturnValue:
-    """End one's own access."""
     leave_project(access)
     record_project_event(EventType.MEMBER_LEFT, access.project, email=access.user.email)
     db.session.commit()

@@ -25,7 +25,7 @@ RATED_KINDS = ("Product", "SoftwareApplication", "Course")
 
 
 class CtaSchema(StrictSchema):
-    """The button below the widget; an empty value is the one that every project has."""
+    """The button below the widget; empty values stand for the default one."""
 
     label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
     url = WebUrl(URL_LENGTH)
@@ -39,7 +39,7 @@ class RatedSchema(StrictSchema):
 
 
 class DashboardConfigSchema(StrictSchema):
-    """All of it; a key that is not there has never been set."""
+    """All keys; one that is missing has never been set."""
 
     hasLooked = Switch()  # noqa: N815
     hasShared = Switch()  # noqa: N815

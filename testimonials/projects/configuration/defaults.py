@@ -59,7 +59,7 @@ PAGE_CONFIG: dict[str, Any] = {
 
 
 def default_page_config(business_name: str) -> dict[str, Any]:
-    """Return the collection page's settings for a new project, themed with its name if any."""
+    """Return the page settings of a new project, with its name in the headline if it has one."""
     config = {**PAGE_CONFIG, "collectFields": dict(PAGE_CONFIG["collectFields"])}
     if business_name:
         config["headline"] = (HEADLINE % {"name": business_name})[:HEADLINE_LENGTH]

@@ -17,14 +17,12 @@ unsubscribe = Blueprint("unsubscribe", __name__)
 
 @unsubscribe.get("/unsubscribe/<token>")
 def show_unsubscribe(token: str) -> ResponseReturnValue:
-    """Show one button that ends the mails."""
     project, _ = read_unsubscribe_token(token)
     return answer_privately(_page(project, token, is_done=False))
 
 
 @unsubscribe.post("/unsubscribe/<token>")
 def end_mails(token: str) -> ResponseReturnValue:
-    """Send no more mail about the project's new testimonials."""
     begin_write()
     project, account_id = read_unsubscribe_token(token, for_update=True)
     set_mode(project, account_id, "never")

@@ -27,7 +27,7 @@ unsubscribe_purpose = TokenPurpose("unsubscribe")
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who may hear of a project's testimonials; `since` is when a colleague joined."""
+    """Somebody who may get notifications; `since` is when a colleague joined."""
 
     account_id: str
     email: str
@@ -82,7 +82,6 @@ def list_readers(project: Project) -> list[Reader]:
 
 
 def find_mode(account_id: str, project_id: str) -> str:
-    """Return how the account wants to hear of the project's new testimonials."""
     choice = db.session.get(NotificationChoice, (project_id, account_id))
     return DEFAULT_MODE if choice is None else choice.mode
 
@@ -116,7 +115,7 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
 
 
 def note_told(project: Project, account_id: str, time: datetime) -> None:
-    """Note that the account has just been told of all that the locked project has."""
+    """Note that the account has just been notified of everything in the locked project."""
     choice = db.session.get(NotificationChoice, (project.id, account_id))
     if choice is None:
         choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=DEFAULT_MODE)

@@ -74,7 +74,7 @@ def accept(token: str) -> ResponseReturnValue:
 
 @invitation.get("/invite/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
-    """Show the one button that declines; changes nothing."""
+    """Show the button that declines; changes nothing."""
     page = render_template(
         "projects/team/invitation_decline.html",
         **_describe(find_invitation(token)),
@@ -85,7 +85,6 @@ def show_decline(token: str) -> ResponseReturnValue:
 @invitation.post("/invite/<token>/decline")
 @limiter.per_address(INVITATION_PER_ADDRESS)
 def decline(token: str) -> ResponseReturnValue:
-    """Decline the invitation, which deletes it."""
     begin_write()
     found = find_invitation(token, for_update=True)
     decline_invitation(found)
@@ -100,13 +99,11 @@ def decline(token: str) -> ResponseReturnValue:
 
 @invitation.get("/invite/declined")
 def show_declined() -> ResponseReturnValue:
-    """Show that the invitation is declined."""
     return render_template("projects/team/invitation_problem.html", reason="declined")
 
 
 @invitation.errorhandler(InvitationInvalid)
 def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
-    """Show why a link can't be used, and what to do."""
     db.session.rollback()
     page = render_template("projects/team/invitation_problem.html", reason=error.reason)
     return answer_privately(page, error.status)
@@ -123,7 +120,7 @@ def _join(token: str, signed_in: SignedIn) -> ResponseReturnValue:
 
 
 def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
-    """Claim or create the account of the address, sign in, and join."""
+    """Claim or create the account of the invited address, sign in, and join."""
     begin_write()
     found = find_invitation(token, for_update=True)
     email = found.invitation.email
@@ -151,7 +148,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
 
 
 def _give_up(account: Account) -> None:
-    """Delete what an agent made, as far as the form asks for it: projects, and its key."""
+    """Delete the projects and the key that an agent made, as far as the form asks for it."""
     if "drop" in request.form:
         for gone in delete_projects(account.id):
             record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)

@@ -34,7 +34,7 @@ invitation_purpose = TokenPurpose("member-invitation")
 
 
 class InvitationInvalid(ServiceError):
-    """The link of an invitation can't be used, for one of the reasons of `STATUSES`."""
+    """The link can't be used, for one of the reasons in `STATUSES`."""
 
     code = "INVITATION_INVALID"
 
@@ -44,8 +44,6 @@ class InvitationInvalid(ServiceError):
 
 
 class InvitationForOther(ServiceError):
-    """The account that answers is not the one that was invited."""
-
     status = 403
     code = "INVITATION_FOR_OTHER"
     title = "This invitation is for another address"
@@ -62,14 +60,14 @@ class NewInvitation:
 
 @dataclass(frozen=True)
 class OpenInvitation:
-    """An invitation that can be answered, and its project."""
+    """An invitation that can be answered, with its project."""
 
     project: Project
     invitation: MemberInvitation
 
 
 def list_invitations(project: Project) -> Sequence[MemberInvitation]:
-    """Return the invitations without an answer, oldest first, those that ran out among them."""
+    """Return the unanswered invitations, oldest first, including expired ones."""
     return db.session.scalars(
         select(MemberInvitation)
         .where(MemberInvitation.project_id == project.id)
@@ -107,7 +105,7 @@ def resend_invitation(access: Access, email: str) -> NewInvitation:
 
 
 def revoke_invitation(access: Access, email: str) -> None:
-    """Take an invitation to the locked project back; raise `NotFound` and `RoleTooLow`."""
+    """Withdraw an invitation to the locked project; raise `NotFound` and `RoleTooLow`."""
     db.session.delete(_find_manageable(access, email))
     db.session.flush()
 
@@ -151,13 +149,12 @@ def accept_invitation(found: OpenInvitation, account: Account) -> None:
 
 
 def decline_invitation(found: OpenInvitation) -> None:
-    """Remove a locked invitation that its address doesn't want."""
     db.session.delete(found.invitation)
     db.session.flush()
 
 
 def delete_expired_invitations() -> int:
-    """Remove the invitations that ran out long ago; return how many."""
+    """Delete the invitations that expired 30 days ago; return how many."""
     removed = db.session.scalars(
         delete(MemberInvitation)
         .where(MemberInvitation.expires_at <= clock.now() - EXPIRED_KEPT)

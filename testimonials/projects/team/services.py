@@ -23,8 +23,6 @@ from testimonials.projects.models import (
 
 
 class OwnerStays(ServiceError):
-    """A project always has its owner."""
-
     status = 409
     code = "OWNER_STAYS"
     default_message = (
@@ -34,8 +32,6 @@ class OwnerStays(ServiceError):
 
 @dataclass(frozen=True)
 class TeamMember:
-    """One person of a team."""
-
     account_id: str
     email: str
     role: Role
@@ -44,14 +40,14 @@ class TeamMember:
 
 @dataclass(frozen=True)
 class Membership:
-    """What an account is in somebody else's project."""
+    """An account's role in somebody else's project."""
 
     role: Role
     owner_email: str
 
 
 def list_members(project: Project) -> list[TeamMember]:
-    """Return the people of a project, its owner first, then in the order in which they joined."""
+    """Return the owner, then the members in the order in which they joined."""
     owner = db.session.get_one(Account, project.account_id)
     rows = db.session.execute(
         select(ProjectMember, Account.email)
@@ -69,7 +65,7 @@ def list_members(project: Project) -> list[TeamMember]:
 
 
 def list_memberships(account_id: str) -> dict[str, Membership]:
-    """Return what the account is in other people's projects, by the project's id."""
+    """Return the account's roles in other people's projects, by project id."""
     rows = db.session.execute(
         select(ProjectMember.project_id, ProjectMember.role, Account.email)
         .join(Project, Project.id == ProjectMember.project_id)
@@ -80,7 +76,7 @@ def list_memberships(account_id: str) -> dict[str, Membership]:
 
 
 def find_member(project: Project, account_id: str) -> TeamMember:
-    """Return one person of the project; raise `NotFound`."""
+    """Return a person of the project; raise `NotFound`."""
     for member in list_members(project):
         if member.account_id == account_id:
             return member
@@ -122,7 +118,7 @@ def leave_project(access: Access) -> None:
 
 
 def may_manage(actor: Role, role: Role) -> bool:
-    """Tell whether `actor` may invite, change and remove colleagues of this role."""
+    """Return whether `actor` may invite, change and remove colleagues of this role."""
     return actor >= Role.ADMIN and actor > role
 
 
@@ -141,7 +137,7 @@ def _end_membership(project: Project, account_id: str) -> None:
 
 
 def _withdraw_invitations_by(project: Project, account_id: str) -> None:
-    """Take back what somebody sent who may invite nobody any more: it would be a way back in."""
+    """Withdraw the invitations of a former admin, who could come back through them."""
     db.session.execute(
         delete(MemberInvitation).where(
             MemberInvitation.project_id == project.id,
