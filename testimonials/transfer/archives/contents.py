@@ -195,8 +195,8 @@ TESTIMONIAL = Part(
         "changes": fields.List(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
     },
 )
-BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
-INVITATION = Part(
+REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
+REQUEST = Part(
     MailedRequest,
     {
         "project_id": _PARENT,
@@ -217,8 +217,8 @@ LISTS = {
     "oldSlugs": OLD_SLUG,
     "widgetSightings": SIGHTING,
     "testimonials": TESTIMONIAL,
-    "invitationBatches": BATCH,
-    "invitations": INVITATION,
+    "invitationBatches": REQUEST_BATCH,
+    "invitations": REQUEST,
     "images": IMAGE,
 }
 

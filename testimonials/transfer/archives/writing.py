@@ -20,13 +20,13 @@ from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.team.services import list_members
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.transfer.archives.contents import (
-    BATCH,
     CHANGE,
     FORMAT,
     IMAGE,
-    INVITATION,
     OLD_SLUG,
     PROJECT,
+    REQUEST,
+    REQUEST_BATCH,
     SIGHTING,
     TESTIMONIAL,
     VERSION,
@@ -123,7 +123,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "oldSlugs", _describe_all(OldSlug, OLD_SLUG, project)
     yield "widgetSightings", _describe_all(WidgetSighting, SIGHTING, project)
     yield "testimonials", _describe_testimonials(project, images)
-    yield "invitationBatches", _describe_all(RequestBatch, BATCH, project)
+    yield "invitationBatches", _describe_all(RequestBatch, REQUEST_BATCH, project)
     yield "invitations", _describe_requests(project)
     members = list_members(project)
     yield "team", [{"email": each.email, "role": each.role.name.lower()} for each in members]
@@ -184,7 +184,7 @@ def _describe_requests(project: Project) -> Iterator[Row]:
         .order_by(MailedRequest.created_at, MailedRequest.id)
     )
     for request, time in rows:
-        yield INVITATION.write(request) | {"unsubscribedAt": time and clock.iso(time)}
+        yield REQUEST.write(request) | {"unsubscribedAt": time and clock.iso(time)}
 
 
 def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:

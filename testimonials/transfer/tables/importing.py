@@ -6,7 +6,7 @@ twice is harmless, and an interrupted import can be repeated.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -80,10 +80,8 @@ class Plan:
 
 def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
     """Return what would happen to each line, without writing anything."""
-    dates = [cell for name in options.mapping.columns.get("submittedAt", ())
-             for cell in table.column(name)]  # fmt: skip
-    order = options.order or find_order(dates)
-    options = ReadingOptions(options.mapping, order, options.status)
+    dates = (options.mapping.pick(line.cells, "submittedAt") for line in table.lines)
+    options = replace(options, order=options.order or find_order(dates))
     present = find_present(project_id)
     outcomes = []
     for line in table.lines:

@@ -64,11 +64,6 @@ class Table:
     headings: list[str]
     lines: list[Line]
 
-    def column(self, heading: str) -> Iterator[str]:
-        for line in self.lines:
-            if cell := line.cells.get(heading, "").strip():
-                yield cell
-
 
 def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LINES) -> Table:
     """Return what a CSV or JSON file holds; raise `TableUnreadable`."""

@@ -18,7 +18,7 @@ from testimonials.transfer.tables.table_export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.rows import add_member, add_testimonial, read_account
-from tests.transfer.archives.projects import fill_project, read_rows, run, run_well
+from tests.transfer.archives.projects import fill_project, read_rows, run_well
 
 
 def open_zip(content: bytes) -> zipfile.ZipFile:
@@ -114,10 +114,3 @@ def test_an_account_takes_everything_along(
     back.write_bytes(inner)
     run_well(app, "projects", "import", str(back), "--account", outsider.email)
     assert len(read_rows(app, project)["testimonial"]) == len(before["testimonial"])
-
-
-def test_an_unknown_account_is_one_sentence(app: Flask, tmp_path: Path) -> None:
-    result = run(app, "accounts", "export", "nobody@example.com", str(tmp_path / "a.zip"))
-    assert result.exit_code == 1
-    assert "There is no account with the id or e-mail address nobody@example.com." in result.stderr
-    assert list(tmp_path.glob("*.zip")) == []

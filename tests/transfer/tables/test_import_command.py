@@ -436,10 +436,3 @@ def test_the_status_can_be_chosen(app: Flask, project: str, file: Path) -> None:
     import_lines(app, file, HEAD, MAYA, options=("--status", "pending"))
     (row,) = read_testimonials(app, project)
     assert (row.status, row.reviewed_at) == ("pending", None)
-
-
-def test_an_unknown_project_is_one_sentence(app: Flask, file: Path) -> None:
-    file.write_text(f"{HEAD}\n{MAYA}")
-    result = run(app, "testimonials", "import", "nobody", str(file))
-    assert result.exit_code == 1
-    assert result.stderr == "Error: There is no project with the id or slug nobody.\n"
