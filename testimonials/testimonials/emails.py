@@ -1,4 +1,4 @@
-"""The mail about new testimonials."""
+"""The notification of new testimonials."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +21,7 @@ MANY_LENGTH = 200
 def send_submissions_mail(
     reader: Reader, project: Project, rows: Sequence[Testimonial], total: int
 ) -> None:
-    """Put the mail into the outbox that tells one person of new testimonials, oldest first.
-
-    `rows` are those that are shown, of `total` in all.
-    """
+    """Put a notification of `total` new testimonials into the outbox; it shows `rows` of them."""
     name = cut(project.name, NAME_LENGTH)
     length = ONE_LENGTH if total == 1 else MANY_LENGTH
     title = f"{total} new testimonials for {name}"
@@ -55,7 +52,7 @@ def send_submissions_mail(
 
 
 def cut(text: str, length: int) -> str:
-    """Return the text, or its beginning with an ellipsis where it is longer than `length`."""
+    """Return the text in at most `length` characters, with an ellipsis where it was longer."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 

@@ -98,7 +98,7 @@ class Testimonial(Base):
 
     @tags.setter
     def tags(self, names: list[str]) -> None:
-        """Return it exactly these tags."""
+        """Give it exactly these tags."""
         kept = {tag.name: tag for tag in self.tag_rows}
         self.tag_rows = [
             kept.get(name) or TestimonialTag(name=name, project_id=self.project_id)
@@ -125,10 +125,7 @@ class TestimonialTag(Base):
 
 
 class TestimonialChange(Base):
-    """One change of one testimonial: who made it, when, and what was there before.
-
-    Changes made at once share a batch, which is what can be undone.
-    """
+    """One change of one testimonial; those made at once share a batch, which can be undone."""
 
     __tablename__ = "testimonial_change"
 

@@ -1,13 +1,13 @@
-"""Telling people by mail of what visitors sent: at once, gathered after a while, or once a day.
+"""Notifications: mail about new testimonials, at once, after a pause, or once a day.
 
-A mail goes into the outbox in the transaction that notes whom it told of what, under the project's
-lock; so each is told of a testimonial once, however many processes run.
+A mail goes into the outbox in the transaction that notes who was told of what, under the project's
+lock; so everybody is told of a testimonial once, however many processes run.
 """
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, true
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -25,9 +25,9 @@ LARGEST_BATCH = 200
 
 
 def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
-    """Tell who wants to know at once of what was just sent or corrected in the locked project.
+    """Notify those who want to know at once of what was just sent to the locked project.
 
-    Who had a mail within the last minutes is told later, by `tell_waiting`.
+    Who had a mail in the last minutes is told later, by `tell_waiting`.
     """
     now = clock.now()
     for reader in list_readers(project):
@@ -40,8 +40,8 @@ def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
             _tell(project, reader, *_find_untold(project, reader), now)
 
 
-def find_waiting() -> list[tuple[str, str]]:
-    """Return project and account of whoever is due to be told of something; changes nothing."""
+def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
+    """Return project and account of everybody who is due a notification."""
     now = clock.now()
     digest = latest_digest_time(now)
     choice = NotificationChoice
@@ -69,6 +69,7 @@ def find_waiting() -> list[tuple[str, str]]:
         .join(Project, Project.id == choice.project_id)
         .join(Account, Account.id == choice.account_id)
         .where(Project.deleted_at.is_(None), Account.claimed_at.is_not(None), is_reader, is_due)
+        .where(Project.id == project_id if project_id else true())
         .order_by(choice.told_until)
         .limit(LARGEST_BATCH)
     )
@@ -76,17 +77,16 @@ def find_waiting() -> list[tuple[str, str]]:
 
 
 def tell_waiting(project: Project, account_id: str) -> bool:
-    """Tell one person in one mail of all that is new in the locked project, if that is still due.
+    """Notify one person in one mail of all that is new in the locked project.
 
-    Gives whether there was a mail; another process may have written it meanwhile.
+    Returns False where that isn't due any more: another process may have done it.
     """
-    now = clock.now()
+    if (project.id, account_id) not in find_waiting(project.id):
+        return False
     for reader in list_readers(project):
-        if reader.account_id != account_id:
-            continue
         rows, total = _find_untold(project, reader)
-        if rows and _is_due(reader, rows[0], now):
-            _tell(project, reader, rows, total, now)
+        if reader.account_id == account_id and rows:
+            _tell(project, reader, rows, total, clock.now())
             return True
     return False
 
@@ -108,18 +108,8 @@ def _is_rested(reader: Reader, now: datetime) -> bool:
     return reader.last_sent_at is None or reader.last_sent_at <= now - PAUSE
 
 
-def _is_due(reader: Reader, oldest: Testimonial, now: datetime) -> bool:
-    if reader.mode == "at_once":
-        return _is_rested(reader, now)
-    digest = latest_digest_time(now)
-    is_told = reader.last_sent_at is not None and reader.last_sent_at >= digest
-    queued_at = oldest.returned_at or oldest.created_at
-    return reader.mode == "daily" and not is_told and queued_at < digest
-
-
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
-    """Return the first of what still waits and the person wasn't told of;
-    and how many there are."""
+    """Return the oldest of what waits and the person wasn't told of, and how many there are."""
     condition = and_(Testimonial.project_id == project.id, _is_waiting())
     for time in (reader.told_until, reader.since):
         if time is not None:
@@ -132,7 +122,6 @@ def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial
 
 
 def _has_untold(until: datetime | None) -> ColumnElement[bool]:
-    """Return the condition under which a choice's person wasn't told of something yet."""
     found = exists().where(
         Testimonial.project_id == NotificationChoice.project_id,
         _is_waiting(),
@@ -142,7 +131,7 @@ def _has_untold(until: datetime | None) -> ColumnElement[bool]:
 
 
 def _queued_at() -> ColumnElement[datetime]:
-    """Return when a testimonial came into the queue; its author may have put it there again."""
+    # Its author may have put it there again.
     return func.coalesce(Testimonial.returned_at, Testimonial.created_at)
 
 

@@ -15,9 +15,10 @@ KEPT = timedelta(days=2)
 
 
 def delete_unused_images() -> int:
-    """Remove the stored pictures that no testimonial and no project names; return how many.
+    """Delete the pictures that no testimonial and no project uses; return how many.
 
-    A picture that was replaced stays while that can be undone, and a new one has time to be named.
+    A picture that was replaced is kept while that can be undone, and a new one until its form is
+    sent.
     """
     since = clock.now() - KEPT
     avatar = TestimonialChange.before["avatar_id"].as_string()

@@ -18,28 +18,28 @@ SHOWN = 60
 
 @click.group()
 def authors() -> None:
-    """Do what the author of a testimonial asks for."""
+    """Help the authors of testimonials."""
 
 
 @authors.command("erase")
 @click.argument("email")
-@click.option("--dry-run", is_flag=True, help="Tell what there is; remove nothing.")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 @database_command
 def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Remove everything about the e-mail address of an author, over all projects, for good.
+    """Permanently delete everything about an author's e-mail address, in all projects.
 
-    Testimonials with their history and pictures, requests sent to the address, mails, and what the
-    history of other testimonials remembers of it. That it wants no more mail is kept as a hash. An
-    account with this address is another matter: see `accounts delete`.
+    That is: testimonials with their history and pictures, requests and other mail to the address,
+    and the address in the history of other testimonials. Who unsubscribed stays unsubscribed: only
+    a hash is kept of that. To delete an account with this address, use `accounts delete`.
     """
     address = parse_email(email)
     found = find_about(address)
     if not dry_run and not yes and not found.is_empty:
         # Programs that read the output get the answer alone.
-        _tell(found, address, "There is", is_aside=as_json)
-        click.confirm("Remove all of it for good?", abort=True, err=as_json)
+        _tell(found, address, "To delete", is_aside=as_json)
+        click.confirm("Delete all of this for good?", abort=True, err=as_json)
     if not dry_run:
         begin_write()
         found = forget_address(address)
@@ -48,7 +48,7 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"email": address, "removed": not dry_run, **_count(found)})
     else:
-        _tell(found, address, "There is" if dry_run else "Removed")
+        _tell(found, address, "To delete" if dry_run else "Deleted")
 
 
 def _count(found: AboutAddress) -> dict[str, Any]:
@@ -66,11 +66,11 @@ def _count(found: AboutAddress) -> dict[str, Any]:
 def _tell(found: AboutAddress, email: str, verb: str, *, is_aside: bool = False) -> None:
     say = functools.partial(click.echo, err=is_aside)
     if found.is_empty:
-        say(f"Nothing of an author with the address {email} is kept.")
+        say(f"Nothing is stored about an author with the address {email}.")
     else:
         projects = ", ".join(f"{slug}: {count}" for slug, count in found.projects.items())
         where = f" ({projects})" if projects else ""
-        say(f"{verb} of {email}:")
+        say(f"{verb} about {email}:")
         say(f"  {len(found.testimonials)} testimonial(s) with their history{where}")
         for row in found.testimonials:
             say(f"    {row.id} {make_printable(row.text, SHOWN)}")
@@ -79,4 +79,4 @@ def _tell(found: AboutAddress, email: str, verb: str, *, is_aside: bool = False)
         say(f"  {found.mails} mail(s) in the outbox")
         say(f"  the address in {found.changes} change(s) of other testimonials")
     if found.has_account:
-        say("There is an account with this address too; `accounts delete` removes it.")
+        say("This address also has an account; delete it with `accounts delete`.")

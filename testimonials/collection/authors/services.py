@@ -37,7 +37,7 @@ author_purpose = TokenPurpose("author-link")
 
 
 class AuthorLinkInvalid(ServiceError):
-    """The link was cut, is too old, or was given up by the address it was mailed to."""
+    """The link is incomplete or too old, or the address it was mailed to disowned it."""
 
     status = 404
     code = "AUTHOR_LINK_INVALID"
@@ -52,7 +52,7 @@ class NothingLeft(AuthorLinkInvalid):
 
 
 class AuthorRefused(ServiceError):
-    """The testimonial is not in a state in which this can be done; its page says which it is."""
+    """The state of the testimonial doesn't allow this."""
 
     status = 409
     code = "AUTHOR_REFUSED"
@@ -69,11 +69,12 @@ class OwnTestimonial:
 
     @property
     def can_correct(self) -> bool:
-        """Whether other words can be sent to the owner now."""
         row = self.row
         if self.project.deleted_at or row.deleted_at or row.status == "withdrawn":
             return False
-        return row.status != "rejected" or not self._was_just_returned
+        returned_at = row.returned_at
+        is_fresh = returned_at is not None and returned_at > clock.now() - REJECTED_PAUSE
+        return row.status != "rejected" or not is_fresh
 
     @property
     def correctable(self) -> dict[str, bool]:
@@ -93,18 +94,12 @@ class OwnTestimonial:
 
     @property
     def can_consent(self) -> bool:
-        """Whether a withdrawn consent can be given again."""
         return self.row.status == "withdrawn" and self.project.deleted_at is None
 
     @property
     def can_verify(self) -> bool:
         """Whether this link can prove the address, and it isn't proven yet."""
         return self.is_mailed and self.row.email_verified_at is None
-
-    @property
-    def _was_just_returned(self) -> bool:
-        returned_at = self.row.returned_at
-        return returned_at is not None and returned_at > clock.now() - REJECTED_PAUSE
 
 
 def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
@@ -130,10 +125,13 @@ def find_own_url(project: Project, token: str) -> str | None:
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     """Return the testimonial of a link, its project locked if it is to change.
 
-    Projects that are paused or deleted are found too: as long as words are stored, their author can
-    take them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
+    Paused and deleted projects are found too: as long as words are stored, their author can take
+    them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
-    testimonial_id, fingerprint = read_author_token(token)
+    try:
+        (testimonial_id, fingerprint), _ = author_purpose.read(token, LINK_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        raise AuthorLinkInvalid from None
     query = (
         select(Project)
         .join(Testimonial, Testimonial.project_id == Project.id)
@@ -145,33 +143,24 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     row = db.session.get(Testimonial, testimonial_id)
     if project is None or row is None:
         raise NothingLeft
-    if fingerprint and _is_disowned(row):
+    if fingerprint and _find_change(row, "disown"):
         raise AuthorLinkInvalid
     return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
-
-
-def read_author_token(token: str) -> tuple[str, str]:
-    """Return the testimonial's id and the address' fingerprint; raise `AuthorLinkInvalid`."""
-    try:
-        (testimonial_id, fingerprint), _ = author_purpose.read(token, LINK_SECONDS)
-    except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        raise AuthorLinkInvalid from None
-    return str(testimonial_id), str(fingerprint)
 
 
 def verify_email(own: OwnTestimonial) -> None:
     """Note that the address is the author's, if the link was mailed to it.
 
-    It is no part of the history, in which it would keep the owner from undoing what came before.
+    Not part of the history, where it would keep the owner from undoing what came before.
     """
     if own.can_verify:
         own.row.email_verified_at = clock.now()
 
 
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
-    """Change columns; what was decided goes back into the queue. Gives whether anything changed.
+    """Change columns of what is in the locked project; return whether anything changed.
 
-    The project is locked. The words as they were first sent are kept. Raises `AuthorRefused`.
+    A decided testimonial goes back into the queue. Raises `AuthorRefused`.
     """
     row = own.row
     if not own.can_correct:
@@ -189,21 +178,21 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
 
 
 def withdraw(own: OwnTestimonial) -> None:
-    """Take the consent back: it shows nowhere from now on. The project is locked."""
+    """Withdraw the consent: it shows nowhere from now on. The project is locked."""
     if own.row.status == "withdrawn":
         return
     _change(own, {"status": "withdrawn", "consent_withdrawn_at": clock.now()}, "withdraw")
 
 
 def consent_again(own: OwnTestimonial) -> None:
-    """Agree to the sentence that the page shows; the owner decides anew. The project is locked.
+    """Consent to the sentence on the page; the owner decides again. The project is locked.
 
-    What the owner had rejected or what was held stays so, or this would be a way around both.
-    Raises `AuthorRefused`.
+    What the owner had rejected, or what was held, stays so. Raises `AuthorRefused`.
     """
     if not own.can_consent:
         raise AuthorRefused
-    before = _find_status_before_withdrawal(own.row)
+    withdrawal = _find_change(own.row, "withdraw")
+    before = withdrawal.before.get("status") if withdrawal else None
     status = before if before in ("rejected", "spam") else "pending"
     changes = {
         "status": status,
@@ -231,23 +220,14 @@ def _return_to_queue(own: OwnTestimonial) -> None:
         tell_of_submission(own.project, own.row)
 
 
-def _find_status_before_withdrawal(row: Testimonial) -> str:
-    before = db.session.scalar(
-        select(TestimonialChange.before)
-        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == "withdraw")
+def _find_change(row: Testimonial, action: str) -> TestimonialChange | None:
+    return db.session.scalars(
+        select(TestimonialChange)
+        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == action)
         .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
         .limit(1)
-    )
-    return str((before or {}).get("status", ""))
+    ).first()
 
 
 def _fingerprint(row: Testimonial) -> str:
     return hash_secret(row.author_email)[:16] if row.author_email else ""
-
-
-def _is_disowned(row: Testimonial) -> bool:
-    """Tell whether the address of the mailed link said that it wrote nothing."""
-    query = select(TestimonialChange.id).where(
-        TestimonialChange.testimonial_id == row.id, TestimonialChange.action == "disown"
-    )
-    return db.session.scalar(query.limit(1)) is not None

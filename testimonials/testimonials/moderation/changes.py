@@ -1,7 +1,6 @@
-"""Writing changes of testimonials with their history: one, or twenty thousand in a few statements.
+"""Writing changes of many testimonials with their history, in a few statements.
 
-Every change is recorded with who made it and what was there before (TestimonialChange). SQLite lets
-in no other writer meanwhile, so many changes must not be written row by row.
+SQLite lets in no other writer meanwhile, so twenty thousand must not be written row by row.
 """
 
 from collections import defaultdict
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import BigInteger, bindparam, case, delete, insert, select, type_coerce, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
@@ -21,7 +20,7 @@ from testimonials.testimonials.models import Testimonial, TestimonialChange, Tes
 
 T = TypeVar("T")
 
-# Databases take a limited number of values in one statement; both take this many.
+# As many values as both databases take in one statement.
 CHUNK = 10_000
 
 _TESTIMONIALS: Any = Testimonial.__table__
@@ -30,7 +29,7 @@ _CHANGES: Any = TestimonialChange.__table__
 
 
 class Dated(Protocol):
-    """A testimonial, or the row of a query, of which is known when it was changed last."""
+    """A testimonial, or the row of a query, with the time of its last change."""
 
     id: Any
     updated_at: Any
@@ -71,7 +70,7 @@ def write_changes(
 ) -> None:
     """Set what is after and record what was before; `project` is locked.
 
-    Models that the session holds don't learn of it.
+    Models in the session aren't refreshed.
     """
     if not changes:
         return
@@ -80,12 +79,7 @@ def write_changes(
     now = clock.now()
     written = [_write_down(change, batch, actor, action, now) for change in changes]
     db.session.connection().execute(insert(_CHANGES), written)
-    first = _columns_of(changes[0])
-    if all(_columns_of(change) == first for change in changes):
-        _write_same_columns(changes, first, now)
-    else:
-        times = {each["testimonial_id"]: each["created_at"] for each in written}
-        _write_columns(changes, times)
+    _write_columns(changes, now)
     _write_tags(project, changes)
 
 
@@ -134,33 +128,12 @@ def _write_down(
     }
 
 
-def _columns_of(change: Change) -> dict[str, Any]:
-    return {name: value for name, value in change.after.items() if name != "tags"}
-
-
-def _write_same_columns(changes: Sequence[Change], columns: dict[str, Any], now: datetime) -> None:
-    """Set columns to the same values in all the rows, as most decisions do."""
-    # The rule of `later_than`, told to the database.
-    stored, present = (
-        type_coerce(_TESTIMONIALS.c.updated_at, BigInteger),
-        clock.to_milliseconds(now),
-    )
-    time = case((stored >= present, stored + 1), else_=present)
-    ids = [change.row.id for change in changes]
-    # By their ids and not by the batch, of whose size PostgreSQL knows nothing yet.
-    for part in in_chunks(ids):
-        db.session.connection().execute(
-            update(_TESTIMONIALS)
-            .where(_TESTIMONIALS.c.id.in_(part))
-            .values(columns | {"updated_at": time})
-        )
-
-
-def _write_columns(changes: Iterable[Change], times: dict[str, datetime]) -> None:
+def _write_columns(changes: Iterable[Change], now: datetime) -> None:
     """Set the columns, those of rows that change the same ones together."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
-        columns = _columns_of(change) | {"updated_at": times[change.row.id]}
+        columns = {name: value for name, value in change.after.items() if name != "tags"}
+        columns["updated_at"] = later_than(change.row, now)
         groups[tuple(columns)].append(columns | {"row_id": change.row.id})
     connection = db.session.connection()
     for names, values in groups.items():

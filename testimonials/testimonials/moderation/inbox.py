@@ -1,4 +1,4 @@
-"""The inbox: which testimonials stand in which tab, searched, filtered and counted."""
+"""The inbox: its tabs, searched, filtered and counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.changes import FACTS, Facts
 
 PAGE_SIZE = 50
-# Each word is looked for in five columns of every row.
-MOST_WORDS = 10
+# Each word is searched for in five columns of every row.
+MAX_WORDS = 10
 TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
@@ -21,7 +21,7 @@ SOURCES = ("public_page", "manual", "import", "demo")
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """What is asked for: a tab, words to find, stars (1 to 5), a source, a tag."""
+    """What to show: a tab, and of it words to find, stars (1 to 5), a source, a tag."""
 
     tab: str = "pending"
     q: str = ""
@@ -31,7 +31,6 @@ class InboxFilter:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether more than the tab is asked for."""
         return bool(self.q or self.rating or self.source or self.tag)
 
 
@@ -62,9 +61,9 @@ def list_inbox(
 def find_rows(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[Facts]:
-    """Return what decisions need of the chosen rows of the project: those named, or all asked for.
+    """Return the facts about the rows with these ids, or with `is_all` about all that match.
 
-    Not the models: of twenty thousand they take long to make, while nobody else can write.
+    Not models: twenty thousand of them take long to make, while nobody else can write.
     """
     condition = _condition(project_id, wanted)
     if not is_all:
@@ -117,7 +116,7 @@ def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         conditions.append(Testimonial.status == wanted.tab)
     elif wanted.tab == "all":
         conditions.append(Testimonial.status != "spam")
-    for word in wanted.q.split()[:MOST_WORDS]:
+    for word in wanted.q.split()[:MAX_WORDS]:
         conditions.append(
             or_(
                 *(

@@ -1,7 +1,4 @@
-"""Moderation: deciding, pinning, editing, spam and the trash.
-
-Every change is recorded with who made it and what was there before (`changes`).
-"""
+"""Moderation: deciding, pinning, editing, spam and the trash, recorded with what was before."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +25,6 @@ from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.testimonials.services import next_time
 
 TRASH_DAYS = timedelta(days=30)
-# As long as in the trash; one sentence tells of both.
 SPAM_DAYS = TRASH_DAYS
 BY_HAND = "owner"
 
@@ -42,12 +38,12 @@ class ActionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Action:
-    """One thing that can be done: in which states, what it sets, and what it is called after."""
+    """One thing that can be done: in which states, what it sets, and the word for it done."""
 
     can: Callable[[Facts], bool]
     values: Callable[[Facts, datetime], dict[str, Any]]
     done: str
-    # The same about something, where the two words are not simply put together.
+    # With a place for what it was done to, where that doesn't come last.
     about: str = ""
 
     def tell(self, what: str) -> str:
@@ -92,7 +88,7 @@ ACTIONS = {
         "Marked as spam",
         "Marked {} as spam",
     ),
-    # Back to the queue; why it was held is kept, so that nobody is told of it as of something new.
+    # Back to the queue. Why it was held is kept, so that nobody is notified of it as new.
     "release": Action(
         lambda row: row.deleted_at is None and row.status == "spam",
         lambda _row, _now: {"status": "pending", "reviewed_at": None},
@@ -103,10 +99,10 @@ ACTIONS = {
 
 
 def apply_action(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
-    """Do `name` (a key of ACTIONS) to each of the rows that it can be done to.
+    """Do `name` (a key of ACTIONS) to each of the rows whose state allows it.
 
-    `project` is locked, `actor` is an e-mail address. Gives the batch, for undoing, and how many
-    were changed; the others were in no state for it, decided by somebody else meanwhile perhaps.
+    `project` is locked, `actor` is an e-mail address. Returns the batch, for undoing, and how many
+    rows were changed.
     """
     action, now, batch = ACTIONS[name], clock.now(), new_identifier()
     changes = []
@@ -147,7 +143,7 @@ def edit_testimonial(
 
 
 def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Testimonial:
-    """Add an approved testimonial by hand, from columns; `project` is locked."""
+    """Add an approved testimonial from columns; `project` is locked."""
     time = next_time(project)
     row = Testimonial(
         project_id=project.id,
@@ -200,10 +196,9 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 
 
 def empty_trash(limit: int) -> int:
-    """Remove for good what has lain in the trash for 30 days, or among the spam; return how many.
+    """Delete what has been in the trash or in spam for 30 days, at most `limit`; return how many.
 
-    It removes no more than `limit`. The days of spam count from its last change: what somebody has
-    just put back can be released.
+    For spam they count from its last change, so that what was just restored can be released.
     """
     now = clock.now()
     is_old_spam = and_(Testimonial.status == "spam", Testimonial.updated_at <= now - SPAM_DAYS)

@@ -1,4 +1,4 @@
-"""What a tag may be called, and in which spelling a project knows it."""
+"""The names of tags, and the spelling that a project uses for each."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from marshmallow import ValidationError
 from sqlalchemy import func, select
 
 from testimonials.core.web.errors import ServiceError
-from testimonials.core.web.fields import clean
+from testimonials.core.web.fields import Text
 from testimonials.extensions import db
 from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialTag
 
@@ -18,7 +18,7 @@ SEPARATORS = ",،、，"
 
 
 class TagRefused(ServiceError):
-    """A tag can't be called this, or a testimonial can't have one more."""
+    """A name isn't allowed, or a testimonial has too many tags."""
 
     status = 422
     code = "TAG_REFUSED"
@@ -26,17 +26,14 @@ class TagRefused(ServiceError):
 
 @dataclass(frozen=True)
 class TagCount:
-    """A tag of a project, and how many testimonials outside the trash have it."""
+    """A tag of a project; `count` leaves out the trash."""
 
     name: str
     count: int
 
 
 def read_tags(text: str) -> list[str]:
-    """Return the tags of a line of text with commas between them, each once.
-
-    Raises `TagRefused` for one that is too long, for control characters, and for too many.
-    """
+    """Return the tags of a line of text with commas between them, each once; raise `TagRefused`."""
     for separator in SEPARATORS:
         text = text.replace(separator, ",")
     found: dict[str, str] = {}
@@ -44,7 +41,7 @@ def read_tags(text: str) -> list[str]:
         if name := _read_tag(part):
             found.setdefault(fold(name), name)
     if len(found) > MAX_TAGS:
-        raise TagRefused(f"Keep at most {MAX_TAGS} tags; these are {len(found)}.")
+        raise TagRefused(f"Use at most {MAX_TAGS} tags; these are {len(found)}.")
     return list(found.values())
 
 
@@ -54,9 +51,9 @@ def fold(name: str) -> str:
 
 
 def find_spellings(project_id: str) -> dict[str, str]:
-    """Return the project's tags by their folded form, in the spelling used for each.
+    """Return the project's tags by their folded form.
 
-    For changes the project is locked, so that two spellings of one tag can't come about at once.
+    Before a change the project is locked, so that two spellings of one tag can't appear at once.
     """
     names = db.session.scalars(
         select(TestimonialTag.name).where(TestimonialTag.project_id == project_id).distinct()
@@ -82,9 +79,10 @@ def list_project_tags(project_id: str) -> Sequence[TagCount]:
 
 def _read_tag(text: str) -> str:
     try:
-        name = unicodedata.normalize("NFC", " ".join(clean(text, one_line=True).split()))
+        line = Text(len(text), one_line=True).deserialize(text)
     except ValidationError:
         raise TagRefused("Remove the control characters and line breaks from the tags.") from None
+    name = unicodedata.normalize("NFC", " ".join(line.split()))
     if len(name) > TAG_LENGTH:
         short = f"{name[:20]}…"
         raise TagRefused(f"Shorten the tag {short} to {TAG_LENGTH} characters; it has {len(name)}.")

@@ -1,4 +1,4 @@
-"""Putting tags on testimonials and taking them off, recorded and undone as any other change."""
+"""Tagging testimonials, recorded and undone like any other change."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,11 +16,10 @@ from testimonials.testimonials.moderation.tag_names import (
 
 
 def add_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
-    """Put one tag on each of the rows that can have it; `project` is locked.
+    """Add one tag to the rows that can have it; `project` is locked.
 
-    Gives the batch, for undoing, and how many were changed: samples and what lies in the trash
-    are passed over, and so is what has the tag already or has no room for one more. Raises
-    `TagRefused` for a name that is no tag.
+    Returns the batch, for undoing, and how many rows were changed. Raises `TagRefused` for a name
+    that is no tag.
     """
     (tag,) = spell(find_spellings(project.id), [_read_one(name)])
 
@@ -31,7 +30,7 @@ def add_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> t
 
 
 def remove_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
-    """Take one tag off the rows that have it; see `add_tag`."""
+    """Remove one tag from the rows that have it; see `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
         project, rows, lambda tags: [tag for tag in tags if fold(tag) != folded], actor
@@ -39,9 +38,6 @@ def remove_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -
 
 
 def can_be_tagged(row: Facts) -> bool:
-    """Tell whether a testimonial takes tags: samples don't, nor what lies in the trash or was
-    withdrawn.
-    """
     return row.deleted_at is None and row.status not in ("demo", "withdrawn")
 
 
@@ -67,5 +63,5 @@ def _change_tags(
 def _read_one(text: str) -> str:
     names = read_tags(text)
     if len(names) != 1:
-        raise TagRefused("Write one tag." if names else "Write the tag first.")
+        raise TagRefused("Enter one tag at a time." if names else "Enter a tag first.")
     return names[0]

@@ -1,4 +1,4 @@
-"""Undoing what one decision changed, of one testimonial or of many."""
+"""Undoing a decision about one testimonial or many."""
 
 from typing import Any
 
@@ -29,24 +29,23 @@ undo_purpose = TokenPurpose("undo")
 
 
 def make_undo_token(project: Project, batch: str) -> str:
-    """Return the token with which a batch can be undone for a day."""
     return undo_purpose.sign([project.id, batch])
 
 
 def undo_batch(project: Project, token: str, actor: str) -> int:
-    """Put back what a batch changed, where nothing was changed since; return how many.
+    """Put back what a batch changed, where nothing has changed since; return how many.
 
-    Raises `ActionRefused` for a token that is too old, of another project, or used.
+    Raises `ActionRefused` for a token that is too old, used, or of another project.
     """
     try:
         (project_id, batch), _ = undo_purpose.read(token, UNDO_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        raise ActionRefused("This is too long ago to be undone here.") from None
+        raise ActionRefused("This can be undone for a day only, and that is over.") from None
     if project_id != project.id:
         raise ActionRefused("This belongs to another project.")
     changes = _list_undoing(project, batch)
     if not changes:
-        raise ActionRefused("It was changed again since, so there is nothing left to undo.")
+        raise ActionRefused("It has been changed since, so there is nothing left to undo.")
     write_changes(project, changes, new_identifier(), actor, "undo")
     return len(changes)
 

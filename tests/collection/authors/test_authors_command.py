@@ -119,14 +119,14 @@ def test_it_asks_and_no_means_no(app: Flask, inbox: Inbox) -> None:
     before = everything(app)
     result = run(app, "authors", "erase", EMAIL, typed="n\n")
     assert result.exit_code == 1
-    assert "Remove all of it for good?" in result.output
+    assert "Delete all of this for good?" in result.output
     assert everything(app) == before
 
 
 def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
     result = run(app, "authors", "erase", EMAIL.upper(), typed="y\n")
     assert result.exit_code == 0, result.output
-    assert "Removed of noor@example.com:" in result.stdout
+    assert "Deleted about noor@example.com:" in result.stdout
     after = everything(app)
     rows = [row for table, each in after.items() for row in each if table != "outbox_mail"]
     assert not [row for row in rows if EMAIL in row or "Words of Noor" in row]
@@ -184,9 +184,9 @@ def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox)
 
 def test_an_address_of_which_nothing_is_kept(app: Flask, owner: Caller) -> None:
     text = run_well(app, "authors", "erase", "nobody@example.com")
-    assert text == "Nothing of an author with the address nobody@example.com is kept.\n"
+    assert text == "Nothing is stored about an author with the address nobody@example.com.\n"
     told = run_well(app, "authors", "erase", owner.email, "--yes")
-    assert "There is an account with this address too; `accounts delete` removes it." in told
+    assert "This address also has an account; delete it with `accounts delete`." in told
     wrong = run(app, "authors", "erase", "no address")
     assert wrong.exit_code == 1
     assert wrong.stderr.startswith("Error: ")

@@ -86,9 +86,9 @@ def test_the_first_spelling_wins_within_a_project(
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("", "Write the tag first."),
-        (" , ", "Write the tag first."),
-        ("one, two", "Write one tag."),
+        ("", "Enter a tag first."),
+        (" , ", "Enter a tag first."),
+        ("one, two", "Enter one tag at a time."),
         ("x" * 41, "Shorten the tag"),
         ("a\x1bb", "control characters"),
         ("one\ntwo", "line breaks"),
@@ -107,7 +107,7 @@ def test_forty_characters_and_ten_tags_are_the_most(inbox: Inbox) -> None:
     assert tag(inbox, "é" * 40, maya).status_code == 200
     answer = edit(inbox, maya, ",".join(f"tag {n}" for n in range(11)))
     assert answer.status_code == 422
-    assert "Keep at most 10 tags; these are 11." in answer.text
+    assert "Use at most 10 tags; these are 11." in answer.text
     assert "tag 10" in answer.text
     assert edit(inbox, maya, ",".join(f"tag {n}" for n in range(10))).status_code == 303
     assert tag(inbox, "one more", maya).status_code == 409
