@@ -5,7 +5,6 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -98,7 +97,7 @@ def test_the_owner_is_told_at_once_with_a_link_that_leads_there(
     assert f'href="{ORIGIN}{path}"' in mail.html
     # Signing in first comes back there.
     answer = client.get(path)
-    assert answer.headers["Location"].startswith(f"/login?next={quote(path, safe='')}")
+    assert answer.headers["Location"].startswith(f"/login?next={path}")
     assert sign_in(client, owner.email, next=path).headers["Location"] == path
     assert "They listened." in client.get(path).text
 
@@ -318,7 +317,7 @@ def test_opening_the_link_ends_nothing_and_its_button_does(
     path = link_in(site.mails()[0], "Stop these mails:")
     answer = client.get(path)
     assert "Kiln &amp; Clay" in answer.text
-    assert f'<form method="post" action="{path}">' in answer.text
+    assert '<form method="post"><button' in answer.text
     assert (answer.headers["Cache-Control"], answer.status_code) == ("no-store", 200)
     site.work(minutes=6)
     site.send("Ben")
