@@ -1,21 +1,18 @@
-"""The group that the admin commands are in, for `testimonials` and for `flask`."""
+"""The group of the admin commands, for `testimonials` and for `flask`."""
 
 import click
 from flask.cli import AppGroup
 
 
 class AdminGroup(AppGroup):
-    """Loads the admin commands when one of them, or their list, is wanted.
-
-    `serve` starts without them, and so does a worker.
-    """
+    """Loads the admin commands when one of them or their list is needed; `serve` doesn't."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name."""
+        """Return a command."""
         return super().get_command(ctx, cmd_name) or self._load().get(cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name all commands."""
+        """Return the names of all commands."""
         return sorted({*super().list_commands(ctx), *self._load()})
 
     def _load(self) -> dict[str, click.Command]:

@@ -20,9 +20,9 @@ from testimonials.settings.table import load_settings
 
 
 class _Main(AdminGroup):
-    """Says in a sentence what the database or the system can't do.
+    """Turns errors of the database and the system into a sentence.
 
-    A fault of the program keeps its traceback.
+    Faults of the program keep their traceback.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -46,45 +46,41 @@ def main(context: click.Context) -> None:
     """Collect testimonials and show them on any website.
 
     Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
-    `testimonials config show` prints the ones in force.
+    `testimonials config show` prints those in effect.
     """
     _open_closed_streams()
-    # What this program writes (database, secret, mail with working links) is its user's alone.
+    # Only this user may read what the program writes (database, secret, mail with links).
     os.umask(0o077)
-    # The groups are Flask's; this is how they find the application, once one of them needs it.
+    # This is how Flask's command groups find the application when they need it.
     context.obj = ScriptInfo(create_app=_make_app)
 
 
 def _give_up_output() -> None:
-    """Let nothing try again, when the process ends, to write what found no room.
-
-    That would fail again, with a traceback and an exit code of its own.
-    """
+    """Drop what couldn't be written; trying again at exit would fail with a traceback."""
     with contextlib.suppress(OSError):
         output = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), output)
 
 
 def _open_closed_streams() -> None:
-    """Put nothing in the place of standard streams that whoever called has closed.
+    """Open /dev/null in place of closed standard streams.
 
-    Else the next files and sockets would get their numbers, and with them what is meant for these.
+    Otherwise the next files and sockets would get their numbers, and their output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The lowest number that is free is this one.
+            # Takes the lowest free number, which is this one.
             os.open(os.devnull, os.O_RDWR)
-            # It stays open as long as the process.
             stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
 
 
 def _make_app() -> Flask:
-    # A command that mistypes the folder must not make an instance there.
+    # A mistyped folder must not become an instance.
     settings = load_settings(makes_instance=False)
     if settings.has_instance:
-        # A restore must not change the settings between their being read and being used.
         hold_folder(settings.instance_path)
+    # Read again: a restore may have changed them before the folder was held.
     return build_app(load_settings(makes_instance=False))
 
 

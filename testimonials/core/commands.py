@@ -22,10 +22,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def database_command(command: Command) -> Command:
-    """Run a command inside the application, with the schema it needs.
+    """Run a command in the application, after a check of the database's schema.
 
-    A `ServiceError`, and a database that is busy, full, read-only or away, becomes a sentence on
-    standard error and a non-zero exit.
+    A `ServiceError`, or a database that is busy, full, read-only or unreachable, becomes a sentence
+    on standard error.
     """
 
     @functools.wraps(command)
@@ -36,7 +36,6 @@ def database_command(command: Command) -> Command:
         except ServiceError as error:
             raise click.ClickException(make_printable(error.message)) from None
         except UnicodeEncodeError:
-            # The shell hands over any bytes; no database takes them for text.
             raise click.ClickException("An argument is not valid UTF-8 text.") from None
         except DatabaseError as error:
             if not is_outside_trouble(error):
@@ -47,13 +46,13 @@ def database_command(command: Command) -> Command:
 
 
 def is_outside_trouble(error: DatabaseError) -> bool:
-    """Tell whether the database itself is in trouble, and not what the program asked of it."""
-    # Damaged files have no class of their own.
+    """Return whether the database itself is in trouble, and not what the program asked of it."""
+    # A damaged file is a plain DatabaseError.
     return isinstance(error, OperationalError) or type(error) is DatabaseError
 
 
 def describe_trouble(error: DatabaseError) -> str:
-    """Say in a sentence why the database could not do its work."""
+    """Return a sentence about what is wrong with the database."""
     reason = scrub(" ".join(str(error.orig).split()))
     if "locked" in reason:
         return (
@@ -64,13 +63,11 @@ def describe_trouble(error: DatabaseError) -> str:
 
 
 def describe_refusal(error: OSError) -> str | None:
-    """Say in a sentence what the system did not allow; None where that is a fault of the program.
-
-    Whoever reads the output may stop at any time, which the library ends quietly.
-    """
+    """Return a sentence about what the system did not allow; None if the program is at fault."""
+    # A closed pipe is handled by click.
     if error.errno in (None, errno.EPIPE):
         return None
-    # What fails at a file of its own names it.
+    # Errors of other files have their names.
     if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"The output can't be written: {error.strerror}. The command may have done its work."
     where = f" ({error.filename})" if error.filename else ""
@@ -78,12 +75,11 @@ def describe_refusal(error: OSError) -> str | None:
 
 
 def print_json(value: object) -> None:
-    """Print a value as indented JSON."""
     click.echo(write_json(value))
 
 
 def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str) -> None:
-    """Print rows as JSON or as aligned columns; `empty` is said where there is none."""
+    """Print rows as JSON or as aligned columns, or `empty` if there are none."""
     if as_json:
         print_json(rows)
         return

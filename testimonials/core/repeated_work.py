@@ -1,4 +1,4 @@
-"""Something small that is done again and again beside something long."""
+"""Something small that is repeated in the background of something long."""
 
 import contextlib
 import threading

@@ -11,7 +11,7 @@ import click
 
 from testimonials.core.commands import json_option, print_json
 from testimonials.migrations.runner import head
-from testimonials.operations.backup.archive import RestoreRefused
+from testimonials.operations.backup.archive import SECRET, RestoreRefused
 from testimonials.operations.backup.making import (
     BackupFailed,
     find_instance,
@@ -102,10 +102,10 @@ def _report(done: Restored, is_trial: bool) -> None:
         click.echo(f"The old files are in {folder}.")
     if (revision := manifest["schemaRevision"]) != head():
         click.echo(f"Its schema is {revision}; the next start upgrades it to {head()}.")
-    if not done.has_secret:
+    if SECRET not in manifest["members"]:
         click.echo(
-            "It has no secret key: set TESTIMONIALS_SECRET_KEY to the old one, or links that were "
-            "sent before stop working."
+            "It has no secret_key: unless its settings have one, set TESTIMONIALS_SECRET_KEY to "
+            "the old one, or links that were sent before stop working."
         )
 
 

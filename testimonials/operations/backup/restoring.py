@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 import sqlite3
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,8 +40,6 @@ class Restored:
     database: Path
     # The folders with the old files.
     kept: list[Path]
-    # Whether the secret is in the backup, in its own file or in the settings.
-    has_secret: bool
 
 
 def restore_backup(source: Path, folder: Path, *, is_replacing: bool, is_trial: bool) -> Restored:
@@ -59,12 +56,11 @@ def restore_backup(source: Path, folder: Path, *, is_replacing: bool, is_trial: 
             manifest = read_archive(source, work)
             _check(manifest, work)
             instance = _find_instance(work)
-            has_secret = SECRET in manifest["members"] or _names_secret(work / SETTINGS)
             kept: list[Path] = []
             if not is_trial:
                 places = _find_places(manifest, work, instance, is_replacing=is_replacing)
                 kept = _replace(work, places, instance)
-            return Restored(manifest, instance.database, kept, has_secret)
+            return Restored(manifest, instance.database, kept)
     except BackupFailed as error:
         raise RestoreRefused(str(error)) from None
     except OSError as error:
@@ -100,11 +96,6 @@ def _find_instance(work: Path) -> Instance:
     file = work / SETTINGS
     settings = load_settings(makes_instance=False, file=file if file.exists() else None)
     return find_instance(settings.instance_path, settings.database_url)
-
-
-def _names_secret(settings: Path) -> bool:
-    # The setting has the name of the file.
-    return settings.exists() and SECRET in tomllib.loads(settings.read_text(encoding="utf-8"))
 
 
 def _find_places(

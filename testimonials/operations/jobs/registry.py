@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from testimonials.collection.requests.request_mail import has_due_mails, write_due_mails
 from testimonials.core.data.leases import (
-    LEASE,
     BackgroundJob,
     IsDue,
     is_over,
@@ -115,10 +114,10 @@ def run_jobs() -> None:
 
 
 def _run(job: Job) -> None:
-    if not job.is_wanted() or not take_job(job.name, LEASE, job.is_due):
+    if not job.is_wanted() or not take_job(job.name, job.is_due):
         return
     try:
-        with keep_job(job.name, LEASE, job.longest):
+        with keep_job(job.name, job.longest):
             job.work()
     except Exception as error:
         db.session.rollback()

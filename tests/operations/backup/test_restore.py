@@ -239,28 +239,18 @@ def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, o
         _put(members, manifest, "testimonials.toml", b"flavour = 1\n")
 
     _rewrite(archive, spoil)
-    assert "is no setting" in refused(old, archive, "--replace")
+    assert "flavour in" in refused(old, archive, "--replace")
     assert emails(old) == OLD
 
 
-def test_a_backup_without_the_secret_says_so_wherever_that_is_kept(
-    archive: Path, tmp_path: Path
-) -> None:
+def test_a_backup_without_the_secret_says_so(archive: Path, tmp_path: Path) -> None:
     def drop_secret(members: Members, manifest: dict[str, Any]) -> None:
         del members["secret_key"], manifest["members"]["secret_key"]
 
-    def name_secret(members: Members, manifest: dict[str, Any]) -> None:
-        drop_secret(members, manifest)
-        _put(members, manifest, "testimonials.toml", f'secret_key = "{"s" * 40}"\n'.encode())
-
-    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
+    said = "It has no secret_key"
+    assert said not in run_here("restore", tmp_path / "with", archive).stdout
     _rewrite(archive, drop_secret)
-    said = "It has no secret key"
     assert said in run_here("restore", tmp_path / "without", archive).stdout
-    shutil.copy(whole, archive)
-    _rewrite(archive, name_secret)
-    for number, source in enumerate((archive, whole)):
-        assert said not in run_here("restore", tmp_path / f"with{number}", source).stdout
 
 
 Members = dict[str, bytes]

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.core.data.leases import LEASE, BackgroundJob, take_job
+from testimonials.core.data.leases import BackgroundJob, take_job
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_due
@@ -159,7 +159,7 @@ def test_one_that_was_cut_off_is_made_within_the_hour(
 
     def begin_and_die() -> bool:
         with make().app_context():
-            return take_job(BACKUP_JOB, LEASE, is_backup_due)
+            return take_job(BACKUP_JOB, is_backup_due)
 
     assert begin_and_die()
     moved_clock.move(minutes=59)

@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 
 from testimonials.core import clock
+from testimonials.core.data import leases
 from testimonials.core.data.leases import (
     CUT_OFF,
     BackgroundJob,
@@ -21,12 +22,10 @@ from testimonials.operations.jobs.registry import JOBS, Job, is_due_each_minute,
 from tests.conftest import MakeApp, MovableClock
 from tests.servers import wait_for
 
-LEASE = timedelta(minutes=5)
-
 
 def _take(app: Flask, name: str = "sweep") -> bool:
     with app.app_context():
-        return take_job(name, LEASE, is_due_each_minute)
+        return take_job(name, is_due_each_minute)
 
 
 def _settle(app: Flask, error: str | None = None) -> None:
@@ -68,7 +67,7 @@ def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out
 ) -> None:
     died, other = make_app(), make_app()
     assert _take(died)
-    moved_clock.move(minutes=4.9)
+    moved_clock.move(minutes=1.9)
     assert not _take(other)
     moved_clock.move(minutes=0.2)
     assert _take(other)
@@ -80,11 +79,12 @@ def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out
 
 
 def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
-    make_app: MakeApp, moved_clock: MovableClock
+    make_app: MakeApp, moved_clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(leases, "RENEWED_AFTER", timedelta(seconds=0.01))
     busy, other = make_app(), make_app()
     assert _take(busy)
-    with busy.app_context(), keep_job("sweep", timedelta(seconds=0.06), longest=timedelta(hours=2)):
+    with busy.app_context(), keep_job("sweep", timedelta(hours=2)):
         for _ in range(2):
             moved_clock.move(minutes=30)
             wait_for(lambda: _is_leased(other), what="the lease to be renewed")
@@ -99,8 +99,8 @@ def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
 def test_a_job_that_hangs_is_left_to_another(make_app: MakeApp, moved_clock: MovableClock) -> None:
     hangs, other = make_app(), make_app()
     assert _take(hangs)
-    with hangs.app_context(), keep_job("sweep", timedelta(seconds=0.06), longest=timedelta()):
-        moved_clock.move(minutes=5.1)
+    with hangs.app_context(), keep_job("sweep", timedelta()):
+        moved_clock.move(minutes=2.1)
         assert _take(other)
         assert _row(other).error == CUT_OFF
         taken_until = _row(other).leased_until
