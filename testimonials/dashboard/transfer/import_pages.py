@@ -17,9 +17,6 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
-from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.data.outages import log_fault
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.errors import ServiceError
@@ -33,9 +30,10 @@ from testimonials.dashboard.transfer.import_form import (
     ImportForm,
     read_import_form,
 )
-from testimonials.extensions import begin_write, db, limiter
+from testimonials.extensions import db, limiter
 from testimonials.projects.access import Access, Role, find_access
-from testimonials.transfer.tables.importing import Plan, finish_import, in_batches, write_batch
+from testimonials.projects.models import Project
+from testimonials.transfer.tables.importing import Plan, write_import
 from testimonials.transfer.tables.rows import NewTestimonial
 
 importing = Blueprint("importing", __name__)
@@ -80,17 +78,12 @@ def run_import(access: Access) -> ResponseReturnValue:
 
 
 def _write(access: Access, found: Sequence[NewTestimonial]) -> Iterator[int]:
-    """Write each batch in a transaction of its own; yield how many it has added."""
-    batch_id, written = new_identifier(), 0
-    for part, remaining in in_batches(found):
-        begin_write()
-        project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
-        count = write_batch(project, part, remaining, batch_id, access.user.email)
-        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, count=count)
+    def lock() -> Project:
+        return find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
+
+    for count in write_import(found, lock, access.user.email):
         db.session.commit()
-        written += count
         yield count
-    finish_import(written)
     db.session.commit()
 
 

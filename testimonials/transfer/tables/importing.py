@@ -5,18 +5,20 @@ twice is harmless, and an interrupted import can be repeated.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import insert, select
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.core import clock
 from testimonials.core.data.database import Base, count_for_planner
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.terminal_text import make_printable
-from testimonials.extensions import db, let_others_write
+from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
@@ -111,13 +113,31 @@ def find_present(project_id: str) -> dict[str, str]:
     return present
 
 
-def in_batches(found: Sequence[NewTestimonial]) -> Iterator[tuple[Sequence[NewTestimonial], int]]:
-    """Yield the testimonials of each transaction, and how many come after them."""
+def write_import(
+    found: Sequence[NewTestimonial],
+    lock: Callable[[], Project],
+    actor: str,
+    prepare: Callable[[Sequence[NewTestimonial]], Sequence[NewTestimonial]] | None = None,
+) -> Iterator[int]:
+    """Add testimonials batch by batch; yield how many each has added, for the caller to commit.
+
+    Each batch is a transaction, in which `lock` returns the locked project. Before that, `prepare`
+    may change the batch. The caller commits once more in the end.
+    """
+    batch_id, written = new_identifier(), 0
     for start in range(0, len(found), BATCH_ROWS):
         if start:
             let_others_write()
-        part = found[start : start + BATCH_ROWS]
-        yield part, len(found) - start - len(part)
+        batch = found[start : start + BATCH_ROWS]
+        remaining = len(found) - start - len(batch)
+        batch = prepare(batch) if prepare else batch
+        begin_write()
+        project = lock()
+        count = write_batch(project, batch, remaining, batch_id, actor)
+        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, count=count)
+        written += count
+        yield count
+    finish_import(written)
 
 
 def write_batch(

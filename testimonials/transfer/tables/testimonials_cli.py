@@ -1,16 +1,15 @@
 """`testimonials testimonials import`: testimonials from a CSV or JSON file."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
 from typing import IO
 
 import click
 
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
 from testimonials.core.commands import database_command, json_option, print_json
-from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.terminal_text import make_printable
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import db
 from testimonials.projects.services import get_project, lock_project
 from testimonials.transfer.tables.dates import ORDERS
 from testimonials.transfer.tables.headings import change_mapping, guess_mapping, require_mapping
@@ -19,13 +18,11 @@ from testimonials.transfer.tables.importing import (
     REFUSED,
     THERE,
     Plan,
-    finish_import,
-    in_batches,
     plan_import,
-    write_batch,
+    write_import,
 )
 from testimonials.transfer.tables.photos import Problems, copy_photos
-from testimonials.transfer.tables.rows import STATUSES, ReadingOptions
+from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, ReadingOptions
 from testimonials.transfer.tables.table_files import ENCODINGS, read_table
 
 ACTOR = "The operator"
@@ -99,24 +96,21 @@ def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems]:
-    """Write in short transactions, so that nobody waits long.
+    """Return how many were added, and the photos that could not be copied.
 
-    Returns how many were added, fewer if another import has added some meanwhile, and the photos
-    that could not be copied.
+    Fewer than planned are added if another import has added some meanwhile.
     """
-    batch_id, written = new_identifier(), 0
     problems: Problems = []
-    for part, remaining in in_batches(plan.new):
-        if fetches:
-            part, failed = copy_photos(part)
-            problems += failed
-        begin_write()
-        locked = lock_project(project_id)
-        count = write_batch(locked, part, remaining, batch_id, ACTOR)
-        record_project_event(EventType.TESTIMONIALS_IMPORTED, locked, count=count)
-        written += count
+
+    def copy(batch: Sequence[NewTestimonial]) -> Sequence[NewTestimonial]:
+        copied, failed = copy_photos(batch)
+        problems.extend(failed)
+        return copied
+
+    lock, written = partial(lock_project, project_id), 0
+    for count in write_import(plan.new, lock, ACTOR, copy if fetches else None):
         db.session.commit()
-    finish_import(written)
+        written += count
     db.session.commit()
     return written, problems
 

@@ -405,7 +405,7 @@ def test_an_interrupted_import_can_be_finished(
     steps = iter([importing.write_batch, importing.write_batch])
     with monkeypatch.context() as patched:
         # The third transaction dies before it writes anything.
-        patched.setattr(testimonials_cli, "write_batch", lambda *arguments: next(steps)(*arguments))
+        patched.setattr(importing, "write_batch", lambda *arguments: next(steps)(*arguments))
         lines = ("Name,Review,Tags", *(f"P{number},Words {number},x" for number in range(7)))
         file.write_text("\n".join(lines))
         assert run(app, "testimonials", "import", "fern", str(file)).exit_code == 1
