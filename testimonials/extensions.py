@@ -42,10 +42,10 @@ def begin_write() -> None:
     """Begin the one writing transaction of this request or command.
 
     SQLite takes its write lock now, and waits for it, since a transaction that reads first and
-    writes later fails at once when another has written between. What was read before (credentials)
-    is over by then; the models it gave stay usable.
+    writes later fails at once when another has written in between. What was read before
+    (credentials) stays usable.
     """
-    # In this order: a rollback would empty the models that it still holds.
+    # In this order: a rollback would expire the models that the session still has.
     db.session.expunge_all()
     db.session.rollback()
     db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})

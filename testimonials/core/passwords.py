@@ -14,23 +14,21 @@ METHOD = "scrypt:32768:8:3"
 # seconds; 24 take a fraction of one, and what lies behind them makes no password common.
 JUDGED_LENGTH = 24
 
-# The least of zxcvbn's scores from 0 to 4: more than a hundred million guesses.
+# Of zxcvbn's scores from 0 to 4: more than a hundred million guesses.
 LEAST_SCORE = 3
 # What is put around a word to satisfy a rule, such as 2024!!, is the first thing that guessers try.
 MOST_DECORATION = 8
 
-# Each hash takes 32 MiB for a moment; two at a time keep a rush of them from taking the memory.
+# Each hash takes 32 MiB for a moment.
 _slots = threading.BoundedSemaphore(2)
-
-
 # The library keeps the words of its caller in a global.
 _judging = threading.Lock()
 
 
 def find_password_problem(password: str, email: str, names: Iterable[str] = ()) -> str | None:
-    """Return what is wrong with a new password, or None when it is good.
+    """Return what is wrong with a new password, or None.
 
-    `names` are what somebody would try who knows the owner: of businesses, pages, the service.
+    `names` are what somebody who knows the owner would try: of businesses, pages, the service.
     """
     if len(password) < MIN_LENGTH:
         return f"Use at least {MIN_LENGTH} characters; this has {len(password)}."

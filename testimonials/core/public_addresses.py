@@ -1,4 +1,4 @@
-"""Connections to addresses that strangers name: to the public internet alone.
+"""Connections to hosts that strangers name: only on the public internet.
 
 A name is looked up once, and the connection goes to the very address that was checked, whatever the
 name means a moment later.

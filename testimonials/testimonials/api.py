@@ -95,7 +95,7 @@ def list_testimonials(account: Identity, project_id: str, query: dict[str, int])
 
 
 def init_pages(app: Flask) -> None:
-    """Return `app` its cache of pages of the list."""
+    """Attach the cache of pages of the list to `app`."""
     app.extensions[PAGES] = VersionedCache(CACHE_BYTES)
 
 

@@ -38,7 +38,7 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 
 
 def init_feed(app: Flask) -> None:
-    """Return `app` its cache of widget data, its sightings and, on SQLite, the fast path to it.
+    """Attach the cache of widget data to `app`, its sightings and, on SQLite, the fast path.
 
     PostgreSQL has its answers from the view: there the network, not Flask, is what takes the time.
     """

@@ -27,12 +27,12 @@ class Base(DeclarativeBase):
 
 
 def present() -> datetime:
-    """Return the time as a column's default: asked for late, so that a moved clock moves it too."""
+    """Return the time, as a column's default: tests move the clock by replacing `clock.now`."""
     return clock.now()
 
 
 def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:
-    """Insert a row, unless one is there that it can't stand beside."""
+    """Insert a row unless it violates a unique constraint."""
     if session.get_bind().dialect.name == "sqlite":
         session.execute(sqlite.insert(model).values(values).on_conflict_do_nothing())
     else:
@@ -64,9 +64,7 @@ class Timestamp(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        """Turn an aware datetime into milliseconds."""
         return None if value is None else clock.to_milliseconds(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        """Turn milliseconds into an aware datetime in UTC."""
         return None if value is None else clock.from_milliseconds(value)

@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
 def new_identifier() -> str:
-    """Make an id of 24 hexadecimal digits that sorts behind those this process made before.
+    """Return a new id of 24 hexadecimal digits that sorts after those this process made before.
 
     Twelve digits are milliseconds, three their 4096ths (a quarter of a microsecond, less than
     making one takes), nine are random. Times are stored in milliseconds, so among rows of one
@@ -29,7 +29,7 @@ def new_identifier() -> str:
 
 
 def first_identifier(time: datetime) -> str:
-    """Return what sorts before every id made at `time` or later."""
+    """Return a text that sorts before every id made at `time` or later."""
     return f"{clock.to_milliseconds(time) * 4096:015x}"
 
 

@@ -1,6 +1,6 @@
-"""Faults that are nobody's mistake: the database is busy or away, or the disk takes nothing more.
+"""Outages: the database is busy or away, the disk is full, or Redis doesn't count.
 
-They are answered 503, so that whoever asked comes again, and told in one line of the log.
+They are answered with 503, so that clients try again, and logged in one line.
 """
 
 import errno
@@ -17,7 +17,7 @@ from testimonials.core.web.languages import gettext_noop
 
 @dataclass(frozen=True)
 class Outage:
-    """What is the matter: a stable code, words for everybody, and when to come again."""
+    """An outage: a stable code, a message for everybody, and seconds until the next try."""
 
     code: str
     message: str
@@ -66,7 +66,7 @@ _POSTGRESQL = (
 
 
 def find_outage(error: BaseException) -> Outage | None:
-    """Return the outage that an error tells of, None where it is a fault of the program."""
+    """Return the outage that `error` comes from, None where it is a fault of the program."""
     if isinstance(error, PoolTimeout):
         return BUSY
     if isinstance(error, StorageError):

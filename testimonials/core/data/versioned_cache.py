@@ -1,6 +1,6 @@
-"""Answers kept as bytes for as long as what they were made of has not changed.
+"""Responses kept as bytes until the data they were made of changes.
 
-The version comes from the database with each request, so a change shows in the very next answer,
+The version comes from the database with each request, so a change shows in the very next response,
 whichever process wrote it.
 """
 

@@ -43,7 +43,7 @@ TOO_MUCH_WORK = _(
 
 
 class Unreadable(Exception):
-    """The file is no picture that can be taken: why, in English, with values for its places."""
+    """The file can't be used as a picture: why, in English, with values for its placeholders."""
 
     def __init__(self, text: str, **values: object) -> None:
         super().__init__(text)

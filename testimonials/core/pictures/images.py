@@ -20,19 +20,19 @@ from testimonials.core.web.languages import gettext as _
 
 MEGABYTE = 1024 * 1024
 CONTENT_TYPE = "image/webp"
-# Seconds after which most of those that came before have had their turn.
+# By then most of the pictures that came before are decoded.
 RETRY_AFTER = 5
 
 
 class ImageRefused(ServiceError):
-    """The file is no picture that can be taken; the message says why, in the spoken language."""
+    """The file can't be used as a picture; the message says why, in the visitor's language."""
 
     status = 422
     code = "IMAGE_REFUSED"
 
 
 class ImageBusy(ServiceError):
-    """As many pictures as may wait are waiting already; the same file may be sent again soon."""
+    """Too many pictures are waiting to be decoded; the same file may be sent again soon."""
 
     status = 503
     code = "IMAGES_BUSY"

@@ -1,7 +1,7 @@
-"""Pictures that come back from an archive: they keep their bytes, so those must be harmless.
+"""Pictures imported from an archive, which keep their bytes: those must be harmless.
 
-Uploaded pictures are decoded and made anew (`decoding`). Here it is checked instead that the file
-is a WebP as those are: one still picture and nothing else.
+Uploaded pictures are decoded and encoded again (`decoding`). Here the file is only checked to be
+such a WebP: one still picture and nothing else.
 """
 
 import io
@@ -15,11 +15,11 @@ _CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
 
 
 class ImageDamaged(Exception):
-    """The bytes are no picture as they are stored."""
+    """The bytes are not a picture as we store them."""
 
 
 def measure_stored_image(content: bytes) -> tuple[int, int]:
-    """Return width and height of a picture as they are stored; raise `ImageDamaged`.
+    """Return the width and height of a stored picture; raise `ImageDamaged` if it isn't one.
 
     The size is read and refused before anything is decoded.
     """
@@ -37,7 +37,7 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
 
 
 def _list_chunks(content: bytes) -> Iterator[bytes]:
-    """Return the names of the chunks of a WebP, which must fill the file exactly."""
+    """Yield the names of the chunks of a WebP, which must fill the file exactly."""
     is_whole = int.from_bytes(content[4:8], "little") + 8 == len(content)
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or not is_whole:
         raise ImageDamaged("It is not a WebP picture.")

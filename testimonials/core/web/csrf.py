@@ -1,4 +1,4 @@
-"""Protection against cross-site requests, by what the browser itself says of where it is from.
+"""Protection against cross-site requests, by what browsers say about a request's origin.
 
 Browsers send Sec-Fetch-Site, or at least Origin, with every unsafe request; a program that sends
 neither has no visitor's cookies to misuse. Tokens in forms are not needed.
@@ -31,10 +31,10 @@ def refuse_cross_site_requests() -> None:
 
 
 def _is_own(origin: str) -> bool:
-    """Return whether this is where our pages are.
+    """Tell whether our pages are at `origin`.
 
-    At the settings' own address the scheme counts: a page without TLS may be anybody's.
-    At another name that the request came by, only the proxy knows the scheme.
+    At the configured URL the scheme counts: a page without TLS may be anybody's. At another name
+    that the request came by, only the proxy knows the scheme.
     """
     try:
         sent = urlsplit(origin)

@@ -1,7 +1,6 @@
 """The decorator of every ``/v1`` view: loads the body and the query, and describes the view.
 
-What it is told serves twice: it checks the requests and it makes the OpenAPI document, so the two
-can't drift apart.
+The same schemas check the requests and make the OpenAPI document, so the two can't drift apart.
 """
 
 import functools

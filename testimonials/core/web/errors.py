@@ -22,12 +22,12 @@ FieldErrors = Mapping[str, list[str]]
 
 
 class ServiceError(Exception):
-    """Something a caller did or must know; carries status, stable code and message."""
+    """An error for the caller, with a status, a stable code and a message."""
 
     status = 400
     code = "BAD_REQUEST"
     default_message = "The request can't be processed."
-    # The heading of its page, where the status alone would give a wrong one.
+    # The heading of its page, where that of the status would be wrong.
     title: str | None = None
 
     def __init__(
@@ -56,7 +56,7 @@ class ValidationFailed(ServiceError):
 
 
 class BodyInvalid(ServiceError):
-    """The body is no JSON object."""
+    """The body is not a JSON object."""
 
     code = "INVALID_BODY"
 
@@ -113,7 +113,7 @@ HTTP_MESSAGES = {
     415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
 }
 
-# Where a page says it in other words than the API.
+# Where a page uses other words than the API.
 PAGE_MESSAGES = {
     400: gettext_noop("The request can’t be understood."),
     404: gettext_noop("The address may be mistyped, or the page was removed."),
@@ -143,7 +143,7 @@ def wants_json(path: str) -> bool:
 
 
 def speaks_english(path: str) -> bool:
-    """Tell whether errors at `path` stay English: they are for programs, or for an owner."""
+    """Tell whether errors at `path` are always in English: for programs, and in the dashboard."""
     return wants_json(path) or path == "/dashboard" or path.startswith("/dashboard/")
 
 
@@ -168,7 +168,7 @@ def _answer(
     title: str | None = None,
 ) -> Response:
     g.error_code = code
-    # A script of a page asks for what it can read; a person's browser asks for a page.
+    # A page's script asks for JSON; a person's browser asks for a page.
     is_script = request.accept_mimetypes.best == "application/json"
     if wants_json(request.path) or is_script:
         response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
@@ -179,7 +179,7 @@ def _answer(
     if not speaks_english(request.path):
         use_visitors_language()
     status = response.status_code
-    # Nothing is made to be sent again that came from another site.
+    # What came from another site is not offered to be sent again.
     unsent = None if code == CrossSiteRefused.code else read_unsent_form()
     if unsent:
         response.headers["Cache-Control"] = "no-store"
@@ -197,7 +197,7 @@ def _answer(
 
 
 def _explain(response: Response, message: str) -> str:
-    """Say an error in the visitor's language; of a limit only when it ends."""
+    """Return the message in the visitor's language; for a rate limit, only when to try again."""
     wait = response.headers.get("Retry-After", "")
     if response.status_code != 429 or speaks_english(request.path) or not wait.isdigit():
         return translate(message)
@@ -209,14 +209,14 @@ def _explain(response: Response, message: str) -> str:
 
 
 def answer_service_error(error: ServiceError) -> Response:
-    """Answer what a service raised, as JSON or as a page."""
+    """Return the response to an error that a service raised, as JSON or as a page."""
     response = Response(status=error.status, headers=error.headers)
     return _answer(response, error.message, error.code, error.errors, error.title)
 
 
 def _answer_http_error(error: HTTPException) -> Response:
     if isinstance(error, BadHost):
-        # No page of ours can be made: its links are built with the host's name.
+        # No page can be made: its links are built with the host's name.
         body = json.dumps(error_body("The Host header is not a host name.", "BAD_REQUEST"))
         return Response(body, error.code, content_type="application/json")
     # The library's own response keeps headers such as Allow and Location.

@@ -1,4 +1,4 @@
-"""Languages of the public side: which there are, which one a visitor reads, and its words.
+"""Languages of the public pages: which there are, which one a visitor reads, and its messages.
 
 English is written in the code and the templates; the other languages are gettext catalogs beside
 them, read when somebody first needs one. A page speaks the visitor's language only if its door says

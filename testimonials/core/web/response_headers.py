@@ -1,4 +1,4 @@
-"""What every answer carries: a request id, and the security headers of its surface."""
+"""What every response carries: a request id, and the security headers of its surface."""
 
 import secrets
 import string
@@ -6,15 +6,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
-from flask import (
-    Flask,
-    Request,
-    Response,
-    after_this_request,
-    g,
-    make_response,
-    request,
-)
+from flask import Flask, Request, Response, after_this_request, g, make_response, request
 from flask.sessions import SessionInterface
 from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
@@ -40,18 +32,18 @@ ASCII_SIGNS = string.punctuation
 class _Request(Request):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # The library fails on a raw byte that is no UTF-8. Escaped, it is an unknown letter.
+        # The library fails on a raw byte that is not UTF-8. Escaped, it is an unknown character.
         if not self.query_string.isascii():
             self.query_string = quote(self.query_string, safe=ASCII_SIGNS).encode()
 
     @cached_property
     def accept_mimetypes(self) -> MIMEAccept:
-        # The library takes time with the square of the spaces between two words.
+        # The library takes quadratic time for the spaces between two words.
         return parse_accept_header(self.headers.get("Accept", "")[:LONGEST_ACCEPT], MIMEAccept)
 
     def _load_form_data(self) -> None:
         super()._load_form_data()
-        # A part without a name is no field of ours.
+        # A part without a name is not one of our fields.
         if None in self.form:
             named = [each for each in self.form.items(multi=True) if each[0] is not None]
             self.form = ImmutableMultiDict(named)
@@ -61,11 +53,11 @@ class _NoSession(SessionInterface):
     """Sessions are rows, with a cookie of their own: Flask's signed one is neither read nor set."""
 
     def open_session(self, app: Flask, request: Request) -> None:
-        """Return none."""
+        return None
 
 
 def register_web(app: Flask) -> None:
-    """Return every request an id and every answer its headers."""
+    """Give every request an id and every response its headers."""
     app.request_class = _Request
     app.session_interface = _NoSession()
     app.before_request(_assign_request_id)
@@ -73,7 +65,7 @@ def register_web(app: Flask) -> None:
 
 
 def answer_privately(page: str, status: int = 200) -> Response:
-    """Answer with a page whose address or content is a secret: not stored, not passed on."""
+    """Return a page whose URL or content is secret: neither cached nor sent as a referrer."""
     response = make_response(page, status)
     response.headers["Cache-Control"] = "no-store"
     # Not no-referrer, which would blank the Origin that the page's forms are sent with.
@@ -82,8 +74,7 @@ def answer_privately(page: str, status: int = 200) -> Response:
 
 
 def answer_as(error: ServiceError) -> None:
-    """Return the answer to this request, whatever page it is,
-    the status and headers of an error."""
+    """Give the response to this request the status and headers of `error`, whatever page it is."""
 
     @after_this_request
     def mark(response: Response) -> Response:
@@ -129,7 +120,7 @@ def _write_page_policy() -> str:
 
 
 def _choose_ancestors() -> str:
-    """Return who may frame the page: anybody, an editor with a preview of ours, or nobody."""
+    """Return who may frame the page: anybody, our own editor, or nobody."""
     if getattr(g, "is_frameable", False):
         return "*"
     return "'self'" if getattr(g, "is_preview", False) else "'none'"

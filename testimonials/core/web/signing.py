@@ -12,11 +12,11 @@ from testimonials.settings.current import current_settings
 
 
 class TokenInvalid(Exception):
-    """The token is no token of this purpose, or was changed."""
+    """The token is not one of this purpose, or was changed."""
 
 
 class TokenExpired(Exception):
-    """The token was right once and is too old now; `payload` is what it said."""
+    """The token is valid but too old; `payload` is what it contains."""
 
     def __init__(self, payload: Any) -> None:
         super().__init__("token expired")
@@ -24,7 +24,7 @@ class TokenExpired(Exception):
 
 
 class _ClockSigner(TimestampSigner):
-    """Takes the time from our clock, so that a test that moves it moves tokens too."""
+    """Takes the time from our clock, which tests can move."""
 
     def get_timestamp(self) -> int:
         return int(clock.now().timestamp())
