@@ -14,7 +14,6 @@ from testimonials.core import clock
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
 from testimonials.operations.metrics import EXTENSION, end_metrics
-from testimonials.settings.table import SettingError
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.servers import free_port, wait_for
@@ -57,11 +56,6 @@ def test_only_the_token_opens_it(client: FlaskClient, sent: str) -> None:
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert "testimonials_" not in answer.text
-
-
-def test_a_short_token_is_refused(make_app: MakeApp) -> None:
-    with pytest.raises(SettingError, match="METRICS_TOKEN must have at least 16"):
-        make_app(metrics_token="short")
 
 
 def test_requests_are_counted_by_template(client: FlaskClient, agent: Caller) -> None:

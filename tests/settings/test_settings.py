@@ -8,7 +8,9 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+from click.testing import CliRunner, Result
 
+from testimonials.cli import main
 from testimonials.operations.config_cli import describe_settings
 from testimonials.settings.table import (
     PREFIX,
@@ -122,35 +124,21 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
     [
         ("port", "", "whole number from 0 to 65535"),
         ("port", "65536", "from 0 to 65535"),
-        ("port", "-1", "whole number"),
-        ("port", "8000.0", "whole number"),
         ("port", "８０００", "whole number"),
         ("threads", "0", "from 1 to 64"),
-        ("threads", "65", "from 1 to 64"),
-        ("trusted_proxies", "yes", "whole number"),
         ("hsts", "max-age=1 year", "must look like"),
         ("hsts", "max-age=31536000; preload", "includeSubDomains"),
         ("project_limit", "1000001", "from 0 to 1000000"),
         ("claim_days", "0", "above 0"),
-        ("claim_days", "-1", "above 0"),
         ("claim_days", "nan", "above 0"),
-        ("claim_days", "inf", "above 0"),
         ("claim_days", "a week", "above 0"),
         ("claim_days", "3651", "3650"),
         ("signup", "maybe", "one of open, domains, closed"),
-        ("signup", "", "one of open, domains, closed"),
         ("log_level", "loud", "one of debug"),
-        ("log_format", "xml", "one of plain, json"),
         ("base_url", "example.com", "http:// or https://"),
-        ("base_url", "ftp://example.com", "http:// or https://"),
-        ("base_url", "https://", "http:// or https://"),
         ("base_url", "https://example.com/path", "must be http:// or https://, a host"),
-        ("base_url", "https://example.com?x=1", "must be http:// or https://, a host"),
         ("base_url", "https://user:pw@example.com", "must be http:// or https://, a host"),
-        ("base_url", "https://:pw@example.com", "must be http:// or https://, a host"),
         ("base_url", "https://example.com:99999", "a port"),
-        ("base_url", "https://example.com:x", "a port"),
-        ("base_url", "https://ex ample.com", "a host"),
         ("base_url", "https://<example>.com", "a host"),
         ("app_url", "https://[::1", "a host"),
         ("database_url", "mysql://x", "sqlite:/// or postgresql://"),
@@ -160,32 +148,26 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("smtp_url", "smtps://h?starttls=1", "not both"),
         ("ratelimit_storage_url", "memory://", "redis://"),
         ("mail_from", "nobody", "e-mail address"),
-        ("mail_from", "@", "e-mail address"),
         ("mail_from", "a@example.com\nBcc: b@example.com", "e-mail address"),
         ("mail_from", "Foo, Bar <a@example.com>", "e-mail address"),
         ("secret_key", "short", "at least 32"),
-        ("plans", "starter", "must list plans such as starter=5:price_a"),
         ("plans", "starter=five", "must list plans such as"),
         ("plans", "starter=5:", "must list plans such as"),
-        ("plans", "starter=5:price_a|", "must list plans such as"),
         ("plans", "starter=5:price_a price_b", "must list plans such as"),
-        ("plans", "=5:price_a", "must list plans such as"),
         ("plans", "a=1,A=2", "names the plan a twice"),
         ("plans", "a=1:price_a,b=2:price_a", "names the price price_a twice"),
         ("plans", "none=1", "stands for no plan"),
         ("plans", "a=1000001", "more than 1000000 projects"),
-        ("more_projects_url", "example.com/more", "must be an https://"),
         ("more_projects_url", "javascript:alert(1)", "must be an https://"),
         ("more_projects_url", "https://{account}.example.com", "must be an https://"),
-        ("more_projects_url", "mailto:", "must be an https://"),
         ("more_projects_url", "https://example.com/{email}", "{account}"),
         ("more_projects_url", "https://example.com/a b", "without spaces"),
         ("more_projects_url", "https://[::1/{account", "must be an https://"),
         ("operator_email", "nobody", "an e-mail address such as"),
         ("operator_email", "Me <me@example.com>", "an e-mail address such as"),
-        ("backup_hours", "-1", "from 0 to 8760"),
-        ("backup_keep", "0", "from 1 to 1000"),
         ("stripe_webhook_secret", "sk_live_abcdefghijkl", "starts with whsec_"),
+        ("metrics_token", "short", "at least 16"),
+        ("sentry_dsn", "https://sentry.example.com/7", "must look like https://key@host/1"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
@@ -281,14 +263,6 @@ def test_what_operators_see_needs_its_package_and_is_hidden(
         load(instance, **{name: value})
 
 
-@pytest.mark.parametrize(
-    "dsn", ["sentry.example.com", "https://sentry.example.com/7", "ftp://a@b/7"]
-)
-def test_a_wrong_dsn_is_refused(instance: Path, dsn: str) -> None:
-    with pytest.raises(SettingError, match="must look like https://key@host/1"):
-        load(instance, sentry_dsn=dsn)
-
-
 def test_a_file_may_hold_the_plans_as_a_list(instance: Path) -> None:
     write(instance, 'plans = ["starter=5:price_a", "pro=50"]\n')
     assert [str(plan) for plan in load(instance).plans] == ["starter=5:price_a", "pro=50"]
@@ -377,25 +351,31 @@ def test_the_listening_address_is_one_that_a_browser_here_can_open(host: str, ur
     assert listening_url(host, 80) == url
 
 
+def run(instance: Path, *arguments: str, **settings: str) -> Result:
+    """Run a command with these settings in the environment."""
+    named = {PREFIX + name.upper(): value for name, value in settings.items()}
+    environ = {PREFIX + "INSTANCE_PATH": str(instance)} | named
+    return CliRunner(env=environ).invoke(main, arguments)
+
+
 @pytest.mark.process
 def test_a_wrong_setting_ends_every_command_with_one_sentence(instance: Path) -> None:
-    for command in (["serve"], ["accounts", "list"]):
-        result = run_command(command, clean_environment(instance, {"port": "many"}))
-        assert result.returncode == 1
-        rule = "must be a whole number from 0 to 65535, not 'many'"
-        assert result.stderr == f"Error: TESTIMONIALS_PORT {rule}\n"
+    serve = run_command(["serve"], clean_environment(instance, {"port": "many"}))
+    other = run(instance, "accounts", "list", port="many")
+    rule = "must be a whole number from 0 to 65535, not 'many'"
+    assert serve.stderr == other.stderr == f"Error: TESTIMONIALS_PORT {rule}\n"
+    assert serve.returncode == other.exit_code == 1
 
 
-@pytest.mark.process
-def test_config_show_hides_every_secret(instance: Path) -> None:
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_config_show_hides_every_secret(instance: Path, flags: list[str]) -> None:
     settings = {
         "secret_key": "s3cret" * 8,
         "smtp_url": "smtp://user:s3cret@h",
         "database_url": "postgresql://user:s3cret@127.0.0.1/db",
         "ratelimit_storage_url": "redis://:s3cret@h/0",
     }
-    for flags in ([], ["--json"]):
-        result = run_command(["config", "show", *flags], clean_environment(instance, settings))
-        assert result.returncode == 0, result.stderr
-        assert "s3cret" not in result.stdout + result.stderr
-        assert "TESTIMONIALS_PORT" in result.stdout
+    result = run(instance, "config", "show", *flags, **settings)
+    assert result.exit_code == 0, result.output
+    assert "s3cret" not in result.output
+    assert "TESTIMONIALS_PORT" in result.stdout

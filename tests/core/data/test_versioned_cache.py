@@ -30,20 +30,6 @@ def test_a_body_is_made_once_for_a_version() -> None:
     assert gzip.decompress(bodies[0].gzipped) == b"body"
 
 
-def test_another_version_is_made_anew_also_a_lower_one() -> None:
-    cache, make = VersionedCache(10_000), Maker()
-    for version in (1, 2, 1):
-        assert cache.get("a", version, make).version == version
-    assert make.calls == 3
-
-
-def test_keys_are_kept_apart() -> None:
-    cache = VersionedCache(10_000)
-    assert cache.get("a", 1, Maker(b"a")).plain == b"a"
-    assert cache.get("b", 1, Maker(b"b")).plain == b"b"
-    assert cache.get(("a", None), 1, Maker(b"c")).plain == b"c"
-
-
 def test_the_least_recently_used_goes_first() -> None:
     cache, first, second = VersionedCache(2_000), Maker(b"1" * 200), Maker(b"2" * 200)
     cache.get("first", 1, first)

@@ -19,23 +19,19 @@ UNKNOWN = "0" * 24
     "path",
     ["/v1", "/v1/", "/v1/nothing", "/v1/projects/", "/v1/me/", "/v1/projects/a/b/c", "/v1/%00"],
 )
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_unknown_paths_are_404_as_json(client: FlaskClient, method: str, path: str) -> None:
-    error_of(client.open(path, method=method), 404, "NOT_FOUND")
+def test_unknown_paths_are_404_as_json(client: FlaskClient, path: str) -> None:
+    for method in ("GET", "POST"):
+        error_of(client.open(path, method=method), 404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
         ("DELETE", "/v1/projects", {"GET", "HEAD", "POST"}),
-        ("PUT", "/v1/projects", {"GET", "HEAD", "POST"}),
         ("OPTIONS", "/v1/projects", {"GET", "HEAD", "POST"}),
         ("PATCH", f"/v1/projects/{UNKNOWN}", {"GET", "HEAD"}),
-        ("POST", f"/v1/projects/{UNKNOWN}", {"GET", "HEAD"}),
-        ("DELETE", f"/v1/projects/{UNKNOWN}", {"GET", "HEAD"}),
         ("GET", "/v1/auth/agent-init", {"POST"}),
         ("OPTIONS", "/v1/auth/agent-init", {"POST"}),
-        ("POST", "/v1/me", {"GET", "HEAD"}),
         ("TRACE", "/v1/me", {"GET", "HEAD"}),
         ("NONSENSE", "/v1/me", {"GET", "HEAD"}),
         ("GET", f"/v1/projects/{UNKNOWN}/widget-config", {"PATCH"}),
@@ -85,15 +81,10 @@ def test_a_fault_is_500_with_a_request_id_that_the_log_has_too(
     assert faults[0].exc_info
 
 
-def test_a_fault_on_a_page_is_a_page_with_the_request_id(broken_app: Flask) -> None:
-    answer = broken_app.test_client().get("/some-page")
-    assert (answer.status_code, answer.mimetype) == (500, "text/html")
-    assert answer.headers["X-Request-Id"] in answer.text
-
-
 def test_a_fault_on_a_page_is_told_in_the_visitors_language(broken_app: Flask) -> None:
     answer = broken_app.test_client().get("/some-page", headers={"Accept-Language": "de-AT"})
-    assert (answer.status_code, answer.headers["Content-Language"]) == (500, "de")
+    assert (answer.status_code, answer.mimetype) == (500, "text/html")
+    assert answer.headers["Content-Language"] == "de"
     assert "Bei uns ist etwas schiefgegangen" in answer.text
     assert "Es wurde nichts geändert." in answer.text
     assert answer.headers["X-Request-Id"] in answer.text
