@@ -47,9 +47,7 @@ def _hide(value: str) -> str:
     parts = urlsplit(value)
     if not parts.scheme or "://" not in value:
         return HIDDEN
-    if parts.password is None and parts.username and parts.scheme.startswith("http"):
-        # In the URL of a web service, this is its key.
-        return value.replace(f"{parts.username}@", f"{HIDDEN}@", 1)
-    if parts.password is None:
-        return value
-    return value.replace(f":{parts.password}@", f":{HIDDEN}@", 1)
+    # In the URL of a web service, the user is its key.
+    is_key = parts.scheme.startswith("http")
+    secret = parts.password or (parts.username if is_key else None)
+    return value.replace(f"{secret}@", f"{HIDDEN}@", 1) if secret else value

@@ -69,7 +69,7 @@ def _describe_operation(
         "body": content
         and {"fields": describe_fields(document, content["schema"]), "example": example},
         "responses": [
-            {"status": status, "description": response["description"], "example": None}
+            {"status": status, "description": response["description"]}
             for status, response in operation["responses"].items()
         ],
         "curl": _write_curl(base_url, path, method.upper(), operation, example),
