@@ -48,14 +48,6 @@ def test_only_the_first_project_starts_with_samples(browser: FlaskClient, owner:
     assert counts == {"fern-fable": 6, "second": 0}
 
 
-def test_a_project_made_over_the_api_counts_as_the_first(
-    browser: FlaskClient, owner: Caller
-) -> None:
-    owner.create_project(slug="first")
-    create(browser, "Second")
-    assert count_testimonials(owner, projects(owner)["second"]) == 0
-
-
 def test_the_only_project_opens_at_its_inbox(browser: FlaskClient, owner: Caller) -> None:
     project = owner.create_project(slug="one")
     inbox = f"{PAGE}/{project['_id']}/inbox"
@@ -134,33 +126,19 @@ def test_another_address_can_be_chosen(
     assert "Shorten this to 60 characters; it has 61." in answer.text
 
 
-@pytest.mark.parametrize("name", ["Dashboard", "Login", "static", "Widget", "V1"])
-def test_an_address_of_the_service_itself_is_refused(
-    browser: FlaskClient, owner: Caller, name: str
-) -> None:
-    answer = create(browser, name)
-    assert answer.status_code == 422
-    assert "reserved" in answer.text
-    assert projects(owner) == {}
-
-
 @pytest.mark.parametrize(
     ("name", "website"),
     [
         ("", ""),
         ("   ", ""),
-        ("a\0b", ""),
         ("one\ntwo", ""),
         ("a\x1b[31m", ""),
         ("x" * 201, ""),
+        ("Login", ""),
         ("x" * 100_000, ""),
         ("Fern", "javascript:alert(1)"),
-        ("Fern", "ftp://fern.example"),
-        ("Fern", "https://"),
         ("Fern", "a\0b.example"),
-        ("Fern", "fern.example\nx"),
         ("Fern", "https://fern.example/" + "x" * 3000),
-        ("Fern", "not a url"),
     ],
 )
 def test_unusable_values_are_refused_in_words(
@@ -171,15 +149,3 @@ def test_unusable_values_are_refused_in_words(
     if answer.status_code == 422:
         assert 'aria-invalid="true"' in answer.text
     assert projects(owner) == {}
-
-
-def test_a_website_needs_no_scheme(browser: FlaskClient, owner: Caller) -> None:
-    create(browser, "Fern", "fern.example")
-    (project,) = owner.get("/v1/projects").json["data"]  # type: ignore[index]
-    assert project["publicPageConfig"]["website"] == "https://fern.example"
-
-
-def test_a_name_without_letters_gets_a_random_address(browser: FlaskClient, owner: Caller) -> None:
-    assert create(browser, "★★★").status_code == 303
-    (slug,) = projects(owner)
-    assert slug.startswith("project-")

