@@ -164,7 +164,7 @@ def list_switches() -> list[dict[str, object]]:
 
 
 def register_languages(app: Flask) -> None:
-    """Return the templates of `app` its words, and its translated answers their headers."""
+    """Give the templates of `app` translations, and translated responses their headers."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
     # The extension puts the values in by itself, escaped where the template is.
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
