@@ -172,6 +172,15 @@ def test_a_project_comes_back_as_it_was(
     assert [row["testimonials"] for row in json.loads(run_well(app, "projects", "list", "--json"))]
 
 
+def narrow(new: Any, old: Any) -> Any:
+    """Return what `new` says of all that `old` has."""
+    if isinstance(old, dict):
+        return {key: narrow(new[key], value) for key, value in old.items()}
+    if isinstance(old, list):
+        return [narrow(*pair) for pair in zip(new, old, strict=True)]
+    return new
+
+
 def test_an_archive_of_the_first_version_comes_in_and_goes_out_as_it_was(
     app: Flask, owner: Caller, tmp_path: Path
 ) -> None:
@@ -179,7 +188,8 @@ def test_an_archive_of_the_first_version_comes_in_and_goes_out_as_it_was(
     arguments = ("--account", owner.email, "--resume-requests")
     run_well(app, "projects", "import", str(VERSION_1), *arguments)
     run_well(app, "projects", "export", "fern", str(again))
-    assert read_json(again) == read_json(VERSION_1)
+    # What came later than the first version may be there besides.
+    assert narrow(read_json(again), read_json(VERSION_1)) == read_json(VERSION_1)
     with zipfile.ZipFile(again) as one, zipfile.ZipFile(VERSION_1) as other:
         assert set(one.namelist()) == set(other.namelist())
         pictures = [name for name in one.namelist() if name != "project.json"]
