@@ -10,7 +10,11 @@ from tests.browser.axe import find_violations
 WIDTHS = (1280, 360, 320)
 SCHEMES = ("light", "dark")
 # Wider than any font of a visitor's, and what WCAG 1.4.12 lets them set.
-SPACED = "* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important }"
+SPACED = """
+* { font-family: monospace !important; letter-spacing: 0.12em !important;
+    word-spacing: 0.16em !important; line-height: 1.5 !important }
+p { margin-block-end: 2em !important }
+"""
 # A sheet of the page's own is not held up by its policy.
 SET_STYLE = """css => {
   window.testSheet ??= new CSSStyleSheet();

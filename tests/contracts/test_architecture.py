@@ -77,6 +77,7 @@ MAX_MODULES = 12
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
 MAX_VIEW_LINES = 15
+LONG_STATIC_FILES = {"widget.js": "One script goes to other people's pages, and nothing is built."}
 LONG_FILES = {"settings.table": "The settings are one table, which is best read whole."}
 LONG_FUNCTIONS = {
     "migrations.versions.rev_0001_first_schema.upgrade": "A schema is a list of tables.",
@@ -186,6 +187,13 @@ def test_no_folder_holds_more_modules_than_one_can_keep_in_mind() -> None:
         for folder in folders
     }
     assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES} == {}
+
+
+def test_scripts_and_style_sheets_can_be_read_at_one_sitting() -> None:
+    files = [path for kind in ("*.js", "*.css") for path in (ROOT / "static").rglob(kind)]
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    long = {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES}
+    assert long.keys() == LONG_STATIC_FILES.keys()
 
 
 def test_exceptions_are_still_needed() -> None:
