@@ -34,6 +34,7 @@ from testimonials.transfer.archives.values import (
     ORIGIN,
     SLUG,
     Before,
+    Items,
     Moment,
     Settings,
     StoredPageConfigSchema,
@@ -74,18 +75,17 @@ class Part:
             for name in self.columns
         }
         self.fields |= beside or {}
-        schema: Any = StrictSchema.from_dict(self.fields)
-        self._schema: StrictSchema = schema()
+        self._schema = StrictSchema.from_dict(self.fields)()
 
     def write(self, row: Any) -> Row:
         return write_columns(row, self.columns)
 
     def read(self, written: Any, where: str) -> Row:
         """Return a row of an archive, by columns; raise `ValidationError` that says where."""
+        if isinstance(written, dict) and (unknown := written.keys() - self.fields.keys()):
+            raise ValidationError(f"{where}, {min(unknown)[:60]}: Unknown field.")
         try:
-            # `check` also tells which fields there are.
-            check = self._schema.check if isinstance(written, dict) else self._schema.load
-            found: Row = check(written)
+            found: Row = self._schema.load(written)
         except ValidationError as error:
             raise ValidationError(_name_place(where, error.messages)) from None
         return found
@@ -187,12 +187,12 @@ TESTIMONIAL = Part(
     },
     door=TestimonialCreateSchema,
     beside={
-        "tags": fields.List(
+        "tags": Items(
             Text(TAG_LENGTH, one_line=True, blank=False),
             required=True,
             validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
         ),
-        "changes": fields.List(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
+        "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
     },
 )
 REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})

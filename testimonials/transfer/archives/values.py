@@ -48,6 +48,21 @@ class Settings(fields.Nested):
         return {**self.usual, **super()._deserialize(value, *args, **kwargs)}
 
 
+class Items(fields.List[Any]):
+    """A list that is read up to its first error: a file may have millions of them."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise ValidationError("Must be a list.")
+        found = []
+        for place, each in enumerate(value):
+            try:
+                found.append(self.inner.deserialize(each, **kwargs))
+            except ValidationError as error:
+                raise ValidationError({place: error.messages}) from None
+        return found
+
+
 class Before(fields.Nested):
     """What a change remembers: some columns of its testimonial, in the form of the history."""
 

@@ -402,6 +402,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (first("testimonials", createdAt="0001-01-01T00:00:00.000+23:59"), "Must be a time"),
     (first("testimonials", tags=["a"] * 11), "testimonials 1, tags: Must be at most 10"),
     (first("testimonials", tags=["a", " "]), "testimonials 1, tags 2: Must not be empty"),
+    (first("testimonials", tags="a"), "testimonials 1, tags: Must be a list."),
     (first("testimonials", changes=[{}]), "testimonials 1, changes 1, id: Is missing."),
     (first("testimonials", avatarId=NO_ID), f"A picture is missing from images: {NO_ID}"),
     (remember(text=5), "changes 1, before, text: Must be a string"),
