@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from flask import request
+from flask import jsonify, request
+from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import ServiceError
 
@@ -20,6 +21,12 @@ def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
 def wants_json() -> bool:
     """Return whether a script of the page sent the request, and not the browser itself."""
     return bool(request.accept_mimetypes.best == "application/json")
+
+
+def answer_errors(errors: Errors) -> ResponseReturnValue:
+    """Tell a script of the page why its form was refused."""
+    message = " ".join(text for texts in errors.values() for text in texts)
+    return jsonify({"message": message, "errors": errors}), 422
 
 
 def read_before(text: str) -> dict[str, Any]:

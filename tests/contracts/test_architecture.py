@@ -86,7 +86,6 @@ LONG_VIEWS = {
     "auth.api.agent_init": "The order of its limits and answers is the specification's.",
     "auth.pages.redeem_claim": "Its errors show the form again.",
     "dashboard.editors.page_editor_pages.upload_logo": "Its errors show the form again.",
-    "dashboard.editors.widget_pages.save_widget": "It answers a form and a script.",
     "widget.rendered.pages.get_fragment": "It answers by several headers.",
     "widget.rendered.pages.show_widget": "It answers by several headers.",
 }

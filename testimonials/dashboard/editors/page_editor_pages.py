@@ -4,13 +4,10 @@ A change answers a form with a redirect back to the editor, and a script with JS
 """
 
 import io
-from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from marshmallow import ValidationError
-from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.activity.event_types import EventType
@@ -25,26 +22,20 @@ from testimonials.core.pictures.images import (
     read_image,
 )
 from testimonials.core.urls import collection_page_url, image_url
-from testimonials.core.web.errors import FieldErrors, ValidationFailed
 from testimonials.core.web.response_headers import answer_as
-from testimonials.dashboard.forms import read_before, wants_json
+from testimonials.dashboard.editors.forms import ASKED, PageForm, read_edit
+from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.changes import set_logo, update_page_config
 from testimonials.projects.configuration import defaults
 from testimonials.projects.models import Project
-from testimonials.projects.schemas import PageConfigUpdateSchema
 
 page_editor = Blueprint("page_editor", __name__)
 
-TEXTS = ("businessName", "website", "headline", "description", "thankYouMessage")
-CHOICES = ("theme", "buttonColor", "buttonTextColor")
-ASKED = ("rating", "role", "company", "avatar", "email")
 LOGO_FORM_BYTES = LOGO.max_bytes + MEGABYTE
 LOGO_TOO_LARGE = f"The picture is too large: the limit is {LOGO.max_bytes // MEGABYTE} MB."
-
-_SCHEMA = PageConfigUpdateSchema()
 
 
 @page_editor.get("/dashboard/projects/<project_id>/page")
@@ -56,15 +47,13 @@ def show_page_editor(access: Access) -> ResponseReturnValue:
 @page_editor.post("/dashboard/projects/<project_id>/page")
 @require_role(Role.ADMIN, for_update=True)
 def save_page(access: Access) -> ResponseReturnValue:
-    """Change the settings that were sent; a form names in ``before`` what it showed."""
-    project = access.project
-    sent, was = read_settings(request.form), project.updated_at
-    try:
-        update_page_config(project, _SCHEMA.check(unflatten(sent)))
-    except (ValidationError, ValidationFailed) as error:
+    """Change the settings that were sent and differ from what the form showed."""
+    project, was = access.project, access.project.updated_at
+    edit = read_edit(PageForm(), request.form)
+    if edit.errors:
         db.session.rollback()
-        found = error.messages_dict if isinstance(error, ValidationError) else error.errors
-        return _refuse(access, sent, _level(found or {}))
+        return _refuse(access, edit.shown, edit.errors)
+    update_page_config(project, unflatten(edit.changes))
     if project.updated_at != was:
         record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
@@ -119,44 +108,17 @@ def show_page_preview(access: Access) -> ResponseReturnValue:
     )
 
 
-def read_settings(form: MultiDict[str, str]) -> dict[str, Any]:
-    """Return the settings in a form by the names of its fields, without those left as they were."""
-    sent: dict[str, Any] = {}
-    for name in (*TEXTS, *CHOICES):
-        if name in form:
-            # Browsers send line breaks as CR LF.
-            sent[name] = form.getlist(name)[-1].replace("\r\n", "\n").replace("\r", "\n")
-    for name in ("showConfetti", *(f"ask-{each}" for each in ASKED)):
-        if name in form:
-            # A switch is sent twice when it is on, since browsers send nothing for one that is off.
-            text = form.getlist(name)[-1]
-            sent[name] = {"true": True, "false": False}.get(text, text)
-    before = read_before(form.get("before", ""))
-    return {name: value for name, value in sent.items() if value != before.get(name)}
-
-
-def unflatten(sent: dict[str, Any]) -> dict[str, Any]:
-    """Turn the names of the form's fields into those of the schema."""
-    asked = {name: sent[f"ask-{name}"] for name in ASKED if f"ask-{name}" in sent}
-    plain = {name: value for name, value in sent.items() if not name.startswith("ask-")}
-    return plain | ({"collectFields": asked} if asked else {})
+def unflatten(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the form's settings as `update_page_config` takes them."""
+    asked = {name: changes.pop(f"ask-{name}") for name in ASKED if f"ask-{name}" in changes}
+    return changes | ({"collectFields": asked} if asked else {})
 
 
 def flatten(project: Project) -> dict[str, Any]:
-    config = project.page_config
-    values = {name: config[name] for name in (*TEXTS[1:], *CHOICES, "showConfetti")}
-    asked = {f"ask-{name}": config["collectFields"][name] for name in ASKED}
-    return {"businessName": project.business_name} | values | asked
-
-
-def _level(errors: Mapping[str, Any]) -> FieldErrors:
-    """Return lists of messages by field; what the page asks for is one field of several."""
-    return {
-        name: [text for texts in each.values() for text in texts]
-        if isinstance(each, dict)
-        else each
-        for name, each in errors.items()
-    }
+    """Return the project's settings by the names of the form's fields."""
+    config = {"businessName": project.business_name} | project.page_config
+    config |= {f"ask-{name}": config["collectFields"][name] for name in ASKED}
+    return {name: config[name] for name in PageForm().fields}
 
 
 def _judge(project: Project) -> dict[str, Any]:
@@ -178,14 +140,13 @@ def _answer_logo(project: Project) -> ResponseReturnValue:
     return redirect(url_for(".show_page_editor", done="saved"), 303)
 
 
-def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> ResponseReturnValue:
+def _refuse(access: Access, shown: dict[str, Any], errors: Errors) -> ResponseReturnValue:
     if wants_json():
-        messages = " ".join(message for each in errors.values() for message in each)
-        return jsonify({"message": messages, "errors": errors}), 422
-    return _page(access, sent, errors), 422
+        return answer_errors(errors)
+    return _page(access, shown, errors), 422
 
 
-def _page(access: Access, sent: dict[str, Any], errors: FieldErrors) -> str:
+def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
     project = access.project
     g.has_preview = True
     before = flatten(project)
@@ -194,7 +155,7 @@ def _page(access: Access, sent: dict[str, Any], errors: FieldErrors) -> str:
         "dashboard/editors/page_editor.html",
         shell=build_shell(access, "page"),
         notice={"text": "Saved", "undo_url": None} if is_saved else None,
-        values=before | sent,
+        values=before | shown,
         errors=errors,
         before=before,
         contrast=_judge(project),

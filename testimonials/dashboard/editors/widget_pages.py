@@ -11,17 +11,11 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.text_rules import WEBSITE_PATTERN
-from testimonials.core.web.errors import FieldErrors, ValidationFailed
+from testimonials.core.urls import collection_page_url
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.dashboard.editors.widget_form import (
-    DEFAULTS,
-    change_widget,
-    check_widget,
-    describe_default_cta,
-    flatten_widget,
-    read_widget_form,
-)
-from testimonials.dashboard.forms import read_before, wants_json
+from testimonials.dashboard.editors.forms import Edit, WidgetForm, read_edit
+from testimonials.dashboard.editors.widget_settings import DEFAULTS, change_widget, flatten_widget
+from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
@@ -29,6 +23,7 @@ from testimonials.projects.configuration import defaults
 from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
 from testimonials.widget.services import describe_feed
+from testimonials.widget.settings import CTA_LABEL
 
 widget_editor = Blueprint("widget_editor", __name__)
 
@@ -41,25 +36,19 @@ reset_purpose = TokenPurpose("widget-reset")
 @widget_editor.get("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN)
 def show_editor(access: Access) -> ResponseReturnValue:
-    project = access.project
-    return _page(access, flatten_widget(project), {})
+    return _page(access, {}, {})
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN, for_update=True)
 def save_widget(access: Access) -> ResponseReturnValue:
-    """Change the settings that were sent; a form names in ``before`` what it showed."""
-    project = access.project
-    sent = read_widget_form(request.form)
-    try:
-        wanted = check_widget(sent)
-    except ValidationFailed as error:
+    """Change the settings that were sent and differ from what the form showed."""
+    project, was = access.project, access.project.updated_at
+    edit = read_edit(WidgetForm(), request.form)
+    if edit.errors:
         db.session.rollback()
-        return _refuse(access, sent, error.errors or {})
-    before, was = read_before(request.form.get("before", "")), project.updated_at
-    change_widget(
-        project, {name: wanted[name] for name in wanted if wanted[name] != before.get(name)}
-    )
+        return _refuse(access, edit)
+    change_widget(project, edit.changes)
     if project.updated_at != was:
         record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
@@ -120,25 +109,24 @@ def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
     return before if project_id == project.id else None
 
 
-def _refuse(access: Access, sent: dict[str, Any], errors: FieldErrors) -> ResponseReturnValue:
+def _refuse(access: Access, edit: Edit) -> ResponseReturnValue:
     if wants_json():
-        messages = " ".join(message for each in errors.values() for message in each)
-        return jsonify({"message": messages, "errors": errors}), 422
-    return _page(access, flatten_widget(access.project) | sent, errors), 422
+        return answer_errors(edit.errors)
+    return _page(access, edit.shown, edit.errors), 422
 
 
-def _page(access: Access, values: dict[str, Any], errors: FieldErrors) -> str:
-    project = access.project
+def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
+    project, before = access.project, flatten_widget(access.project)
     g.has_preview = True
     return render_template(
         "dashboard/editors/widget.html",
         shell=build_shell(access, "widget"),
         notice=_read_notice(project),
-        values=values,
+        values=before | shown,
         errors=errors,
-        before=flatten_widget(project),
+        before=before,
         defaults=DEFAULTS,
-        default_cta=describe_default_cta(project),
+        default_cta={"label": CTA_LABEL, "url": collection_page_url(project.slug)},
         limits={"ctaLabel": CTA_LABEL_LENGTH, "ctaUrl": URL_LENGTH},
         # The rule of the server, for the script to check by before it sends.
         url_pattern=WEBSITE_PATTERN,

@@ -12,7 +12,8 @@ from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.describe import describe_notifications, describe_plan
-from testimonials.dashboard.editors.rated import check_rated, describe_rated
+from testimonials.dashboard.editors.forms import read_rated_form
+from testimonials.dashboard.editors.rated import describe_rated
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.inbox.checklist import is_hidden
@@ -79,13 +80,11 @@ def change_status(access: Access) -> ResponseReturnValue:
 @require_role(Role.ADMIN, for_update=True)
 def save_rated(access: Access) -> ResponseReturnValue:
     """Set what the ratings are about in structured data, or turn that off."""
-    sent = {name: request.form.get(name, "") for name in ("kind", "name")}
-    try:
-        wanted = check_rated(sent)
-    except ValidationFailed as error:
+    sent = read_rated_form(request.form)
+    if sent.errors:
         db.session.rollback()
-        return _page(access, to_form_errors(error), sent), 422
-    change_rated(access.project, wanted)
+        return _page(access, sent.errors, sent.typed), 422
+    change_rated(access.project, sent.values or None)
     record_project_event(EventType.PROJECT_CHANGED, access.project)
     db.session.commit()
     return redirect(add_notice(url_for(".show_settings"), "Your choice is saved.") + "#rated", 303)

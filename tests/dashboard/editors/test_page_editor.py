@@ -114,16 +114,16 @@ def test_only_what_was_changed_is_written(
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("headline", "x" * 161, "at most 160"),
-        ("headline", "two\nlines", "one line"),
-        ("description", "x" * 501, "at most 500"),
-        ("thankYouMessage", "x" * 501, "at most 500"),
-        ("website", "javascript:alert(1)", "http"),
-        ("theme", "blue", "light, dark"),
+        ("headline", "x" * 161, "Shorten this to 160"),
+        ("headline", "two\nlines", "on one line"),
+        ("description", "x" * 501, "Shorten this to 500"),
+        ("thankYouMessage", "x" * 501, "Shorten this to 500"),
+        ("website", "javascript:alert(1)", "web address"),
+        ("theme", "blue", "one of the options"),
         ("buttonColor", "red;}*{display:none", "#4F46E5"),
         ("buttonTextColor", "#12", "#4F46E5"),
-        ("ask-rating", "maybe", "true or false"),
-        ("showConfetti", "1", "true or false"),
+        ("ask-rating", "", "Fill this in"),
+        ("showConfetti", "", "Fill this in"),
     ],
 )
 def test_a_bad_value_is_refused_with_the_reason_and_nothing_is_written(
@@ -202,7 +202,7 @@ def test_a_logo_is_shown_everywhere_and_can_be_taken_off(
         (b"", "empty"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
         (b"GIF89a" + b"\0" * 50, "GIF"),
-        (b"no picture at all", "no picture"),
+        (b"no picture at all", "can’t be read as a picture"),
         (b"\x89PNG" + b"\0" * 2_200_000, "2 MB"),
         (b"\x89PNG" + b"\0" * 5_000_000, "2 MB"),
     ],

@@ -66,9 +66,9 @@ def test_it_is_off_until_something_is_named(
 @pytest.mark.parametrize(
     ("kind", "name", "field", "rule"),
     [
-        ("LocalBusiness", "Fern", "kind", "Choose one of these."),
+        ("LocalBusiness", "Fern", "kind", "Choose one of the options."),
         ("Product", "  ", "name", "Write the name of what is rated."),
-        ("Product", "x" * 121, "name", "Must be at most 120 characters; this has 121."),
+        ("Product", "x" * 121, "name", "Shorten this to 120 characters; it has 121."),
     ],
 )
 def test_what_means_nothing_is_refused(
