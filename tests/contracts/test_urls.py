@@ -16,7 +16,6 @@ ROOT = Path(testimonials.__file__).parent
 WRITERS = {
     "core/urls.py": "It is the place for it.",
     "core/web/errors.py": "An unknown address has no view; its beginning says how to answer.",
-    "collection/authors/erasure.py": "It finds the author's link in a mail that was sent.",
     "operations/metrics.py": "It counts requests by their path.",
     "widget/fast_feed.py": "It answers before Flask knows the request.",
 }
