@@ -5,6 +5,7 @@ of an import are made of these (see `core.web.fields` and `core.web.forms`).
 """
 
 from datetime import UTC, date, datetime, time
+from functools import partial
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError
@@ -22,32 +23,11 @@ HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
 
 
-class AuthorName(Text):
-    """Who says it."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(LINE_LENGTH, one_line=True, blank=False, required=True, **options)
-
-
-class AuthorLine(Text):
-    """The author's role or company."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(LINE_LENGTH, one_line=True, **options)
-
-
-class AuthorAvatar(WebUrl):
-    """The address of a picture of the author elsewhere."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(AVATAR_LENGTH, **options)
-
-
-class Words(Text):
-    """What they say."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(TEXT_LENGTH, blank=False, required=True, **options)
+AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=True)
+# A role or a company.
+AuthorLine = partial(Text, LINE_LENGTH, one_line=True)
+AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
+Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 
 class Rating(Amount):

@@ -16,7 +16,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.services import change_testimonial
+from testimonials.testimonials.moderation.changes import change_testimonial
 
 AUTHOR_MAIL = "author-link"
 SUBMISSIONS_MAIL = "submissions"

@@ -21,7 +21,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.services import change_testimonial
+from testimonials.testimonials.moderation.changes import change_testimonial
 from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
 

@@ -23,7 +23,7 @@ from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
-from testimonials.testimonials.moderation.changes import Facts
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
     count_samples,
@@ -151,7 +151,7 @@ def _read_filter(project: Project, values: Any) -> InboxFilter:
     return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
 
 
-def _find_chosen(project: Project) -> Sequence[Facts]:
+def _find_chosen(project: Project) -> Sequence[Testimonial]:
     """Return the rows that were selected for a bulk action."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)

@@ -14,13 +14,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.changes import (
-    Change,
-    Facts,
-    later_than,
-    to_json,
-    write_changes,
-)
+from testimonials.testimonials.moderation.changes import change_all, record_change
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.testimonials.services import next_time
 
@@ -40,8 +34,8 @@ class ActionRefused(ServiceError):
 class Action:
     """One thing that can be done: in which states, what it sets, and the word for it done."""
 
-    can: Callable[[Facts], bool]
-    values: Callable[[Facts, datetime], dict[str, Any]]
+    can: Callable[[Testimonial], bool]
+    values: Callable[[Testimonial, datetime], dict[str, Any]]
     done: str
     # With a place for what it was done to, where that doesn't come last.
     about: str = ""
@@ -98,20 +92,13 @@ ACTIONS = {
 }
 
 
-def apply_action(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
-    """Do `name` (a key of ACTIONS) to each of the rows whose state allows it.
-
-    `project` is locked, `actor` is an e-mail address. Returns the batch, for undoing, and how many
-    rows were changed.
-    """
-    action, now, batch = ACTIONS[name], clock.now(), new_identifier()
-    changes = []
-    for row in rows:
-        if action.can(row):
-            after = action.values(row, now)
-            changes.append(Change(row, {column: getattr(row, column) for column in after}, after))
-    write_changes(project, changes, batch, actor, name)
-    return batch, len(changes)
+def apply_action(
+    project: Project, rows: Sequence[Testimonial], name: str, actor: str
+) -> tuple[str, int]:
+    """Do `name` (a key of ACTIONS) to each of the rows whose state allows it; see `change_all`."""
+    action, now = ACTIONS[name], clock.now()
+    changes = [(row, action.values(row, now)) for row in rows if action.can(row)]
+    return change_all(project, changes, actor, name)
 
 
 def edit_testimonial(
@@ -135,10 +122,7 @@ def edit_testimonial(
     if "author_email" in changes and row.email_verified_at is not None:
         # Only the address that the author had given was proven to be theirs.
         changes["email_verified_at"] = None
-    batch = new_identifier()
-    change_testimonial(row, changes, batch, actor, "edit")
-    mark_changed(project)
-    db.session.flush()
+    batch, _ = change_all(project, [(row, changes)], actor, "edit")
     return batch
 
 
@@ -156,20 +140,10 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
     )
     db.session.add(row)
     db.session.flush()
-    _record(row, {}, new_identifier(), actor, "add")
+    record_change(row, {}, new_identifier(), actor, "add")
     mark_changed(project)
     db.session.flush()
     return row
-
-
-def change_testimonial(
-    row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
-) -> None:
-    """Set columns of a testimonial, or its tags, and record what they were."""
-    row.updated_at = later_than(row, clock.now())
-    _record(row, {name: getattr(row, name) for name in values}, batch, actor, action)
-    for name, value in values.items():
-        setattr(row, name, value)
 
 
 def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
@@ -216,16 +190,3 @@ def _spell_tags(project: Project, values: dict[str, Any]) -> dict[str, Any]:
         return {}
     tags = spell(find_spellings(project.id), values["tags"])
     return {"tags": sorted(tags, key=str.casefold)}
-
-
-def _record(row: Testimonial, before: dict[str, Any], batch: str, actor: str, action: str) -> None:
-    db.session.add(
-        TestimonialChange(
-            testimonial_id=row.id,
-            batch_id=batch,
-            actor=actor,
-            action=action,
-            before={name: to_json(value) for name, value in before.items()},
-            created_at=row.updated_at,
-        )
-    )

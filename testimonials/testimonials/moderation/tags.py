@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from testimonials.core.data.identifiers import new_identifier
 from testimonials.projects.models import Project
-from testimonials.testimonials.moderation.changes import Change, Facts, load_tags, write_changes
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.changes import change_all
 from testimonials.testimonials.moderation.tag_names import (
     MAX_TAGS,
     TagRefused,
@@ -15,7 +15,9 @@ from testimonials.testimonials.moderation.tag_names import (
 )
 
 
-def add_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
+def add_tag(
+    project: Project, rows: Sequence[Testimonial], name: str, actor: str
+) -> tuple[str, int]:
     """Add one tag to the rows that can have it; `project` is locked.
 
     Returns the batch, for undoing, and how many rows were changed. Raises `TagRefused` for a name
@@ -29,7 +31,9 @@ def add_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> t
     return _change_tags(project, rows, with_tag, actor)
 
 
-def remove_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -> tuple[str, int]:
+def remove_tag(
+    project: Project, rows: Sequence[Testimonial], name: str, actor: str
+) -> tuple[str, int]:
     """Remove one tag from the rows that have it; see `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
@@ -37,27 +41,20 @@ def remove_tag(project: Project, rows: Sequence[Facts], name: str, actor: str) -
     )
 
 
-def can_be_tagged(row: Facts) -> bool:
-    return row.deleted_at is None and row.status not in ("demo", "withdrawn")
-
-
 def _change_tags(
     project: Project,
-    rows: Sequence[Facts],
+    rows: Sequence[Testimonial],
     make: Callable[[list[str]], list[str]],
     actor: str,
 ) -> tuple[str, int]:
-    tags, changes = load_tags([row.id for row in rows]), []
+    changes = []
     for row in rows:
-        before = tags.get(row.id, [])
+        before, can_be_tagged = row.tags, row.deleted_at is None
         after = make(before)
         is_equal = set(map(fold, after)) == set(map(fold, before))
-        if not is_equal and can_be_tagged(row):
-            changes.append(Change(row, {"tags": before}, {"tags": after}))
-    batch = new_identifier()
-    # A widget may show the testimonials of one tag, so what is shown may change.
-    write_changes(project, changes, batch, actor, "tag")
-    return batch, len(changes)
+        if can_be_tagged and row.status not in ("demo", "withdrawn") and not is_equal:
+            changes.append((row, {"tags": after}))
+    return change_all(project, changes, actor, "tag")
 
 
 def _read_one(text: str) -> str:

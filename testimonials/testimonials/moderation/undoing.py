@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from sqlalchemy import and_, exists, or_, select, true
-from sqlalchemy.orm import aliased
+from sqlalchemy import and_, exists, or_, select
+from sqlalchemy.orm import aliased, selectinload
 
 from testimonials.core import clock
-from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.changes import Change, load_tags, write_changes
+from testimonials.testimonials.moderation.changes import change_all
 from testimonials.testimonials.moderation.services import ActionRefused
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 
@@ -46,45 +45,35 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
     changes = _list_undoing(project, batch)
     if not changes:
         raise ActionRefused("It has been changed since, so there is nothing left to undo.")
-    write_changes(project, changes, new_identifier(), actor, "undo")
-    return len(changes)
+    return change_all(project, changes, actor, "undo")[1]
 
 
-def _list_undoing(project: Project, batch: str) -> list[Change]:
+def _list_undoing(project: Project, batch: str) -> list[tuple[Testimonial, dict[str, Any]]]:
     """Return what puts back each change of a batch after which nothing else was changed."""
     later = aliased(TestimonialChange)
     is_later = or_(
         later.created_at > TestimonialChange.created_at,
         and_(later.created_at == TestimonialChange.created_at, later.id > TestimonialChange.id),
     )
-    is_last = and_(
-        TestimonialChange.batch_id == batch,
-        ~exists().where(later.testimonial_id == TestimonialChange.testimonial_id, is_later),
-    )
-    in_batch = select(TestimonialChange.before).where(TestimonialChange.batch_id == batch)
-    # All changes of a batch are of the same columns.
-    names = sorted(db.session.scalar(in_batch.limit(1)) or ())
-    columns = [getattr(Testimonial, name) for name in names if name != "tags"]
-    # Whatever it was before, only its author can take a withdrawal back.
-    is_free = Testimonial.status != "withdrawn" if "status" in names else true()
     rows = db.session.execute(
-        select(*dict.fromkeys((Testimonial.id, Testimonial.updated_at, *columns)))
-        .add_columns(TestimonialChange.before)
+        select(Testimonial, TestimonialChange.before)
         .join(TestimonialChange, TestimonialChange.testimonial_id == Testimonial.id)
-        .where(is_last, is_free)
+        .where(
+            TestimonialChange.batch_id == batch,
+            ~exists().where(later.testimonial_id == TestimonialChange.testimonial_id, is_later),
+        )
+        .options(selectinload(Testimonial.tag_rows))
     ).all()
-    tags, known = {}, {}
-    if "tags" in names:
-        # Somebody may have begun to spell a tag in another way since it was taken off.
-        tags, known = load_tags([row.id for row in rows]), find_spellings(project.id)
+    # Somebody may have begun to spell a tag in another way since it was removed.
+    known = find_spellings(project.id)
     changes = []
-    for row in rows:
-        after = _from_json(row.before)
-        now = {name: getattr(row, name) for name in after if name != "tags"}
-        if "tags" in after:
-            after["tags"] = spell(known, after["tags"])
-            now["tags"] = tags.get(row.id, [])
-        changes.append(Change(row, now, after))
+    for row, before in rows:
+        values = _from_json(before)
+        if "tags" in values:
+            values["tags"] = spell(known, values["tags"])
+        # Whatever it was before, only its author can take a withdrawal back.
+        if "status" not in values or row.status != "withdrawn":
+            changes.append((row, values))
     return changes
 
 
