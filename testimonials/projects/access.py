@@ -1,4 +1,4 @@
-"""Who may do what with a project: its owner, and the colleagues invited to it."""
+"""Access to projects: their owner, and the colleagues invited to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ ROLES = {"moderator": Role.MODERATOR, "admin": Role.ADMIN}
 class RoleTooLow(ServiceError):
     status = 403
     code = "ROLE_TOO_LOW"
-    title = "This needs another role"
+    title = "Your role doesn’t allow this"
     default_message = (
-        "Your role in this project doesn’t include this. Nothing was changed. Ask the project’s "
-        "owner if you need it."
+        "Your role in this project doesn’t allow this. Nothing was changed. Ask the project’s "
+        "owner for another role."
     )
 
 

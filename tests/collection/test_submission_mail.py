@@ -336,7 +336,7 @@ def test_a_broken_link_ends_nothing(app: Flask, site: Site, client: FlaskClient,
     broken = {"cut": path[:-2], "garbage": "/unsubscribe/x", "other": path + "x"}[kind]
     for answer in (client.get(broken), client.post(broken)):
         assert answer.status_code == 404
-        assert "This link is not whole" in answer.text
+        assert "This link is incomplete" in answer.text
     site.clock.move(minutes=6)
     site.send("Ben")
     assert len(site.told()) == 2

@@ -24,12 +24,12 @@ from testimonials.testimonials.moderation.tag_names import TagCount, list_projec
 
 MAX_SEARCH = 200
 EMPTY = {
-    "pending": ("Nothing waits for you", "What customers send on your collection page lands here."),
+    "pending": ("Nothing is waiting", "What customers write on your collection page arrives here."),
     "approved": ("Nothing is approved yet", "Approved testimonials show in your widget."),
     "rejected": (
         "Nothing is rejected",
-        "Rejected testimonials show nowhere and stay here, and so do those that their authors "
-        "withdraw.",
+        "Rejected testimonials, and those that their authors withdrew, are kept here and shown "
+        "nowhere.",
     ),
     "all": ("No testimonials yet", "Send customers the link to your collection page."),
     "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),

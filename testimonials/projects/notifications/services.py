@@ -1,6 +1,6 @@
-"""Who hears of a project's new testimonials by mail, and how each of them wants to.
+"""Notifications: who gets mails about a project's new testimonials, and how often.
 
-The project's lock guards its people's choices: whoever changes one, or tells somebody, holds it.
+The project's lock guards the choices: changing one, or notifying somebody, takes it.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from testimonials.projects.services import lock_project
 
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
-LINK_BROKEN = "This link is not whole, or what it was about is gone. No mail comes from it."
+LINK_BROKEN = "This link is incomplete, or what it was about is deleted. You get no mail from it."
 
 unsubscribe_purpose = TokenPurpose("unsubscribe")
 
@@ -70,10 +70,7 @@ _FIND_READERS = _make_readers_query()
 
 
 def list_readers(project: Project) -> list[Reader]:
-    """Return the owner and the colleagues who can read mail.
-
-    Nobody reads mail for an account that isn't claimed.
-    """
+    """Return the owner and the colleagues, but for accounts that nobody has claimed."""
     values = {"project_id": project.id, "owner_id": project.account_id}
     return [
         Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5])
@@ -98,9 +95,9 @@ def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
 
 
 def set_mode(project: Project, account_id: str, mode: str) -> None:
-    """Choose how the account hears of the locked project; raise `ValidationFailed`.
+    """Set the account's choice for the locked project; raise `ValidationFailed`.
 
-    What arrived while somebody wanted to hear nothing is not told afterwards.
+    What arrived while it was `never` is not reported afterwards.
     """
     if mode not in MODES:
         raise ValidationFailed.of({"mode": ["Choose at once, once a day or never."]})
@@ -125,9 +122,9 @@ def note_told(project: Project, account_id: str, time: datetime) -> None:
 
 
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
-    """Return the address that ends the mails about a project without signing in.
+    """Return the URL that ends a project's notifications without signing in.
 
-    It never expires: who looks for the way out in an old mail must find it.
+    It never expires, so that it also works in an old mail.
     """
     return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
 

@@ -168,7 +168,7 @@ def _find_manageable(access: Access, email: str) -> MemberInvitation:
     key = (access.project.id, email.replace("\0", ""))
     invitation = db.session.get(MemberInvitation, key)
     if invitation is None:
-        raise NotFound("This invitation is gone: it was answered or taken back.")
+        raise NotFound("This invitation was already answered or withdrawn.")
     require_over(access.role, ROLES[invitation.role])
     return invitation
 

@@ -1,8 +1,8 @@
-"""A project's team: who is in it, who is invited, and who may change that.
+"""A project's team: its owner and members, and who may change them.
 
-The owner stands in the project's own row. Colleagues are members, as admin or moderator: an admin
-manages moderators, and only the owner manages admins. Every function that changes something takes
-a locked project, so that two changes of one team wait for each other.
+The owner is named in the project's row; colleagues are members. Admins manage moderators, and only
+the owner manages admins. Changing anything takes a locked project, so that two changes of one team
+wait for each other.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class OwnerStays(ServiceError):
     status = 409
     code = "OWNER_STAYS"
     default_message = (
-        "The owner can’t leave a project. Whoever no longer needs it can delete it in its settings."
+        "The owner can’t leave a project. If you no longer need it, delete it in its settings."
     )
 
 

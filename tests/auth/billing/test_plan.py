@@ -25,12 +25,12 @@ def test_an_owner_sees_plan_usage_and_link(make_app: MakeApp, owner: Caller) -> 
         assert "<strong>Starter</strong>" in page
         assert "<strong>1 of 5</strong> projects" in page
         assert f'href="{URL.format(account=owner.account_id)}"' in page
-        assert "Set by whoever runs this server." not in page
+        assert "Set by the operator of this server." not in page
 
 
 def test_without_a_link_it_says_who_sets_it(app: Flask, owner: Caller) -> None:
     page = show(app, owner, "/dashboard/account")
-    assert "Set by whoever runs this server." in page
+    assert "Set by the operator of this server." in page
     assert "More projects" not in page
 
 

@@ -68,7 +68,7 @@ def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) 
     for _ in range(10):
         page.keyboard.press("a")
         page.keyboard.press("r")
-    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing is waiting")).to_be_visible()
     counts = {
         status: len([row for row in project.stored() if row["status"] == status])
         for status in ("approved", "rejected")

@@ -268,7 +268,7 @@ def test_the_code_in_the_page_is_the_links(site: Site, open_page: OpenPage) -> N
 def test_the_checklist_leads_to_the_end(site: Site, open_page: OpenPage) -> None:
     project, page = open_share(site, open_page)
     page.goto(inbox_of(project))
-    expect(page.get_by_text("Your assistant has built the first version.")).to_be_visible()
+    expect(page.get_by_text("Your agent built the first version.")).to_be_visible()
     follow(page.get_by_role("button", name="Look", exact=True))
     page.wait_for_url(f"**/widget/{project.id}")
     expect(page.locator('[data-testimonials-state="ready"]')).to_be_attached()

@@ -177,7 +177,7 @@ def test_it_tells_who_built_the_project(
         account.password_hash = other.password_hash
         db.session.commit()
     page = open_browser(app, agent).get(f"/dashboard/projects/{project}/inbox").text
-    assert "Your assistant has built the first version." in page
+    assert "Your agent built the first version." in page
 
 
 def test_moderators_have_no_checklist(inbox: Inbox, outsider: Caller) -> None:

@@ -76,7 +76,7 @@ def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
     assert create(browser, "One").status_code == 303
     assert create(browser, "Two").status_code == 303
     page = browser.get(PAGE).text
-    assert "All of them are in use" in page
+    assert "You have used all of them" in page
     assert 'name="business_name"' not in page
     answer = create(browser, "Three")
     assert answer.status_code == 422

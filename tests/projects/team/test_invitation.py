@@ -75,7 +75,7 @@ def test_somebody_new_chooses_a_password_and_is_in(
     assert is_in(other, team)
     again = accept(team.app.test_client(), link, password="another fine password")
     assert again.status_code == 410
-    assert "You are in already" in again.text
+    assert "You are already in" in again.text
     assert "Set-Cookie" not in again.headers
 
 
@@ -135,7 +135,7 @@ def test_who_has_an_account_signs_in_and_comes_back(
     assert count_rows(team.app, Account) == 2
     used = client.get(link)
     assert used.status_code == 410
-    assert "You are in already" in used.text
+    assert "You are already in" in used.text
 
 
 @pytest.mark.parametrize("has_account", [True, False])

@@ -287,7 +287,7 @@ def test_removing_somebody_ends_their_access_at_once(
     here.invite("back-door@example.com")
     assert here.browser.get(inbox).status_code == 200
     removal = f"members/{admin.account_id}/remove"
-    assert "They no longer see" in team.browser.get(f"{team.base}/{removal}").text
+    assert "They lose access to" in team.browser.get(f"{team.base}/{removal}").text
     assert here.browser.get(inbox).status_code == 200
     assert team.post(removal).status_code == 303
     assert here.browser.get(inbox).status_code == 404
@@ -331,7 +331,7 @@ def test_a_colleague_leaves(team: Team, moderator: Caller) -> None:
     here = team.seen_by(moderator)
     leave = f"/dashboard/projects/{team.project}/leave"
     assert f'href="{leave}"' in here.browser.get("/dashboard/projects").text
-    assert "You no longer see this project" in here.browser.get(leave).text
+    assert "You lose access to this project" in here.browser.get(leave).text
     assert members(team.app) == {"moderator@example.com": "moderator"}
     assert here.browser.post(leave).status_code == 303
     assert members(team.app) == {}
@@ -405,8 +405,8 @@ def test_an_invitation_that_ran_out_can_be_sent_again_until_it_is_swept(
     moved_clock.move(days=7)
     answer = team.app.test_client().get(link)
     assert answer.status_code == 410
-    assert "has run out" in answer.text
-    assert re.search(r"ran out on \d+ \w+ \d{4}", team.page())
+    assert "has expired" in answer.text
+    assert re.search(r"expired on \d+ \w+ \d{4}", team.page())
     forget_limits(team.app)
     assert team.post("invitations/resend", email=NOOR).status_code == 303
     assert team.app.test_client().get(mailed_path(team.app, "invitation")).status_code == 200
