@@ -1,16 +1,13 @@
 """A database that is frozen, away or out of room: said as such, to visitors and in the log."""
 
 import io
-import logging
 import re
 import shutil
 import signal
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -20,7 +17,6 @@ from sqlalchemy.exc import OperationalError
 from testimonials import create_app
 from testimonials.core.data import postgres_watch as heartbeat
 from testimonials.core.data.outages import find_outage
-from testimonials.core.logs import repeated_faults as repeats
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
 from tests.operations.disks import fill, small_disk
@@ -146,48 +142,3 @@ def test_a_database_that_is_away_gives_the_words_back_but_no_secret(tmp_path: Pa
         assert answer.status_code >= 400
         assert "<form" not in answer.text
         assert "wardrobes" not in answer.text
-
-
-class Later:
-    """A timer whose time comes when the test says so."""
-
-    made: list["Later"]
-
-    def __init__(
-        self, _seconds: float, function: Callable[..., None], args: tuple[Any, ...]
-    ) -> None:
-        self.end = lambda: function(*args)
-        self.made.append(self)
-
-    def start(self) -> None:
-        pass
-
-
-def test_a_fault_is_logged_once_and_then_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Later, "made", [], raising=False)
-    monkeypatch.setattr(threading, "Timer", Later)
-    output = io.StringIO()
-    handler = logging.StreamHandler(output)
-    handler.addFilter(repeats.RepeatFilter(handler))
-    logger = logging.Logger("tests")
-    logger.addHandler(handler)
-
-    def fail(problem: str) -> None:
-        try:
-            raise ValueError(problem)
-        except ValueError:
-            logger.exception("it failed")
-
-    for number in range(3):
-        fail("this")
-        fail("that")
-        logger.warning("something else %s", number)
-    lines = output.getvalue()
-    assert (lines.count("Traceback"), lines.count("something else")) == (2, 3)
-    for timer in list(Later.made):
-        timer.end()
-    assert output.getvalue().count("2 more like this") == 2
-    # Each timer is a thread, so their number has a bound whatever the faults say.
-    for number in range(2 * repeats.MAX_FAULTS):
-        fail(f"problem {number}")
-    assert len(Later.made) == 2 + repeats.MAX_FAULTS

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,6 @@ from urllib.parse import quote
 from flask import Flask, Response, g, has_request_context, request
 
 from testimonials.core.clock import iso
-from testimonials.core.logs.repeated_faults import RepeatFilter
 from testimonials.core.logs.scrubbing import LONGEST, scrub, scrub_traceback
 
 logger = logging.getLogger("testimonials.access")
@@ -24,6 +24,9 @@ LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
 # Long enough for our own messages, which end with what to do.
 LONGEST_MESSAGE = 1000
+# A repeated fault is logged once in so many seconds.
+REPEAT_SECONDS = 60.0
+MAX_FAULTS = 1000
 
 
 class PlainFormatter(logging.Formatter):
@@ -52,6 +55,44 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
+class RepeatFilter(logging.Filter):
+    """Passes a fault on once a minute, with the number of repeats held back before.
+
+    Otherwise an outage of the database would fill the disk with a traceback for each request.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[object, tuple[float, int]] = {}
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fault = _fault_of(record)
+        if fault is None:
+            return True
+        with self._lock:
+            logged_at, repeats = self._seen.get(fault, (0.0, 0))
+            if 0 <= record.created - logged_at < REPEAT_SECONDS:
+                self._seen[fault] = logged_at, repeats + 1
+                return False
+            if len(self._seen) >= MAX_FAULTS:
+                self._seen.clear()
+            self._seen[fault] = record.created, 0
+        if repeats:
+            record.msg, record.args = f"{record.getMessage()} ({repeats} more before)", ()
+        return True
+
+
+def _fault_of(record: logging.LogRecord) -> object:
+    """Return what identifies a fault, None for a record that is not one."""
+    if fault := getattr(record, "fault", None):
+        return record.name, record.msg, fault
+    if not record.exc_info or record.exc_info[1] is None:
+        return None
+    error = record.exc_info[1]
+    return record.name, record.msg, type(error), str(error).partition("\n")[0]
+
+
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
     found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
     for name in ("method", "path"):
@@ -78,7 +119,7 @@ def set_up_logs(level: str, log_format: str) -> None:
     """Send this program's log lines to standard error; `log_format` is "json" or "plain"."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else PlainFormatter())
-    handler.addFilter(RepeatFilter(handler))
+    handler.addFilter(RepeatFilter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

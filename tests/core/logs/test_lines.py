@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.logs.lines import JsonFormatter, PlainFormatter
+from testimonials.core.logs.lines import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
 from tests.conftest import Caller, MakeApp
 
 
@@ -128,3 +128,27 @@ def test_a_fault_is_logged_with_its_traceback(lines: Lines) -> None:
         logging.getLogger("testimonials").exception("unhandled fault")
     assert "Traceback" in lines.plain[0]
     assert "ValueError" in str(lines.json[0]["exception"])
+
+
+def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats() -> None:
+    repeats = RepeatFilter()
+
+    def log(problem: str, second: float) -> str | None:
+        error = ValueError(problem)
+        values = {
+            "msg": "it failed",
+            "created": 1e9 + second,
+            "exc_info": (ValueError, error, None),
+        }
+        record = logging.makeLogRecord(values)
+        return record.getMessage() if repeats.filter(record) else None
+
+    assert [log("this", second) for second in (0, 1, 59)] == ["it failed", None, None]
+    assert log("that", 59) == "it failed"
+    assert log("this", 60) == "it failed (2 more before)"
+    assert log("this", 61) is None
+    # The clock was set back.
+    assert log("this", -3600) == "it failed (1 more before)"
+    assert all(log(f"problem {number}", 0) for number in range(2 * MAX_FAULTS))
+    assert len(repeats._seen) <= MAX_FAULTS
+    assert all(repeats.filter(logging.makeLogRecord({"msg": "no fault"})) for _ in range(3))
