@@ -14,7 +14,7 @@ FIELDS = {
     "authorRole": "Role",
     "authorCompany": "Company",
     "authorEmail": "Email address",
-    "authorAvatar": "Photo address",
+    "authorAvatar": "Photo URL",
     "rating": "Rating",
     "submittedAt": "Date",
     "tags": "Tags",

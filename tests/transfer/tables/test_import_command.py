@@ -138,7 +138,7 @@ def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> N
         f"{'G' * 121},Long,,,,,,": "Name: Shorten this to 120 characters; it has 121.",
         f"H,{'x' * 2001},,,,,,": "Text: Shorten this to 2000 characters; it has 2001.",
         "I,Address,,,,,nobody,": "Email address: Write the address like name@example.com.",
-        "J,Photo,,,,,,javascript:alert(1)": "Photo address: Write the whole address",
+        "J,Photo,,,,,,javascript:alert(1)": "Photo URL: Write the whole address",
         "K,More,,,,,,,extra": "The line has more cells than there are headings.",
         "L,Bell\a,,,,,,": "Text: Remove the control characters",
     }
