@@ -16,13 +16,10 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.mail.delivery import BackgroundWorker
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.settings.current import current_settings
-from tests.applications import change_settings
 from tests.conftest import MakeApp, MovableClock
-from tests.mail_servers import HANG, OddServer
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
 from tests.servers import free_port, wait_for
@@ -138,19 +135,6 @@ def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(
     assert (status, body["status"]) == (200, "ready")
     assert body["warnings"]["mail"] == "2 mail(s) not sent, the oldest for 960 s"
     assert "private@" not in str(body)
-
-
-def test_a_mail_server_that_is_silent_takes_no_host_away(app: Flask, client: FlaskClient) -> None:
-    server = OddServer(GREETING=HANG)
-    put_mail(app)
-    change_settings(app, smtp_url=server.url)
-    worker = BackgroundWorker(app, lambda: None, mail_seconds=0.01)
-    worker.start()
-    wait_for(lambda: server.connections, what="a connection")
-    status, body = look(client)
-    assert (status, body["warnings"]) == (200, {})
-    server.stop()
-    worker.stop()
 
 
 def test_other_things_to_look_at_are_warnings(make_app: MakeApp, moved_clock: MovableClock) -> None:

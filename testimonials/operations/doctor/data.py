@@ -1,6 +1,7 @@
 """What `testimonials doctor` checks of the database, the clock, backups and background work."""
 
 import shlex
+import sqlite3
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.data.leases import BackgroundJob
-from testimonials.core.data.sqlite_file import find_damage, find_obstacle
+from testimonials.core.data.sqlite_file import find_damage
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import begin_write, db
@@ -48,10 +49,11 @@ def check_database() -> Iterator[Finding]:
             "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL.",
         )
         return
-    if obstacle := find_obstacle(path):
-        yield Finding(f"The database can't be used: {obstacle}.", NOT_DAMAGED.format(path=path))
+    try:
+        damage = find_damage(path)[:MAX_DAMAGE]
+    except sqlite3.OperationalError as error:
+        yield Finding(f"The database can't be used: {error}.", NOT_DAMAGED.format(path=path))
         return
-    damage = find_damage(path)[:MAX_DAMAGE]
     for words in damage:
         yield Finding(
             f"The database is damaged: {scrub(words)}",
