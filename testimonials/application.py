@@ -1,4 +1,4 @@
-"""How the application is put together from its features."""
+"""Building the application from its features."""
 
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix

@@ -27,7 +27,6 @@ def init_extensions(app: Flask) -> None:
 
 
 def prepare_engine(engine: Engine) -> None:
-    """Set up each connection of `engine`."""
     if engine.dialect.name != "sqlite":
         # Its driver is an extra.
         from testimonials.core.data.postgres_watch import watch_database

@@ -13,12 +13,10 @@ def now() -> datetime:
 
 
 def to_milliseconds(time: datetime) -> int:
-    """Return the whole milliseconds from the epoch to `time`."""
     return (time - EPOCH) // MILLISECOND
 
 
 def from_milliseconds(count: int) -> datetime:
-    """Return the time in UTC that lies `count` milliseconds after the epoch."""
     return EPOCH + count * MILLISECOND
 
 

@@ -17,7 +17,6 @@ class Ticker:
         self._lock = threading.Lock()
 
     def read(self) -> int:
-        """Return how often it was raised."""
         with self._lock:
             count = next(self.ticks) - self._reads
             self._reads += 1

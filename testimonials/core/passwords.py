@@ -68,13 +68,11 @@ def _list_words(names: Iterable[str]) -> list[str]:
 
 
 def hash_password(password: str) -> str:
-    """Return the salted scrypt hash under which a password is stored."""
     with _slots:
         return generate_password_hash(_normalize(password), method=METHOD)
 
 
 def is_password(stored: str, password: str) -> bool:
-    """Tell whether `password` is the one that `stored` was made of."""
     with _slots:
         return check_password_hash(stored, _normalize(password))
 

@@ -45,7 +45,6 @@ Values = dict[tuple[str, ...], float]
 
 
 def init_metrics(app: Flask) -> None:
-    """Count the requests of `app`, if the setting asks for it."""
     if current_settings(app).metrics_token:
         app.extensions[EXTENSION] = Metrics(app)
         app.after_request(_observe)
@@ -65,7 +64,6 @@ def write_metrics() -> bytes | None:
 
 
 def end_metrics(app: Flask) -> None:
-    """Remove what the process of `app` wrote for its siblings."""
     metrics: Metrics | None = app.extensions.get(EXTENSION)
     if metrics is not None:
         metrics.pages.end()
@@ -104,7 +102,6 @@ class Metrics:
         self._process = ProcessCollector(registry=None)
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count one answer."""
         self.pages.keep()
         self._requests.labels(route, method, str(status)).observe(seconds)
         if (route, method) == SIGN_IN and 400 <= status < 500:

@@ -45,7 +45,6 @@ class SharedPages:
             self._thread.start()
 
     def end(self) -> None:
-        """Stop writing, and remove this process's page."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
@@ -62,7 +61,6 @@ class SharedPages:
             draft.replace(target)
 
     def read_others(self) -> Iterator["Metric"]:
-        """Return what the other living processes have counted."""
         from prometheus_client.parser import text_string_to_metric_families
 
         for path in sorted(self._folder.glob(f"*{ENDING}")):

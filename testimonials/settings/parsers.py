@@ -43,8 +43,6 @@ def matching(pattern: str, rule: str) -> Parser:
 
 
 def whole(low: int, high: int) -> Parser:
-    """Make a parser of whole numbers from `low` to `high`."""
-
     def parse(value: object) -> int:
         text = str(value).strip()
         is_whole = re.fullmatch(r"[0-9]{1,9}", text) and not isinstance(value, bool | float)
@@ -56,8 +54,6 @@ def whole(low: int, high: int) -> Parser:
 
 
 def one_of(*choices: str) -> Parser:
-    """Make a parser of one word out of `choices`."""
-
     def parse(value: object) -> str:
         text = parse_text(value).lower()
         if text not in choices:
@@ -98,7 +94,6 @@ def parse_path(value: object) -> Path:
 
 
 def parse_folder(value: object) -> str:
-    """Take the path of a folder, or nothing."""
     text = parse_text(value)
     try:
         # It becomes part of the database's URL.
@@ -121,7 +116,6 @@ def parse_origin(value: object) -> str:
 
 
 def parse_days(value: object) -> float:
-    """Take a number of days above 0 and up to 3650; fractions are allowed."""
     try:
         number = math.nan if isinstance(value, bool) else float(str(value))
     except ValueError:

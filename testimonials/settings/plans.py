@@ -11,6 +11,5 @@ class Plan(NamedTuple):
     prices: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Write it as the setting does."""
         prices = f":{'|'.join(self.prices)}" if self.prices else ""
         return f"{self.name}={self.projects}{prices}"

@@ -257,7 +257,6 @@ class Settings:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the data is in an SQLite file."""
         return self.database_url.startswith("sqlite")
 
     @property

@@ -1,9 +1,9 @@
-"""A PostgreSQL that has stopped answering, noticed by whoever waits for it.
+"""Detecting a PostgreSQL server that has stopped answering.
 
-The kernel of a frozen server still takes what is sent and acknowledges it, and the server's own
-limits freeze with it. So a worker that has waited for a moment asks by another connection whether
-the server answers at all. Only where it does not is the statement given up, however long one takes.
-Commands and upgrades are watched too; limits of time are for what visitors wait for.
+The kernel of a frozen server still acknowledges what is sent, and the server's own time limits
+freeze with it. A worker that has waited for a moment therefore asks on another connection whether
+the server answers at all, and gives its statement up only if it does not. Commands and upgrades are
+watched too; limits on how long a statement takes are for what visitors wait for.
 """
 
 import math
@@ -16,15 +16,15 @@ import psycopg
 from psycopg.abc import PQGen
 from sqlalchemy import Engine, event
 
-# For how long an answer is waited for before the server is asked, and it for the answer to that.
+# How long a statement waits before the server is asked whether it answers, and how often again.
 QUIET_SECONDS = 1.5
-# The least that the driver takes. Together they leave room in the five seconds of a visitor.
+# The driver's minimum. Together they stay below the five seconds that a visitor waits.
 CONNECT_SECONDS = 2
-# For how long nobody tries again to connect to a server that doesn't answer.
+# How long nobody connects again to a server that doesn't answer.
 PAUSE_SECONDS = 1.0
-# A connection that a firewall has forgotten is given up by the kernel after so long.
+# When the kernel gives up a connection that a firewall has forgotten.
 UNACKNOWLEDGED_MS = 4000
-# Who waits for a lock waits as long as with SQLite. No statement of a page takes a minute.
+# Locks are waited for as long as with SQLite. No statement of a page takes a minute.
 SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
 # By then the server has ended the statement, unless the very process that works on it is frozen.
 LONGEST_SECONDS = 65.0
@@ -44,7 +44,6 @@ class WatchedConnection(psycopg.Connection[Any]):
     longest_seconds = math.inf
 
     def wait(self, gen: PQGen[Any], *args: Any, **options: Any) -> Any:
-        """Wait for the database, as every method of the connection does."""
         return super().wait(self._watch(gen), *args, **options)
 
     def _watch(self, gen: PQGen[Any]) -> Generator[Any, Any, Any]:

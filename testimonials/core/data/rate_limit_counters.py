@@ -77,18 +77,15 @@ class DatabaseStorage(Storage):
             return bool(connection.execute(select(1)).scalar_one() == 1)
 
     def reset(self) -> int | None:
-        """Forget every counter; return how many there were."""
         return self._delete(delete(RateLimitCounter))
 
     def clear(self, key: str) -> None:
         self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
 
     def remove_expired(self) -> int:
-        """Forget the windows that have passed; return how many there were."""
         return self._delete(delete(RateLimitCounter).where(_has_passed()))
 
     def count_expired(self) -> int:
-        """Return how many windows have passed."""
         query = select(func.count()).select_from(RateLimitCounter).where(_has_passed())
         with _connect() as connection:
             return int(connection.execute(query).scalar_one())

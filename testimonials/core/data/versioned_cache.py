@@ -65,7 +65,6 @@ class VersionedCache:
         return body
 
     def peek(self, key: Hashable) -> Body | None:
-        """Return the body kept under `key`, of whatever version."""
         with self._lock:
             body = self._bodies.get(key)
             if body is not None:

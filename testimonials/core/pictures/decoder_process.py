@@ -35,15 +35,15 @@ logger = logging.getLogger("testimonials")
 CPU_SECONDS = 6
 SECONDS = 20
 DATA_BYTES = 768 * 1024 * 1024
-# More than any answer has, and how a whole one ends.
+# More than any answer has, and what a complete one ends with.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 END = b"\nend"
-# At most so many pictures are decoded or wait in a process, and never on all of its threads.
+# How many pictures a worker decodes or keeps waiting at most, and never on all of its threads.
 MAX_PLACES = 4
 
 
 class DecoderBusy(Exception):
-    """As many pictures as may wait are waiting."""
+    """Too many pictures are waiting to be decoded."""
 
 
 class Decoder:
@@ -56,7 +56,7 @@ class Decoder:
         self._places = threading.BoundedSemaphore(2)
 
     def start(self, threads: int) -> None:
-        """Fork the process, for a worker that will have so many threads."""
+        """Fork the process, for a worker that will have this number of threads."""
         self._places = threading.BoundedSemaphore(max(1, min(MAX_PLACES, threads // 2)))
         self._fork()
 
@@ -67,12 +67,12 @@ class Decoder:
                 with self._open(use) as connection:
                     answer = _exchange(connection, file)
             except OSError:
-                # There is no room for a process, or it is stuck or gone. The next gets another.
+                # It can't be forked, or is stuck or gone. The next picture gets a new one.
                 logger.exception("the process that decodes pictures does not answer")
                 self.close()
                 raise DecoderBusy from None
         if not answer.endswith(END):
-            logger.warning("a picture took more time or memory than it may, and was given up")
+            logger.warning("a picture exceeded its limits of time or memory and was refused")
             raise Unreadable(TOO_MUCH_WORK)
         head, _, content = answer.removesuffix(END).partition(b"\n")
         described = json.loads(head)
@@ -91,14 +91,13 @@ class Decoder:
             self._places.release()
 
     def _open(self, use: Use) -> socket.socket:
-        """Return a connection to a new child."""
         ours, theirs = socket.socketpair()
         message = [json.dumps(astuple(use)).encode()], [theirs.fileno()]
         with theirs:
             try:
                 socket.send_fds(self._requests or self._fork(), *message)
             except ConnectionError:
-                # Somebody has killed it, most likely the system for want of memory.
+                # It was killed, most likely by the system for lack of memory.
                 self.close()
                 socket.send_fds(self._fork(), *message)
         return ours
@@ -125,8 +124,8 @@ atexit.register(decoder.close)
 
 
 def _exchange(connection: socket.socket, file: IO[bytes]) -> bytes:
-    """Return what a child makes of a file, nothing where it was ended; raises `OSError`."""
-    # Longer than the child lives, whatever happens to it.
+    """Return a child's answer to a file, cut off where it was killed; raises `OSError`."""
+    # Longer than a child lives.
     connection.settimeout(SECONDS + 5)
     # Piece by piece: read as a whole, files of ten megabytes would leave a worker large for good.
     with connection.makefile("wb") as sent:

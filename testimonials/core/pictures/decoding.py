@@ -33,8 +33,6 @@ START_OF_PICTURE, END_OF_PICTURE, START_OF_SCAN = 0xD8, 0xD9, 0xDA
 FOREIGN = re.compile(rb"<(?:script|html|svg|iframe)[\s>/]|<!doctype\s|<\?php\s|%pdf-1\.", re.I)
 ZIP_END = b"PK\x05\x06"
 ZIP_END_WITHIN = 70_000
-# The number of the EXIF tag that says how the camera was held.
-ORIENTATION = 0x0112
 
 DAMAGED = _("The picture is damaged. Save it again and use that.")
 TOO_MUCH_WORK = _(
@@ -62,7 +60,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Decoded:
-    """A picture made anew, as WebP."""
+    """A picture encoded again, as WebP."""
 
     content: bytes
     width: int
@@ -119,7 +117,7 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
 
 
 def _decode(data: bytes, use: Use) -> "Pictures.Image":
-    """Return the first picture of the file: upright, small, in the colours of the web."""
+    """Return the file's first picture: upright, small, in sRGB."""
     from PIL import Image as Pictures
 
     with Pictures.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP")) as picture:
@@ -133,14 +131,12 @@ def _decode(data: bytes, use: Use) -> "Pictures.Image":
         picture.draft("RGB", (use.width * 2, use.height * 2))
         picture.load()
         # Made small before anything else, which then costs next to nothing.
-        small = _reduce(_to_plain_mode(picture), use)
-        if turn := _find_turn(picture):
-            small = small.transpose(turn)
+        small = _turn_upright(_reduce(_to_plain_mode(picture), use))
         return _shrink(_to_srgb(small), use)
 
 
 def _count_scans(data: bytes) -> int:
-    """Count the scans of a JPEG's first picture, as far as one more than are taken."""
+    """Return the number of scans of a JPEG's first picture, at most one over the limit."""
     at = scans = 0
     while (found := JPEG_MARKER.search(data, at)) and scans <= MAX_SCANS:
         kind, at = found[1][0], found.end()
@@ -152,25 +148,15 @@ def _count_scans(data: bytes) -> int:
     return scans
 
 
-def _find_turn(picture: "Pictures.Image") -> "Pictures.Transpose | None":
-    """Return what turns the picture upright, as the camera noted how it was held."""
-    from PIL import Image as Pictures
+def _turn_upright(picture: "Pictures.Image") -> "Pictures.Image":
+    """Return the picture turned as the camera noted how it was held."""
+    from PIL import ImageOps
 
-    turn = Pictures.Transpose
     try:
-        orientation = picture.getexif().get(ORIENTATION)
+        return ImageOps.exif_transpose(picture)
     except Exception:
         # A picture with a damaged note beside it is still a picture.
-        return None
-    return {
-        2: turn.FLIP_LEFT_RIGHT,
-        3: turn.ROTATE_180,
-        4: turn.FLIP_TOP_BOTTOM,
-        5: turn.TRANSPOSE,
-        6: turn.ROTATE_270,
-        7: turn.TRANSVERSE,
-        8: turn.ROTATE_90,
-    }.get(orientation or 1)
+        return picture
 
 
 def _to_plain_mode(picture: "Pictures.Image") -> "Pictures.Image":
@@ -206,7 +192,7 @@ def _shrink(picture: "Pictures.Image", use: Use) -> "Pictures.Image":
 
 
 def _to_srgb(picture: "Pictures.Image") -> "Pictures.Image":
-    """Return the picture in the colours of the web, with transparency if it has any."""
+    """Return the picture in sRGB, with transparency if it has any."""
     from PIL import ImageCms
 
     mode = "RGBA" if picture.mode in ("RGBA", "LA") else "RGB"

@@ -47,5 +47,4 @@ def _is_own(origin: str) -> bool:
 
 
 def register_csrf(app: Flask) -> None:
-    """Check every request of `app`."""
     app.before_request(refuse_cross_site_requests)

@@ -6,12 +6,10 @@ from flask import Response
 
 
 def dump_json(value: object) -> bytes:
-    """Write `value` as compact UTF-8 JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def wrap(message: str, data: object) -> bytes:
-    """Write the envelope around `data`."""
     return dump_json({"message": message, "data": data})
 
 

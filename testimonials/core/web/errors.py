@@ -148,13 +148,11 @@ def speaks_english(path: str) -> bool:
 
 
 def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:
-    """Build the one shape of an error: message, code, and errors by field if there are any."""
     body: dict[str, object] = {"message": message, "code": code}
     return body | {"errors": errors} if errors else body
 
 
 def register_error_handlers(app: Flask) -> None:
-    """Answer every exception of `app` in the shape that fits the path."""
     app.register_error_handler(ServiceError, answer_service_error)
     app.register_error_handler(HTTPException, _answer_http_error)
     app.register_error_handler(Exception, _answer_fault)

@@ -186,7 +186,6 @@ def _translate_plural(one: str, many: str, number: int) -> str:
 
 @cache
 def _load(code: str) -> NullTranslations:
-    """Read a language's catalog, once for each process."""
     if code == ENGLISH.code:
         return NullTranslations()
     path = TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.mo"

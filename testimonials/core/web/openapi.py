@@ -78,7 +78,6 @@ def operations(app: Flask) -> Iterator[tuple[Rule, Operation, Any]]:
 
 
 def method_of(rule: Rule) -> str:
-    """Return the one method of an API route."""
     (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
     return method
 

@@ -26,7 +26,7 @@ EXTENSION = "testimonials_ratelimit"
 # Redis answers within milliseconds; one that doesn't must not hold up all threads. What the address
 # of the setting says of it, such as `?socket_timeout=5`, counts instead.
 REDIS_SECONDS = 2
-# For so long after a failure Redis isn't asked where an answer isn't needed.
+# How long after a failure Redis isn't asked where counting isn't essential.
 PAUSE_SECONDS = 5
 
 
@@ -46,7 +46,6 @@ class Limit:
 
     @property
     def item(self) -> RateLimitItemPerHour:
-        """The limit as the library knows it."""
         return RateLimitItemPerHour(self.per_hour, self.hours)
 
 
@@ -59,10 +58,10 @@ class _Counting:
 
 
 class RateLimiter(flask_limiter.Limiter):
-    """Flask-Limiter with a storage for each application; also counts what only a view can name.
+    """Flask-Limiter with a storage per application, and counts by keys that only a view knows.
 
-    A request that can't be counted because Redis is away is answered 503: each method raises
-    `StorageError` then unless it says otherwise.
+    While Redis is away, methods raise `StorageError`, which is answered with 503, unless they say
+    otherwise.
     """
 
     def __init__(self) -> None:
@@ -79,8 +78,8 @@ class RateLimiter(flask_limiter.Limiter):
             # Redis calls it so, the library that counts another way.
             url = f"redis+{url}"
         app.config["RATELIMIT_STORAGE_URI"] = url or f"{DatabaseStorage.STORAGE_SCHEME[0]}://"
-        # Attached already, as far as it can tell: its hooks would search every request for limits,
-        # in a tenth of a millisecond, where only decorated views have one.
+        # Keeps it from adding hooks, which would search every request for limits in a tenth of a
+        # millisecond. Only decorated views have one.
         app.extensions["limiter"] = {self}
         super().init_app(app)
         app.extensions[EXTENSION] = _Counting(super().limiter)
@@ -139,15 +138,15 @@ class RateLimiter(flask_limiter.Limiter):
             return False
 
     def has_room(self, limit: Limit, key: str) -> bool:
-        """Tell whether one more would be within the limit, and count nothing."""
+        """Tell whether one more would be within the limit, without counting it."""
         return self.limiter.test(limit.item, key, limit.scope)
 
     def forget(self, limit: Limit, key: str) -> None:
-        """Begin the limit's hours anew for `key`, with nothing counted."""
+        """Reset the count of `key`."""
         self.limiter.clear(limit.item, key, limit.scope)
 
     def can_count(self) -> bool:
-        """Tell whether Redis takes a count: one that is full, or a copy, still answers."""
+        """Tell whether counting works: a Redis that is full, or a replica, still answers."""
         if isinstance(self.storage, DatabaseStorage):
             return True
         try:
@@ -161,7 +160,6 @@ class RateLimiter(flask_limiter.Limiter):
         return self.storage.remove_expired() if isinstance(self.storage, DatabaseStorage) else 0
 
     def count_expired(self) -> int:
-        """Return how many counters `remove_expired` would sweep."""
         return self.storage.count_expired() if isinstance(self.storage, DatabaseStorage) else 0
 
     def _is_away(self) -> bool:

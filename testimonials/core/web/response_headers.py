@@ -57,7 +57,6 @@ class _NoSession(SessionInterface):
 
 
 def register_web(app: Flask) -> None:
-    """Give every request an id and every response its headers."""
     app.request_class = _Request
     app.session_interface = _NoSession()
     app.before_request(_assign_request_id)

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageCms, PngImagePlugin
+from PIL import ExifTags, Image, ImageCms, PngImagePlugin
 
 from testimonials.core.pictures import decoding
 from testimonials.core.pictures.decoding import Unreadable, Use, decode_picture
@@ -77,7 +77,7 @@ def test_odd_sizes_stay_pictures(size: tuple[int, int]) -> None:
 def exif(orientation: int) -> Image.Exif:
     """Return what a phone notes: how it was held, by whom, and where."""
     tags = Image.Exif()
-    tags[decoding.ORIENTATION] = orientation
+    tags[ExifTags.Base.Orientation] = orientation
     tags[0x010F] = "A maker of phones"
     tags.get_ifd(0x8825).update({1: "N", 2: (52.0, 31.0, 12.0), 3: "E", 4: (13.0, 24.0, 17.0)})
     return tags
@@ -113,7 +113,9 @@ def test_every_way_to_hold_a_camera(orientation: int) -> None:
         7: turn.TRANSVERSE,
         8: turn.ROTATE_270,
     }.get(orientation)
-    data = to_bytes(corner.transpose(stored) if stored else corner, "JPEG", exif=exif(orientation))
+    data = to_bytes(
+        corner if stored is None else corner.transpose(stored), "JPEG", exif=exif(orientation)
+    )
     found = pictures.read(read_image(data, LOGO).content)
     assert found.size == (64, 48)
     assert is_near(found.getpixel((8, 8)), RED)
