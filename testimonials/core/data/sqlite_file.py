@@ -11,14 +11,6 @@ from urllib.parse import quote
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MOST_PROBLEMS = 20
-# What SQLite answers when the file itself may be sound.
-OBSTACLES = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
-}
 
 
 @contextlib.contextmanager
@@ -78,18 +70,6 @@ def find_damage(path: Path) -> list[str]:
         return [str(error)]
     found += [f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is gone" for row in rows]
     return found[:MOST_PROBLEMS]
-
-
-def find_obstacle(path: Path) -> str | None:
-    """Return why a sound file can't be read here (its disk, its mode, a lock), or None."""
-    try:
-        with open_file(path) as opened:
-            opened.execute("SELECT count(*) FROM sqlite_master")
-    except sqlite3.Error as error:
-        # Errors without a code are Python's own, and say nothing about the file.
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return str(error) if code in OBSTACLES else None
-    return None
 
 
 def count_rows(path: Path) -> dict[str, int]:
