@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import tarfile
 import time
 import zlib
@@ -26,11 +25,11 @@ DATABASE = "testimonials.db"
 SECRET = "secret_key"  # noqa: S105 - a file's name
 SETTINGS = "testimonials.toml"
 MEMBERS = {DATABASE, SECRET, SETTINGS}
+FILE_TYPES = {tarfile.REGTYPE, tarfile.AREGTYPE}
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
-# Of what stands between two files; the library reads it into memory as a whole.
-MAX_HEADER_BYTES = 1024 * 1024
+MAX_NOTE_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
 
 
@@ -87,20 +86,20 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None
 def read_archive(source: Path, folder: Path) -> Manifest:
     """Unpack a backup into `folder`, check each byte, and return its manifest.
 
-    Raises `RestoreRefused`, and `OSError` when the disk is full.
+    Only what a backup contains is read: the manifest says how much, and what for. Raises
+    `RestoreRefused`, and `OSError` when the disk is full.
     """
     try:
         with gzip.open(source, "rb") as stream:
-            # As a stream: each file once, in the order in which a backup has them.
-            metered = _Metered(cast(IO[bytes], stream))
-            with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
-                manifest = _read_manifest(tar)
-                require_room(folder, sum(each["size"] for each in manifest["members"].values()))
-                metered.allow(MAX_HEADER_BYTES)
-                while (info := tar.next()) is not None:
-                    metered.allow(info.size + MAX_HEADER_BYTES)
-                    _unpack(tar, info, manifest, folder / info.name)
-                    metered.allow(MAX_HEADER_BYTES)
+            manifest = _read_manifest(stream)
+            require_room(folder, sum(each["size"] for each in manifest["members"].values()))
+            while (header := _read_header(stream)) is not None:
+                expected = manifest["members"].get(header.name)
+                if expected is None or header.type not in FILE_TYPES:
+                    raise RestoreRefused(
+                        f"it contains {header.name!r}, which is not part of a backup"
+                    )
+                _unpack(stream, expected, folder / header.name)
             # Reading to the end checks that nothing is missing there.
             if len(stream.read(MAX_REST_BYTES)) == MAX_REST_BYTES:
                 raise RestoreRefused("there is more data after its end")
@@ -113,33 +112,31 @@ def read_archive(source: Path, folder: Path) -> Manifest:
     return manifest
 
 
-class _Metered:
-    """A stream that gives only what was allowed, since packed zeros could fill the memory."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._left = MAX_MANIFEST_BYTES + MAX_HEADER_BYTES
-
-    def allow(self, size: int) -> None:
-        self._left = size
-
-    def read(self, size: int) -> bytes:
-        self._left -= size
-        if self._left < 0:
-            raise RestoreRefused("it contains more than its manifest says")
-        return self._stream.read(size)
+def _read_header(stream: gzip.GzipFile) -> tarfile.TarInfo | None:
+    """Return the next header, or None at the end; skip the notes that precede some headers."""
+    while (block := stream.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
+        header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        if header.type != tarfile.XHDTYPE or not 0 <= header.size <= MAX_NOTE_BYTES:
+            return header
+        stream.read(header.size + _padding(header.size))
+    return None
 
 
-def _read_manifest(tar: tarfile.TarFile) -> Manifest:
-    first = tar.next()
-    if first is None or first.name != MANIFEST or not first.isreg():
+def _padding(size: int) -> int:
+    return -size % tarfile.BLOCKSIZE
+
+
+def _read_manifest(stream: gzip.GzipFile) -> Manifest:
+    first = _read_header(stream)
+    if first is None or first.name != MANIFEST or first.type not in FILE_TYPES:
         raise RestoreRefused("it is not a backup made by this program (no manifest)")
-    if first.size > MAX_MANIFEST_BYTES:
+    if not 0 <= first.size <= MAX_MANIFEST_BYTES:
         raise RestoreRefused("its manifest is too large")
     try:
-        values = json.loads(_content(tar, first).read())
+        values = json.loads(stream.read(first.size))
     except (ValueError, RecursionError):
         raise RestoreRefused("its manifest is not valid JSON") from None
+    stream.read(_padding(first.size))
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise RestoreRefused("it is not a backup made by this program")
     if values.get("formatVersion") != FORMAT_VERSION:
@@ -158,22 +155,14 @@ def _read_manifest(tar: tarfile.TarFile) -> Manifest:
     return manifest
 
 
-def _unpack(tar: tarfile.TarFile, info: tarfile.TarInfo, manifest: Manifest, path: Path) -> None:
-    expected = manifest["members"].get(info.name)
-    # A sparse file may be a terabyte of nothing.
-    if expected is None or not info.isreg() or info.issparse():
-        raise RestoreRefused(f"it contains {info.name!r}, which is not part of a backup")
-    if info.size != expected["size"]:
-        raise RestoreRefused(f"{info.name} is not of the size that its manifest says")
+def _unpack(stream: gzip.GzipFile, expected: Member, path: Path) -> None:
     if path.exists():
-        raise RestoreRefused(f"it contains {info.name} twice")
+        raise RestoreRefused(f"it contains {path.name} twice")
+    left = expected["size"]
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        shutil.copyfileobj(_content(tar, info), file, CHUNK)
+        while left > 0 and (chunk := stream.read(min(left, CHUNK))):
+            file.write(chunk)
+            left -= len(chunk)
+    stream.read(_padding(expected["size"]))
     if describe_member(path) != expected:
-        raise RestoreRefused(f"{info.name} is damaged: its checksum doesn't match")
-
-
-def _content(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
-    content = tar.extractfile(info)
-    assert content is not None  # noqa: S101 - every caller has asked whether it is a file
-    return content
+        raise RestoreRefused(f"{path.name} is damaged: its size or checksum is wrong")
