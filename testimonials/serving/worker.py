@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from types import FrameType
 from typing import Any
 
 from flask import Flask
@@ -180,7 +179,7 @@ def allow_connections(threads: int) -> int:
 
 
 class Server:
-    """Waitress on a socket that workers share; `stop` ends it without losing a request."""
+    """Waitress on a socket that workers share; it ends without losing a request."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
         most = allow_connections(threads)
@@ -201,14 +200,17 @@ class Server:
         self._is_stopping = False
 
     def stop(self) -> None:
-        """End `run` soon; may be called by a signal handler."""
+        """End `answer` soon; may be called by a signal handler, and more than once."""
         self._is_stopping = True
         self._server.pull_trigger()
 
-    def run(self, is_orphan: Callable[[], bool] = lambda: False) -> None:
-        """Answer until `stop` or while not `is_orphan`; then finish, within `DRAIN_SECONDS`."""
+    def answer(self, is_orphan: Callable[[], bool] = lambda: False) -> None:
+        """Answer until `stop`, or until `is_orphan`, which is asked once a second."""
         while not (self._is_stopping or is_orphan()):
             self._turn(self._server.adj.asyncore_loop_timeout)
+
+    def finish(self) -> None:
+        """Finish the requests that have begun, within `DRAIN_SECONDS`."""
         # Connections that wait would be cut off with the last worker.
         self._accept_waiting(BACKLOG)
         # The server's own `close` would take away its threads' way to wake the loop.
@@ -244,19 +246,11 @@ class Server:
 
 def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -> None:
     """Answer and do background work until SIGTERM, or until the parent is gone."""
-    ended = 0.0
-
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal ended
-        if ended:
-            # Told again, perhaps during the lines below, which hold a lock that they wait for.
-            return
-        ended = time.time()
-        # A mail that is being sent gets as much time as the requests.
-        background.stop(timeout=0)
-        server.stop()
-
     background.start()
-    signal.signal(signal.SIGTERM, end)
-    server.run(lambda: os.getppid() != parent)
-    background.stop(max(1.0, (ended or time.time()) + DRAIN_SECONDS - time.time()))
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    server.answer(lambda: os.getppid() != parent)
+    # A mail that is being sent gets as much time as the requests.
+    end = time.time() + DRAIN_SECONDS
+    background.stop(timeout=0)
+    server.finish()
+    background.stop(max(1.0, end - time.time()))

@@ -33,8 +33,12 @@ class Door:
         listener.setblocking(False)
         self.address = listener.getsockname()
         self.server = worker.Server(app, listener, threads)
-        self.thread = threading.Thread(target=self.server.run)
+        self.thread = threading.Thread(target=self._run)
         self.thread.start()
+
+    def _run(self) -> None:
+        self.server.answer()
+        self.server.finish()
 
     @property
     def channels(self) -> list[connections.BoundedChannel]:

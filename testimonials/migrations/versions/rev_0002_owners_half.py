@@ -1,14 +1,10 @@
-"""What the dashboard needs: images, team, tags, notifications, plans, sightings of the widget."""
-
-from collections.abc import Sequence
+"""Images, team, tags, notifications, plans and sightings of the widget."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0002"
 down_revision: str | None = "0001"
-branch_labels: str | Sequence[str] | None = None
-depends_on: str | Sequence[str] | None = None
 
 
 def upgrade() -> None:

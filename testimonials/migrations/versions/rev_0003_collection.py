@@ -1,14 +1,10 @@
-"""What the collection page needs: held submissions, invitations, and pictures for shared links."""
-
-from collections.abc import Sequence
+"""Held submissions, requests by mail, and pictures for shared links."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0003"
 down_revision: str | None = "0002"
-branch_labels: str | Sequence[str] | None = None
-depends_on: str | Sequence[str] | None = None
 
 
 TIMES = ("next_mail_at", "sent_at", "reminded_at", "opened_at", "answered_at", "declined_at")

@@ -1,14 +1,10 @@
-"""What operating needs: shared background jobs, what is imported once, scripts that are pinned."""
-
-from collections.abc import Sequence
+"""Shared background jobs, import keys, and widget scripts that are pinned."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0004"
 down_revision: str | None = "0003"
-branch_labels: str | Sequence[str] | None = None
-depends_on: str | Sequence[str] | None = None
 
 
 def upgrade() -> None:
