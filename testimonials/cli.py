@@ -1,6 +1,5 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
-import contextlib
 import os
 import sys
 from typing import Any
@@ -35,7 +34,6 @@ class _Main(AdminGroup):
         except OSError as error:
             if (sentence := describe_refusal(error)) is None:
                 raise
-            _give_up_output()
             raise click.ClickException(sentence) from None
 
 
@@ -53,13 +51,6 @@ def main(context: click.Context) -> None:
     os.umask(0o077)
     # This is how Flask's command groups find the application when they need it.
     context.obj = ScriptInfo(create_app=_make_app)
-
-
-def _give_up_output() -> None:
-    """Drop what couldn't be written; trying again at exit would fail with a traceback."""
-    with contextlib.suppress(OSError):
-        output = sys.stdout.fileno()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
 
 
 def _open_closed_streams() -> None:

@@ -67,9 +67,6 @@ def describe_refusal(error: OSError) -> str | None:
     # A closed pipe is handled by click.
     if error.errno in (None, errno.EPIPE):
         return None
-    # Errors of other files have their names.
-    if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"The output can't be written: {error.strerror}. The command may have done its work."
     where = f" ({error.filename})" if error.filename else ""
     return f"The operating system refused: {error.strerror}{where}."
 

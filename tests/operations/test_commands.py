@@ -307,25 +307,3 @@ def test_what_the_database_can_not_do_is_one_sentence(tmp_path: Path) -> None:
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: The database failed: database disk image is malformed.")
-
-
-@pytest.mark.process
-def test_output_that_finds_no_room_is_told_in_one_sentence(tmp_path: Path) -> None:
-    target = tmp_path / "backup.tar.gz"
-    instance = make_instance(tmp_path / "instance", "owner@example.com")
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*COMMAND, "backup", str(target)],
-            # What is kept for later would be tried once more at the end.
-            env=clean_environment(instance, {}) | {"PYTHONUNBUFFERED": ""},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=PATIENCE,
-        )
-    assert done.returncode == 1
-    assert done.stderr == (
-        "Error: The output can't be written: No space left on device. The command may have done "
-        "its work.\n"
-    )
-    assert target.exists()

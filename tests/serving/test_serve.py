@@ -22,7 +22,6 @@ from click import ClickException
 from flask import Flask
 
 from testimonials.operations.database.shared_secret import require_known_secret
-from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp, StartService
 from tests.process import COMMAND, Answer, Service, clean_environment, run_command, start_service
 from tests.servers import PATIENCE, MailSink, free_port, wait_for
@@ -438,11 +437,3 @@ def test_postgresql_serves_as_well(
     assert times == sorted(set(times), reverse=True)
     assert len(times) == 24
     assert not (tmp_path / "service" / "testimonials.db").exists()
-
-
-def test_the_settings_of_the_tests_are_those_of_nobody_else(tmp_path: Path) -> None:
-    """The environment of whoever runs the tests must not change what the processes do."""
-    environment = clean_environment(tmp_path, {})
-    named = {key: value for key, value in environment.items() if key.startswith("TESTIMONIALS_")}
-    assert named == {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path)}
-    assert load_settings(named).smtp_url == ""

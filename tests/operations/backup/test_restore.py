@@ -92,20 +92,7 @@ def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(
 
 def test_over_an_instance_only_when_told_and_the_old_is_kept(archive: Path, old: Path) -> None:
     secret = (old / "secret_key").read_text()
-    assert "Add --replace" in refused(old, archive)
-    assert emails(old) == OLD
-    done = run_here("restore", old, archive, "--replace")
-    assert emails(old) == NEW
-    (aside,) = [path for path in old.iterdir() if path.name.startswith("before-restore-")]
-    assert f"The old files are in {aside}." in done.stdout
-    assert emails(aside) == OLD
-    assert (aside / "secret_key").read_text() == secret
-    # Back again, by hand, as the documentation says.
-    assert names(aside) == {"testimonials.db", "secret_key"}
-
-
-def test_a_log_beside_the_old_database_is_kept_with_it(archive: Path, old: Path) -> None:
-    """After kill -9 what was written last is in the log alone."""
+    # After kill -9 what was written last is in the log alone.
     connection = sqlite3.connect(old / "testimonials.db")
     connection.execute("INSERT INTO rate_limit_counter VALUES ('in the log', 1, 1)")
     connection.commit()
@@ -113,11 +100,20 @@ def test_a_log_beside_the_old_database_is_kept_with_it(archive: Path, old: Path)
     connection.close()
     for path, content in files.items():
         path.write_bytes(content)
-    restore_here(old, archive, "--replace")
+    assert "Add --replace" in refused(old, archive)
+    assert emails(old) == OLD
+    for path, content in files.items():
+        path.write_bytes(content)
+    done = run_here("restore", old, archive, "--replace")
     assert emails(old) == NEW
     assert query(old, "SELECT count(*) FROM rate_limit_counter") == [(0,)]
+    # Back again, by hand, as the documentation says.
     (aside,) = old.glob("before-restore-*")
+    assert f"The old files are in {aside}." in done.stdout
     assert query(aside, "SELECT key FROM rate_limit_counter") == [("in the log",)]
+    assert emails(aside) == OLD
+    assert (aside / "secret_key").read_text() == secret
+    assert names(aside) == {"testimonials.db", "secret_key"}
 
 
 @pytest.mark.process
@@ -159,24 +155,6 @@ def test_the_database_goes_where_the_settings_name_it(
     assert emails(elsewhere.parent, "other.db") == NEW
     postgres = "postgresql://u:p@127.0.0.1:1/x"
     assert "PostgreSQL" in refused(tmp_path / "pg", archive, database_url=postgres)
-
-
-def test_a_relative_database_goes_into_the_folder(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether the settings of the backup name it or those of the environment."""
-
-    def name_it(members: Members, manifest: dict[str, Any]) -> None:
-        _put(members, manifest, "testimonials.toml", b'database_url = "sqlite:///named.db"\n')
-
-    whole = Path(shutil.copy(archive, tmp_path / "whole.tar.gz"))
-    _rewrite(archive, name_it)
-    restore_here(tmp_path / "by-backup", archive)
-    monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", "sqlite:///named.db")
-    restore_here(tmp_path / "by-environment", whole)
-    for folder in (tmp_path / "by-backup", tmp_path / "by-environment"):
-        assert names(folder) == {"named.db", "secret_key", "testimonials.toml"}
-        assert emails(folder, "named.db") == NEW
 
 
 def test_settings_that_stay_say_where_the_database_goes(
