@@ -24,9 +24,8 @@ from testimonials.projects.configuration.defaults import (
     SLUG_LENGTH,
     WEBSITE_LENGTH,
 )
-from testimonials.projects.models import Project
 from testimonials.projects.services import create_project
-from testimonials.projects.team.services import Membership, list_memberships
+from testimonials.projects.team.services import list_memberships
 from testimonials.testimonials.moderation.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
@@ -103,45 +102,19 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
 
 def _page(owner: SignedIn, errors: Errors, values: dict[str, str]) -> str:
     account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
-    shares = list_memberships(owner.account_id)
-    counts = count_tabs(*(project.id for project in shared))
     return render_template(
         "dashboard/projects.html",
         shell=build_shell(owner, "projects", shared),
-        projects=[
-            _describe(project, counts[project.id], shares.get(project.id)) for project in shared
-        ],
-        deleted=[
-            {
-                "name": project.name,
-                "until": clock.day(project.deleted_at + GRACE) if project.deleted_at else "",
-                "action": url_for(".take_back_project", project_id=project.id),
-            }
+        projects=shared,
+        memberships=list_memberships(owner.account_id),
+        counts=count_tabs(*(project.id for project in shared)),
+        deleted={
+            project: clock.day(project.deleted_at + GRACE)
             for project in list_deleted(owner.account_id)
-        ],
+            if project.deleted_at is not None
+        },
         errors=errors,
         values=values,
-        page_base=collection_page_url("").partition("://")[2],
+        page_base=collection_page_url(""),
         limit=describe_plan(account, shared),
     )
-
-
-def _describe(
-    project: Project, counts: dict[str, int], share: Membership | None
-) -> dict[str, object]:
-    return {
-        "name": project.name,
-        "slug": project.slug,
-        "page_url": collection_page_url(project.slug),
-        "inbox_url": url_for("inbox.show_inbox", project_id=project.id),
-        "status": project.status,
-        "pending": counts["pending"],
-        "approved": counts["approved"],
-        "total": counts["all"],
-        "share": share
-        and {
-            "role_label": share.role.name.capitalize(),
-            "owner_email": share.owner_email,
-            "leave_url": url_for("team.show_leaving", project_id=project.id),
-        },
-    }

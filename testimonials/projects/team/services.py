@@ -70,7 +70,7 @@ def list_memberships(account_id: str) -> dict[str, Membership]:
         select(ProjectMember.project_id, ProjectMember.role, Account.email)
         .join(Project, Project.id == ProjectMember.project_id)
         .join(Account, Account.id == Project.account_id)
-        .where(ProjectMember.account_id == account_id)
+        .where(ProjectMember.account_id == account_id, Project.deleted_at.is_(None))
     )
     return {row[0]: Membership(ROLES[row[1]], row[2]) for row in rows}
 

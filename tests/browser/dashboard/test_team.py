@@ -166,7 +166,7 @@ def test_all_of_it_goes_by_keyboard(site: Site, open_page: OpenPage) -> None:
     expect(row).to_contain_text("Admin")
     tab_to(owner, lambda: row.get_by_role("button", name=re.compile("Withdraw")))
     owner.keyboard.press("Enter")
-    expect(owner.get_by_text("The invitation is taken back")).to_be_visible()
+    expect(owner.get_by_text("The invitation is withdrawn")).to_be_visible()
     expect(row).to_have_count(0)
 
 
