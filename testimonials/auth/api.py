@@ -13,7 +13,7 @@ from testimonials.auth.guards import require_credentials
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
-from testimonials.auth.services import Identity, is_known_email, start_account
+from testimonials.auth.services import Identity, NewAccess, is_known_email, start_account
 from testimonials.core.web.endpoint import endpoint
 from testimonials.core.web.envelope import answer
 from testimonials.extensions import begin_write, db, limiter
@@ -60,21 +60,12 @@ def agent_init(body: dict[str, Any]) -> Response:
     access = start_account(email)
     if access is None:
         return answer("Account exists", ACCOUNT_EXISTS)
-    link = make_claim_link(access.account, access.claim_nonce)
-    send_claim_mail(access.account, link, summarize_projects(access.account.id), is_resend=False)
-    act_as(ActorKind.AGENT, access.account.key_last_four)
-    record_event(EventType.KEY_ISSUED, access.account.id)
+    account, link = access.account, make_claim_link(access.account, access.claim_nonce)
+    send_claim_mail(account, link, summarize_projects(account.id), is_resend=False)
+    act_as(ActorKind.AGENT, account.key_last_four)
+    record_event(EventType.KEY_ISSUED, account.id)
     db.session.commit()
-    return answer(
-        "Account ready to be claimed",
-        {
-            "accountId": access.account.id,
-            "apiKey": access.api_key,
-            "claimRequired": True,
-            "expiresInDays": _plain_number(current_settings().claim_days),
-        },
-        is_secret=True,
-    )
+    return answer("Account ready to be claimed", _describe_access(access), is_secret=True)
 
 
 @auth.get("/v1/me")
@@ -88,5 +79,11 @@ def get_me(account: Identity) -> Response:
     return answer("OK", _ACCOUNT.dump(account))
 
 
-def _plain_number(days: float) -> float | int:
-    return int(days) if days.is_integer() else days
+def _describe_access(access: NewAccess) -> dict[str, Any]:
+    days = current_settings().claim_days
+    return {
+        "accountId": access.account.id,
+        "apiKey": access.api_key,
+        "claimRequired": True,
+        "expiresInDays": int(days) if days.is_integer() else days,
+    }

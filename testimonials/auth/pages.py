@@ -9,7 +9,6 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
-from testimonials.auth.emails import ProjectSummary
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
 from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link
@@ -46,8 +45,7 @@ def show_claim(token: str) -> ResponseReturnValue:
 def redeem_claim(token: str) -> ResponseReturnValue:
     """Claim the account with a password; keep or replace the agent's key."""
     account = find_account_of_link(token)
-    errors = _find_password_problem(account) | _find_key_problem(account)
-    if errors:
+    if errors := _find_password_problem(account) | _find_key_problem(account):
         return answer_privately(_claim_form(account, errors), 422)
     password_hash = hash_password(request.form["password"])
     begin_write()
@@ -55,21 +53,11 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     # got a key in the meantime.
     account = find_account_of_link(token)
     if errors := _find_key_problem(account):
-        db.session.rollback()
         return answer_privately(_claim_form(account, errors), 422)
-    new_key = replace_key(account) if _key_choice(account) == "replace" else None
-    act_as(ActorKind.PERSON, account.id)
-    if account.was_asked_for and "drop" in request.form:
-        for gone in delete_projects(account.id):
-            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
-    claim_account(account, password_hash)
-    projects = summarize_projects(account.id)
-    record_event(EventType.ACCOUNT_CLAIMED, account.id)
-    if new_key is not None:
-        record_event(EventType.KEY_REPLACED, account.id)
+    new_key = _claim(account, password_hash)
     cookie = sign_browser_in(account, "claim link")
     db.session.commit()
-    response = answer_privately(_claimed_page(account, projects, new_key))
+    response = answer_privately(_claimed_page(account, new_key))
     set_session_cookie(response, account, cookie)
     return response
 
@@ -121,9 +109,23 @@ def send_new_link() -> ResponseReturnValue:
 @claim.errorhandler(LinkInvalid)
 def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
     if isinstance(error, LinkUsed):
-        return answer_privately(_claimed_page(None, [], None))
+        return answer_privately(_claimed_page())
     status = 410 if error.reason == "expired" else 404
     return answer_privately(_link_problem(error.reason), status)
+
+
+def _claim(account: Account, password_hash: str) -> str | None:
+    """Claim the account as the form says; return its new key if there is one."""
+    new_key = replace_key(account) if _key_choice(account) == "replace" else None
+    act_as(ActorKind.PERSON, account.id)
+    if account.was_asked_for and "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+    claim_account(account, password_hash)
+    record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    if new_key is not None:
+        record_event(EventType.KEY_REPLACED, account.id)
+    return new_key
 
 
 def _find_password_problem(account: Account) -> Errors:
@@ -159,15 +161,13 @@ def _claim_form(account: Account, errors: Errors) -> str:
     )
 
 
-def _claimed_page(
-    account: Account | None, projects: list[ProjectSummary], new_key: str | None
-) -> str:
+def _claimed_page(account: Account | None = None, new_key: str | None = None) -> str:
     return render_template(
         "auth/claimed.html",
         email=account.email if account else None,
         account_id=account.id if account else None,
         new_key=new_key,
-        projects=projects,
+        projects=summarize_projects(account.id) if account else [],
         is_return_visit=account is None,
     )
 

@@ -82,13 +82,7 @@ LONG_FILES = {"settings.table": "The settings are one table, which is best read 
 LONG_FUNCTIONS = {
     "migrations.versions.rev_0001_first_schema.upgrade": "A schema is a list of tables.",
 }
-LONG_VIEWS = {
-    "auth.api.agent_init": "The order of its limits and answers is the specification's.",
-    "auth.pages.redeem_claim": "Its errors show the form again.",
-    "dashboard.editors.page_editor_pages.upload_logo": "Its errors show the form again.",
-    "widget.rendered.pages.get_fragment": "It answers by several headers.",
-    "widget.rendered.pages.show_widget": "It answers by several headers.",
-}
+LONG_VIEWS = {}
 
 
 @dataclass(frozen=True)

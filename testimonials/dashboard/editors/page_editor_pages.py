@@ -17,6 +17,7 @@ from testimonials.core.pictures.colours import ENOUGH, contrast, find_readable
 from testimonials.core.pictures.images import (
     LOGO,
     MEGABYTE,
+    Image,
     ImageBusy,
     ImageRefused,
     read_image,
@@ -65,19 +66,12 @@ def save_page(access: Access) -> ResponseReturnValue:
 @page_editor.post("/dashboard/projects/<project_id>/page/logo")
 @require_role(Role.ADMIN)
 def upload_logo(access: Access) -> ResponseReturnValue:
-    request.max_content_length = LOGO_FORM_BYTES
-    project = access.project
-    try:
-        file = request.files.get("logo")
-        # Decoded before the lock is taken: visitors' submissions need not wait for it.
-        logo = read_image(file.stream if file else io.BytesIO(), LOGO)
-    except (ImageRefused, ImageBusy) as error:
-        answer_as(error)
-        return _refuse(access, {}, {"logo": [error.message]})
-    except RequestEntityTooLarge:
-        return _refuse(access, {}, {"logo": [LOGO_TOO_LARGE]})
+    # Decoded before the lock is taken: visitors' submissions need not wait for it.
+    logo, problem = _read_logo()
+    if logo is None:
+        return _refuse(access, {}, {"logo": [problem]})
     begin_write()
-    project = find_access(access.user, project.id, Role.ADMIN, for_update=True).project
+    project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
     set_logo(project, logo)
     record_project_event(EventType.PAGE_CHANGED, project)
     db.session.commit()
@@ -132,6 +126,19 @@ def _judge(project: Project) -> dict[str, Any]:
         "is_enough": ratio >= ENOUGH,
         "suggestion": find_readable(button, text),
     }
+
+
+def _read_logo() -> tuple[Image | None, str]:
+    """Return the picture that was uploaded, or None and what is wrong with it."""
+    request.max_content_length = LOGO_FORM_BYTES
+    try:
+        file = request.files.get("logo")
+        return read_image(file.stream if file else io.BytesIO(), LOGO), ""
+    except (ImageRefused, ImageBusy) as error:
+        answer_as(error)
+        return None, error.message
+    except RequestEntityTooLarge:
+        return None, LOGO_TOO_LARGE
 
 
 def _answer_logo(project: Project) -> ResponseReturnValue:

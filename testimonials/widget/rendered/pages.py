@@ -44,23 +44,15 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     ``?theme=``; and ``?after=`` the cursor of a further page.
     """
     project = find_shown_project(project_id)
-    selection = read_selection(request.args)
-    after = request.args.get("after")
+    selection, after = read_selection(request.args), request.args.get("after")
     still = render_still(project, selection, after)
     g.is_frameable = True
-    is_framed = request.headers.get("Sec-Fetch-Dest") in FRAMES
-    # A further page is one that only those without the script come to.
-    is_live = after is None
-    page = _render(
-        project,
-        selection,
-        still,
-        is_framed=is_framed,
-        container=container_attributes(project, selection) if is_live else None,
-        script=_script() if is_live else None,
-        next_url=_next_url("wall.show_widget", still, selection, project_id=project.id),
-    )
-    response = Response(page)
+    values: dict[str, Any] = {"is_framed": request.headers.get("Sec-Fetch-Dest") in FRAMES}
+    # Only browsers without the script come to a further page.
+    if after is None:
+        values |= {"container": container_attributes(project, selection), "script": _script()}
+    next_url = _next_url("wall.show_widget", still, selection, project_id=project.id)
+    response = Response(_render(project, selection, still, next_url=next_url, **values))
     response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
     return response
 
@@ -94,15 +86,7 @@ def get_fragment(project_id: str) -> Response:
     project = find_shown_project(project_id)
     selection = read_selection(request.args)
     still = render_still(project, selection, limit=_read_limit())
-    content = ""
-    if still.total or still.badge:
-        content = render_template(
-            "widget/fragment.html",
-            still=still,
-            styles=Markup(shadow_styles(project.widget_config, selection.theme, still.total)),  # noqa: S704
-            wall_url=wall_url(project.slug),
-            structured_data=describe_ratings(project, still.items),
-        )
+    content = _render_fragment(project, selection, still) if still.total or still.badge else ""
     response = Response(content.strip() + "\n")
     response.headers["Cache-Control"] = "public, no-cache"
     response.headers["Access-Control-Allow-Origin"] = "*"
@@ -147,6 +131,16 @@ def _render(
         is_wall=is_wall,
         structured_data=describe_ratings(project, still.items),
         **values,
+    )
+
+
+def _render_fragment(project: Project, selection: Selection, still: Still) -> str:
+    return render_template(
+        "widget/fragment.html",
+        still=still,
+        styles=Markup(shadow_styles(project.widget_config, selection.theme, still.total)),  # noqa: S704
+        wall_url=wall_url(project.slug),
+        structured_data=describe_ratings(project, still.items),
     )
 
 
