@@ -64,7 +64,8 @@ class FormSchema(Schema):
         """Let the field speak to a person, and be left empty unless it is required."""
         if isinstance(field_obj, RuleField):
             words = RuleField.form_messages | field_obj.form_messages | field_obj.own_messages
-            field_obj.error_messages |= words
+            # A new dictionary: the field shares its own with other schemas.
+            field_obj.error_messages = field_obj.error_messages | words
         if not field_obj.required and field_obj.load_default is missing:
             field_obj.load_default = None
 
