@@ -141,7 +141,7 @@ def test_an_invitation_to_the_old_address_waits(
     link = move(app, noor, THEIRS)
     answer = app.test_client().post(invitation, data={"password": PASSWORD})
     assert answer.status_code == 400
-    assert "can still be taken back to it" in answer.text
+    assert "can still return to it" in answer.text
     browser = take_back(app, link)
     assert browser.post(invitation).status_code == 303
 
