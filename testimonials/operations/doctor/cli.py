@@ -67,7 +67,11 @@ def _run(check: Check) -> list[Finding]:
         return list(check())
     except (SQLAlchemyError, click.ClickException) as error:
         reason = scrub(" ".join(str(getattr(error, "orig", None) or error).split()))
-        return [Finding(f"The database can't be queried: {reason}", "Fix what the database names.")]
+        return [
+            Finding(
+                f"The database can't be queried: {reason}", "Fix the cause, then run this again."
+            )
+        ]
     except OSError as error:
         words = f"{error.strerror or error} ({error.filename or 'no file'})"
         return [Finding(f"This can't be checked: {words}", "Run this as the service's own user.")]
