@@ -1,4 +1,4 @@
-"""Mail servers that encrypt, ask for a password, or misbehave; each listens on the loopback."""
+"""Mail servers on this machine that encrypt, require a password, or misbehave."""
 
 import contextlib
 import socket
@@ -31,7 +31,7 @@ DEFAULTS = {
 
 
 class OddServer:
-    """Answers each command as the test says: with a line, by hanging or by dying.
+    """Answers each command as the test says: with a line, by hanging or by disconnecting.
 
     `END` is the end of a mail, `GREETING` the beginning. `taken` counts the mails that were
     answered 250.
@@ -48,11 +48,11 @@ class OddServer:
 
     @property
     def url(self) -> str:
-        """The SMTP_URL that leads here."""
+        """The SMTP_URL of this server."""
         return f"smtp://127.0.0.1:{self.port}"
 
     def stop(self) -> None:
-        """Stop listening, and let go of those who hang."""
+        """Stop listening, and disconnect clients that hang."""
         self._is_stopped.set()
         self._listener.close()
 
@@ -89,7 +89,7 @@ class OddServer:
 
 
 def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, Path]:
-    """Make a certificate that vouches for itself; return it and its key."""
+    """Make a self-signed certificate; return it and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -104,7 +104,7 @@ def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, P
 
 
 class _Secure(MailController):
-    """A server with STARTTLS, TLS from the start or none of both, and passwords if asked for."""
+    """A server with STARTTLS, TLS from the start or neither, and optional passwords."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class _Secure(MailController):
         super().__init__(sink, context if is_tls else None)
 
     def factory(self) -> SMTP:
-        # The library knows nothing of TLS that was there from the start.
+        # The library doesn't know about TLS from the start.
         needs_tls = not self._may_login_in_the_clear and self.ssl_context is None
         return SMTP(
             self.handler,
@@ -133,7 +133,7 @@ class _Secure(MailController):
         )
 
     def _trigger_server(self) -> None:
-        # The library looks whether the server answers, but not by TLS.
+        # The library checks that the server answers, but not over TLS.
         if self.ssl_context is None:
             super()._trigger_server()
             return
@@ -163,7 +163,7 @@ def secure_server(
     has_login: bool = False,
     may_login_in_the_clear: bool = False,
 ) -> Iterator[tuple[MailSink, int]]:
-    """Return what a server with these properties receives, and its port."""
+    """Run a server with these properties; yield what it receives, and its port."""
     context = None
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,4 +1,4 @@
-"""The admin commands: the same answers for people and programs, and one sentence for a failure."""
+"""The admin commands: output for people and programs, and errors in one sentence."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def _read(app: Flask, *arguments: str) -> Any:
 
 
 def _refuse(app: Flask, *arguments: str) -> str:
-    """Run what must fail; return its sentence."""
+    """Run a command that must fail; return its error."""
     result = _run(app, *arguments)
     assert result.exit_code not in (0, None)
     assert isinstance(result.exception, SystemExit), result.exception
@@ -99,7 +99,7 @@ def test_every_command_answers_json(
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
     }
-    # These need a mail server and a second database; tests of their own call them.
+    # These need a mail server or a second database, and have tests of their own.
     assert set(answers) | {"mail test", "db move"} >= {name for name in COMMANDS if " " in name}
     assert len(answers["accounts list"]) == 3
     assert answers["accounts set-limit"]["projectLimit"] == 3

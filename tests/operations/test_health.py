@@ -1,4 +1,4 @@
-"""`/healthz` says that the process lives, `/readyz` whether it can do its work."""
+"""`/healthz` answers that the process is alive, `/readyz` whether it can serve pages."""
 
 import contextlib
 import shutil
@@ -70,7 +70,7 @@ def test_a_database_that_is_away_is_no_end_of_the_process(make_app: MakeApp, bac
 
 @pytest.mark.parametrize("kind", ["database", "redis"])
 def test_what_is_silent_is_waited_for_no_longer_than_a_second(make_app: MakeApp, kind: str) -> None:
-    """And `/healthz` waits for none of it, nor for any lock."""
+    """`/healthz` waits for none of it, nor for any lock."""
     make_app()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
@@ -86,7 +86,7 @@ def test_what_is_silent_is_waited_for_no_longer_than_a_second(make_app: MakeApp,
             found = body["checks"].get(kind, {}).get("detail") or body["warnings"][kind]
             assert (status, found) == (503 if kind == "database" else 200, LATE)
         assert client.get("/healthz").status_code == 200
-        # The second look joined the first one.
+        # The second check joined the first one.
         assert [thread.name for thread in threading.enumerate()].count(kind) == 1
 
 

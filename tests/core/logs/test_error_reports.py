@@ -1,4 +1,4 @@
-"""Reports of faults, received by a real HTTP server in Sentry's place."""
+"""Reports of faults, received by a local HTTP server in place of Sentry."""
 
 import gzip
 import itertools
@@ -19,7 +19,7 @@ from tests.servers import PATIENCE, wait_for
 
 
 class Sentry(ThreadingHTTPServer):
-    """Keeps the events of the envelopes that it gets."""
+    """Records the events that it receives."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Receiver)
@@ -47,7 +47,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def sentry() -> Iterator[Sentry]:
-    """A server in Sentry's place; nothing is reported to it after the test."""
+    """A server in place of Sentry; nothing is reported to it after the test."""
     server = Sentry()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server

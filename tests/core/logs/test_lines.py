@@ -1,4 +1,4 @@
-"""The access log: a line for each request, without secrets (architecture, "core")."""
+"""The log: a line for each request, without secrets; repeated faults are counted."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from tests.conftest import Caller, MakeApp
 
 
 class Lines(logging.Handler):
-    """Keeps what each of the two formats writes."""
+    """Records each line in both formats."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Everything that a running service logs while people use it holds nothing of theirs."""
+"""A running service logs no personal data and no secrets while people use it."""
 
 import html
 import json
@@ -21,7 +21,7 @@ PASSWORD = "three blue wardrobes"
 
 
 def send(service: Service, path: str, cookie: str = "", **values: str) -> Answer:
-    """Send a form without following where it leads."""
+    """Send a form without following redirects."""
     headers = FORM | ({"Cookie": cookie} if cookie else {})
     return service.call("POST", path, urlencode(values).encode(), headers)
 
@@ -33,7 +33,7 @@ def find(pattern: str, text: str) -> str:
 
 
 def use(service: Service, smtp: MailSink) -> list[str]:
-    """Do what people do, and what goes wrong; return every secret that was in play."""
+    """Use the service, also with errors; return every secret involved."""
     answer = service.call("POST", "/v1/auth/agent-init", {"email": OWNER})
     key = str(answer.data["apiKey"])
     headers = {"x-service-account-id": answer.data["accountId"], "x-api-key": key}

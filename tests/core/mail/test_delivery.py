@@ -1,4 +1,4 @@
-"""Mail as it leaves a running service, over a real SMTP server."""
+"""A running service that ends while it sends mail."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 
 
 def _mails(service: Service) -> list[dict[str, Any]]:
-    """Return what `mail list` prints, run in this process: some wait for it again and again."""
+    """Return what `mail list` prints; run in this process, because it is polled."""
     app = create_app(load_settings(service.environment, {"base_url": service.url}))
     done = app.test_cli_runner().invoke(args=["mail", "list", "--limit", "1000", "--json"])
     with app.app_context():
@@ -56,7 +56,7 @@ def test_a_mail_whose_answer_nobody_heard_is_sent_again_with_the_same_message_id
     start: StartService, smtp: MailSink, tmp_path: Path
 ) -> None:
     service = start(smtp_url=smtp.url)
-    # The server has the mail, and the process ends before it can hear so.
+    # The server has the mail, and the process dies before it gets the answer.
     smtp.before_answer = service.kill
     fill_outbox(tmp_path / "service", 1)
     smtp.wait()

@@ -1,4 +1,4 @@
-"""`testimonials mail test` against servers that misbehave, without a process of its own."""
+"""`testimonials mail test` against servers that refuse, and one that accepts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The mails themselves (decisions, "Accounts, keys, claiming" and "Bad input")."""
+"""The messages: headers, texts and links."""
 
 import re
 

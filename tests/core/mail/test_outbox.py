@@ -1,4 +1,4 @@
-"""The outbox and its delivery (architecture, rule 2; `core/mail/outbox.py`)."""
+"""The outbox and its delivery."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -253,7 +253,7 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
     moved_clock.move(days=-3000)
     assert deliver(app, smtp.url) == 2
     assert [mail.state for mail in mails(app)] == [MailState.SENT] * 2
-    # What is put off as far as it ever is keeps its time.
+    # A mail with the longest delay keeps its time.
     put_mail(app)
     with app.app_context():
         values = {"next_attempt_at": clock.now() + LONGEST_DELAY}

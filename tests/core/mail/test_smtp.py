@@ -1,4 +1,4 @@
-"""What a mail server may do, and what becomes of the mail."""
+"""What mail servers may do, what becomes of the mail, and the advice."""
 
 import time
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def make_mail(recipient: str = "owner@example.com") -> OutboxMail:
     )
 
 
-# Seconds for a server that is known to answer never.
+# Seconds to wait for a server that never answers.
 SOON = 0.6
 
 
@@ -142,7 +142,7 @@ def test_an_outage_costs_only_one_mail_an_attempt(app: Flask) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that nobody knows."""
+    """A self-signed certificate for 127.0.0.1."""
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
@@ -150,7 +150,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def trusted(
     certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Path, Path]]:
-    """The same, trusted as an operator trusts an authority of their own."""
+    """The same, trusted by SSL_CERT_FILE."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     return certificate
 
@@ -178,7 +178,7 @@ def test_mail_leaves_by_tls_from_the_start(trusted: tuple[Path, Path]) -> None:
 
 
 def explain(url: str, *, timeout: float = PATIENCE) -> str:
-    """Return the advice on a failure; nothing of it may hold a secret."""
+    """Return the advice on a failure, and check that nothing contains a secret."""
     failed, transport = send(url, timeout=timeout)
     assert failed is not None
     assert not failed.is_permanent
@@ -230,7 +230,7 @@ def test_a_wrong_password_is_named(trusted: tuple[Path, Path]) -> None:
 def test_a_password_that_is_not_taken_in_the_clear_is_named(trusted: tuple[Path, Path]) -> None:
     with secure_server(trusted, has_login=True) as (_, port):
         assert "Add ?starttls=1" in explain(f"smtp://{URL_USER}@127.0.0.1:{port}")
-        # Without a password the server asks for the encryption when the sender is named.
+        # Without a password, the server requires encryption at MAIL FROM.
         assert "Add ?starttls=1" in explain(f"smtp://127.0.0.1:{port}")
 
 

@@ -1,4 +1,4 @@
-"""`testimonials doctor`: nothing to say of what is well, and the right words for what is broken."""
+"""`testimonials doctor`: no finding on a healthy instance, and one for each problem."""
 
 import contextlib
 import email.policy
@@ -40,7 +40,7 @@ Found = dict[str, str]
 
 
 def consult(app: Flask) -> Found:
-    """Run the command; return the text of what each check found, only of those that found any."""
+    """Run the command; return the text of the findings by check."""
     done = app.test_cli_runner().invoke(args=["doctor", "--json"])
     answer = json.loads(done.stdout)
     assert [check["check"] for check in answer["checks"]] == list(CHECKS)
@@ -66,7 +66,7 @@ def change(app: Flask, *rows: object, sql: str = "") -> None:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Flask, int], None]]:
-    """Answer HTTP with an application on a port."""
+    """Serve applications on ports."""
     servers = []
 
     def start(app: Flask, port: int) -> None:
@@ -91,7 +91,7 @@ def make_healthy(
     instance: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> MakeHealthy:
-    """Make an instance that answers, has done its work once, and keeps its files to itself."""
+    """Make an instance that is served, has run its jobs, and has private files."""
     # The tests run on any Python that is supported.
     monkeypatch.setattr(email.policy.Policy, "verify_generated_headers", True, raising=False)
 
@@ -204,7 +204,7 @@ def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> Non
 def test_a_database_that_somebody_keeps_from_being_written_to(
     healthy: Flask, instance: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also what any other command says of it."""
+    """Also the error of any other command."""
     if backend == "postgresql":
         pytest.skip("PostgreSQL has no such lock for all")
     monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 100)

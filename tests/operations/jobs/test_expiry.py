@@ -1,4 +1,4 @@
-"""Expired unclaimed accounts (decisions, "Accounts, keys, claiming")."""
+"""The sweep, and accounts that nobody claimed."""
 
 import pytest
 from flask import Flask
@@ -63,7 +63,7 @@ def test_the_same_address_can_start_again_with_nothing_left(
     again = make_caller(agent.email)
     assert again.account_id != agent.account_id
     assert again.get("/v1/projects").json["data"] == []
-    # Its first project is a first one again, and the slug is free.
+    # Its project counts as the first again, and the slug is free.
     first = again.create_project(slug="mine", skipDemoTestimonials=False)
     assert len(again.get(f"/v1/projects/{first['_id']}/testimonials").json["data"]["items"]) == 6
     assert agent.get("/v1/me").status_code == 401

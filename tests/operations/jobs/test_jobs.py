@@ -1,4 +1,4 @@
-"""Background jobs: each is done by one process of all that share a database."""
+"""Background jobs: each is done by one of the processes that share a database."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""`testimonials prune`: what has had its time goes, by kind, and nothing else."""
+"""`testimonials prune`: removes expired data of each kind, and nothing else."""
 
 import json
 from datetime import timedelta
@@ -34,7 +34,7 @@ def make_mail(state: str, **values: Any) -> OutboxMail:
 
 
 def fill(app: Flask, owner: Caller, agent: Caller) -> None:
-    """Put one thing of each kind into the database that will have had its time in a year."""
+    """Add one row of each kind that will have expired in a year."""
     project = owner.create_project(slug="stays")["_id"]
     agent.create_project(slug="unclaimed")
     gone = owner.create_project(slug="deleted")["_id"]
@@ -64,7 +64,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     invited_by=owner.email, expires_at=now,
                 ),
                 MailedRequest(**person, email="silent@example.com"),
-                # Answered, so it stays, and so does the mail that says how far it got.
+                # It was answered, so it stays, with the mail that shows its state.
                 MailedRequest(
                     **person, email="answered@example.com", answered_at=now, mail_id=needed.id
                 ),
@@ -97,10 +97,9 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
     assert prune(app) == nothing | {"rateLimits": 1}
     moved_clock.move(days=401)
     due = nothing | dict.fromkeys(KINDS, 1) | {"testimonials": 2, "mails": 4}
-    # That projects were made; where from is gone with it.
+    # The creation of two projects; their networks go with them.
     due |= {"events": 2, "networks": 0}
     for _ in range(2):
-        # Looking changes nothing.
         assert prune(app, "--dry-run") == due
     assert prune(app) == due
     assert prune(app) == nothing
