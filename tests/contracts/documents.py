@@ -5,6 +5,7 @@
 
 import dataclasses
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,12 @@ def render_api() -> str:
     """Return the reference of the API, made from its OpenAPI document."""
     document = build_openapi(_app(), "")
     parts = [document["info"]["description"], f"All paths start at `{EXAMPLE_URL}`."]
-    for operation in describe_operations(document, EXAMPLE_URL):
-        parts += list(_render_operation(operation))
+    operations = describe_operations(document, EXAMPLE_URL)
+    answers = Counter(_answer(each) for one in operations for each in one["responses"])
+    common = sorted(each for each, count in answers.items() if count > 2)
+    parts += ["## Statuses", _table(["Status", "Meaning"], [list(each) for each in common])]
+    for operation in operations:
+        parts += list(_render_operation(operation, common))
     parts.append("## Shapes of answers")
     for schema in describe_schemas(document):
         is_body = document["components"]["schemas"][schema["name"]].get("additionalProperties")
@@ -80,7 +85,7 @@ GENERATED: dict[str, tuple[str, str, Callable[[], str]]] = {
     ),
     "commands.md": (
         "# Commands\n\nThe `testimonials` command runs the service and looks after its data; "
-        "`testimonials --help` lists the same commands.",
+        "`testimonials --help` lists the same commands. All but `serve` print JSON with `--json`.",
         "commands",
         render_commands,
     ),
@@ -143,6 +148,7 @@ def _render_command(command: click.Command, path: str) -> str:
         for parameter in command.params
         # Arguments are in the usage line; where they need words, the help has them.
         if isinstance(parameter, click.Option)
+        and parameter.name != "as_json"
         and (found := parameter.get_help_record(context)) is not None
     ]
     level = "##" if path == PROGRAM else "###"
@@ -162,7 +168,11 @@ def _first_sentence(command: click.Command) -> str:
     return _help(command).partition("\n\n")[0]
 
 
-def _render_operation(operation: dict[str, Any]) -> Iterator[str]:
+def _answer(response: dict[str, Any]) -> tuple[str, str]:
+    return str(response["status"]), response["description"]
+
+
+def _render_operation(operation: dict[str, Any], common: list[tuple[str, str]]) -> Iterator[str]:
     yield f"## {operation['summary']}"
     yield f"`{operation['method']} {operation['path']}`"
     yield operation["description"]
@@ -180,8 +190,10 @@ def _render_operation(operation: dict[str, Any]) -> Iterator[str]:
         yield _table(["Parameter", "In", "Type", "Rules", "Meaning"], rows)
     if operation["body"]:
         yield _fields(operation["body"]["fields"])
-    rows = [[str(item["status"]), item["description"]] for item in operation["responses"]]
-    yield _table(["Status", "Meaning"], rows)
+    answers = [_answer(each) for each in operation["responses"]]
+    usual = ", ".join(status for status, meaning in answers if (status, meaning) in common)
+    own = [f"{status}: {meaning}" for status, meaning in answers if (status, meaning) not in common]
+    yield " ".join([f"Answers {usual}.", *own])
     yield f"```sh\n{operation['curl']}\n```"
 
 
