@@ -54,7 +54,7 @@ def describe_thanks(project: Project) -> dict[str, Any]:
 
 
 def describe_page(project: Project) -> dict[str, Any]:
-    """Return what each page of the project's own shows."""
+    """Return what every page of the project shows."""
     config = project.page_config
     website: str = config["website"]
     page = {
@@ -81,7 +81,6 @@ def describe_page(project: Project) -> dict[str, Any]:
 
 
 def _speak(text: str, standard: str) -> str:
-    """Return the owner's text as written; the standard one in the visitor's language."""
     return translate(standard) if text == standard else text
 
 

@@ -20,7 +20,7 @@ TOLD_DAYS = timedelta(days=7)
 
 
 def tell_of_flood(project: Project, row: Testimonial) -> None:
-    """Tell who reads mail about the locked project that `row` was held; of a day's first alone."""
+    """Tell the project's people of the day's first submission that a flood held back."""
     midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
     # In a flood the newest of the others tells.
     others = _find_flood(project, midnight).where(Testimonial.id != row.id)
@@ -33,7 +33,7 @@ def tell_of_flood(project: Project, row: Testimonial) -> None:
 
 
 def send_flood_mail(project: Project, reader: Reader) -> None:
-    """Put the mail into the outbox that says that the spam folder may hold real testimonials."""
+    """Put the mail into the outbox that says that real testimonials may be in spam."""
     name = cut(project.name, NAME_LENGTH)
     send_notice(
         reader.email,
@@ -56,7 +56,7 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
 
 
 def count_flood(project: Project) -> int:
-    """Return how many are in the spam folder for a flood of the last days."""
+    """Return how many testimonials a flood of the last days put into spam."""
     found = _find_flood(project, clock.now() - TOLD_DAYS).where(Testimonial.status == "spam")
     return int(db.session.scalar(select(func.count()).select_from(found.subquery())) or 0)
 

@@ -14,7 +14,7 @@ from testimonials.testimonials.models import Testimonial
 
 
 class RequestBatch(Base):
-    """What was sent to several people at once: the owner's own words, and when to remind them."""
+    """Requests sent together: the owner's words, and when to send a reminder."""
 
     __tablename__ = "invitation_batch"
 
@@ -33,7 +33,7 @@ class RequestBatch(Base):
 
 
 class MailedRequest(Base):
-    """One person who was asked for a testimonial, and how far that got."""
+    """One person who was asked for a testimonial by mail, and what came of it."""
 
     __tablename__ = "invitation"
     __table_args__ = (
@@ -68,12 +68,12 @@ class MailedRequest(Base):
 
 
 def hash_email(account_id: str, email: str) -> str:
-    """Return the hash under which an account keeps an address; other accounts keep another."""
+    """Return the hash by which an account knows an address; each account has its own."""
     return hashlib.sha256(f"{account_id}:{email}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class UnsubscribedAddress(Base):
-    """An address that wants no more requests of one account; only a hash of it is kept."""
+    """An address that wants no mail from one account; only its hash is kept."""
 
     __tablename__ = "unsubscribed_address"
 
@@ -85,7 +85,7 @@ class UnsubscribedAddress(Base):
 
 
 class SharePicture(Base):
-    """The picture that a shared link to a collection page shows; made anew when it changes."""
+    """The picture for links to a collection page."""
 
     __tablename__ = "share_picture"
 

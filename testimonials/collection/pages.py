@@ -88,7 +88,7 @@ def submit_testimonial(slug: str) -> ResponseReturnValue:
 
 @collection.get("/<slug>/thanks")
 def show_thanks(slug: str) -> ResponseReturnValue:
-    """Thank the visitor, and return the link to what they wrote; safe to reload."""
+    """Thank the visitor, with the link to what they wrote; safe to reload."""
     project = find_public_project(slug=slug)
     own_url = find_own_url(project, request.args.get("yours", ""))
     page = render_template("collection/thanks.html", own_url=own_url, **describe_thanks(project))
@@ -97,7 +97,7 @@ def show_thanks(slug: str) -> ResponseReturnValue:
 
 @collection.get("/<slug>/theme.css")
 def get_theme(slug: str) -> Response:
-    """Serve the project's two button colours; the page allows no inline style."""
+    """Serve the colours of the project's button; the page allows no inline style."""
     config = find_public_project(slug=slug).page_config
     rule = (
         f":root{{--tm-button:{config['buttonColor']};--tm-button-text:{config['buttonTextColor']}}}"
@@ -109,7 +109,7 @@ def get_theme(slug: str) -> Response:
 
 @collection.get("/<slug>/share.png")
 def get_share_picture(slug: str) -> Response:
-    """Serve the picture that a shared link shows; it is drawn once for each look of the page."""
+    """Serve the picture for shared links; it is drawn when the look of the page changes."""
     project = find_public_project(slug=slug)
     fingerprint = picture_fingerprint(project)
     content = find_share_picture(project)
@@ -141,7 +141,7 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
 
 
 def _may_mail(values: dict[str, Any]) -> bool:
-    """Count a mail to the address that a visitor typed, which may be anybody's."""
+    """Count a mail to an address that a visitor typed, which may be anybody's."""
     email: str = values.get("author_email") or ""
     return (
         bool(email)
@@ -162,7 +162,7 @@ def _form(project: Project, form: FilledForm, asked: MailedRequest | None) -> st
 
 
 def _keep_photo(photo: photos.Photo | None) -> None:
-    """Store a photo although the rest of its form has errors, so that it need not come again."""
+    """Store a photo although the form has errors, so that it needn't be sent again."""
     if photo is not None and photo.image is not None:
         begin_write()
         photos.store_photo(photo)

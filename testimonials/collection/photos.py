@@ -45,12 +45,10 @@ class Photo:
 
 
 def collects_photo(project: Project) -> bool:
-    """Whether the collection page asks for a photo."""
     return bool(project.page_config["collectFields"].get("avatar"))
 
 
 def is_new_photo(form: Mapping[str, str], file: FileStorage | None) -> bool:
-    """Whether the form brings a photo that has to be decoded."""
     return not form.get("without_photo") and file is not None and bool(file.filename)
 
 
@@ -70,14 +68,14 @@ def read_photo(project: Project, form: Mapping[str, str], file: FileStorage | No
 
 
 def store_photo(photo: Photo | None) -> None:
-    """Store the photo's row in this transaction, unless it is stored already."""
+    """Store the photo, unless it is stored already."""
     if photo is not None and photo.image is not None:
         db.session.add(photo.image)
         db.session.flush()
 
 
 def make_kept_token(project: Project, photo: Photo | None) -> str:
-    """Return what the form carries in a photo's place until it is sent again, empty for none."""
+    """Return what the form carries in place of a photo that is stored already."""
     return kept_purpose.sign([project.id, photo.image_id]) if photo else ""
 
 

@@ -83,7 +83,7 @@ def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[
 
 
 def consent_sentence(project: Project) -> str:
-    """Return the sentence a visitor agrees to, in their language; the testimonial keeps it."""
+    """Return the sentence that a visitor agrees to; the testimonial keeps it."""
     if project.page_config["collectFields"].get("avatar"):
         return gettext(
             "%(name)s may show my words, name and photo on its website and in print.",

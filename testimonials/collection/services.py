@@ -52,7 +52,7 @@ class FormStale(ServiceError):
 
 @dataclass(frozen=True)
 class FormToken:
-    """What a form's token says: which act of sending it is, and what its age tells of it."""
+    """What a form's token says: which form it is, and signs of a program in its age."""
 
     key: str = ""
     signs: tuple[str, ...] = ()
@@ -83,7 +83,6 @@ def make_form_token(project: Project, *, is_empty: bool) -> str:
 
 
 def read_form_token(project: Project, token: str) -> FormToken:
-    """Read the token of a form that was sent; raise `FormStale`."""
     try:
         (project_id, key, is_empty), made = form_purpose.read(token, TOKEN_SECONDS)
     except (TokenInvalid, TokenExpired, TypeError, ValueError):
@@ -151,7 +150,7 @@ def submit_testimonial(
 
 
 def _make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
-    """Return the key of these words from this form: other words after going back are new."""
+    """Return the key of these words from this form."""
     said = [values.get(name, nothing) for name, nothing in SAID.items()]
     act = [form_key, values["text"], *said, bool(values.get("avatar_id"))]
     return hashlib.sha256(json.dumps(act).encode("utf-8", "surrogatepass")).hexdigest()

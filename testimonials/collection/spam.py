@@ -119,7 +119,6 @@ def is_link_stuffed(text: str, name: str) -> bool:
 
 
 def find_links(text: str) -> list[str]:
-    """Return the links in a text."""
     return _LINK.findall(text)
 
 
@@ -135,7 +134,6 @@ def _bare(text: str) -> str:
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -> bool:
-    """Tell whether the same words came before, from the same name where they are few."""
     wanted = {
         "project_id": project.id,
         "fingerprint": fingerprint(values["text"]),
@@ -148,7 +146,6 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -
 
 
 def _is_flooded(project: Project, now: datetime) -> bool:
-    """Tell whether the project got more within the hour than it usually may."""
     hour = now - timedelta(hours=1)
     limit = current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):

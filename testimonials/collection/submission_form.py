@@ -29,7 +29,7 @@ HONEYPOT = "subject"
 
 @dataclass
 class FilledForm:
-    """What was typed, the columns it makes, what is wrong with it, and what shows it again."""
+    """The form as it was sent: texts, columns, and what is wrong with them."""
 
     token: str
     typed: dict[str, str] = field(default_factory=dict)
@@ -39,7 +39,6 @@ class FilledForm:
     sending: FormToken = field(default_factory=FormToken)
 
     def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
-        """Return what is stored of a form without errors."""
         if request.form.get(HONEYPOT):
             signs = [BAIT, *signs]
         return Submission(
@@ -97,7 +96,7 @@ def _allow_photo(project: Project) -> bool:
 
 
 def _read_photo(project: Project) -> photos.Photo | None:
-    """Return the photo that came along, within what one address may have decoded in an hour."""
+    """Return the photo that came along, within an address's limit."""
     if not photos.collects_photo(project):
         return None
     file = request.files.get("photo")

@@ -93,12 +93,10 @@ class Testimonial(Base):
 
     @property
     def tags(self) -> list[str]:
-        """The names of its tags, in alphabetical order."""
         return sorted((tag.name for tag in self.tag_rows), key=str.casefold)
 
     @tags.setter
     def tags(self, names: list[str]) -> None:
-        """Give it exactly these tags."""
         kept = {tag.name: tag for tag in self.tag_rows}
         self.tag_rows = [
             kept.get(name) or TestimonialTag(name=name, project_id=self.project_id)
@@ -107,7 +105,6 @@ class Testimonial(Base):
 
     @property
     def avatar_url(self) -> str | None:
-        """The author's picture: the one uploaded here, or one elsewhere."""
         return image_url(self.avatar_id) or self.author_avatar
 
 

@@ -102,7 +102,6 @@ def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequ
 
 
 def count_by_status(project_id: str) -> dict[str, int]:
-    """Return how many testimonials the project has in each state."""
     return count_by_project([project_id])[project_id]
 
 

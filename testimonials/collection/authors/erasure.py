@@ -99,7 +99,7 @@ def _remove_author_mails(row: Testimonial) -> None:
 
 
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:
-    """Take the words out of the mails about them; one that waits leads to the inbox."""
+    """Remove the words from notifications of them."""
     inbox = project_url(project.id, "inbox")
     note = f"An author has deleted a testimonial that was in this mail. Your inbox: {inbox}"
     db.session.execute(

@@ -33,7 +33,7 @@ limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
 
 @author.get("/yours/<token>")
 def show_own(token: str) -> ResponseReturnValue:
-    """Show the testimonial as others see it, where it stands, and what can be done."""
+    """Show the testimonial, its state, and what can be done."""
     return _show(token, {})
 
 
@@ -54,7 +54,7 @@ def give_consent(token: str) -> ResponseReturnValue:
 @author.post("/yours/<token>/verify")
 @limit_changes
 def verify(token: str) -> ResponseReturnValue:
-    """Note that the address to which the link was mailed is the author's."""
+    """Note that the address of the mailed link is the author's."""
     begin_write()
     authors.verify_email(find_own(token, for_update=True))
     db.session.commit()
@@ -71,7 +71,7 @@ def show_correction(token: str) -> ResponseReturnValue:
 @author.post("/yours/<token>/correct")
 @limit_changes
 def correct(token: str) -> ResponseReturnValue:
-    """Take other words; the owner decides about them anew."""
+    """Replace the words; the owner decides again."""
     own = find_own(token)
     sent = read_correction(request.form, own.correctable)
     if sent.errors:
@@ -86,14 +86,14 @@ def correct(token: str) -> ResponseReturnValue:
 
 @author.get("/yours/<token>/withdraw")
 def show_withdrawal(token: str) -> ResponseReturnValue:
-    """Show the one button that withdraws the consent."""
+    """Ask for confirmation to withdraw the consent."""
     return _confirm(token, "withdraw")
 
 
 @author.post("/yours/<token>/withdraw")
 @limit_changes
 def withdraw(token: str) -> ResponseReturnValue:
-    """Take the testimonial from every public place at once."""
+    """Remove the testimonial from every public place at once."""
     begin_write()
     own = find_own(token, for_update=True)
     authors.verify_email(own)
@@ -104,14 +104,14 @@ def withdraw(token: str) -> ResponseReturnValue:
 
 @author.get("/yours/<token>/delete")
 def show_deletion(token: str) -> ResponseReturnValue:
-    """Show the one button that deletes everything."""
+    """Ask for confirmation to delete everything."""
     return _confirm(token, "delete")
 
 
 @author.post("/yours/<token>/delete")
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
-    """Remove everything for good."""
+    """Delete everything for good."""
     begin_write()
     erasure.erase(find_own(token, for_update=True))
     db.session.commit()
@@ -120,7 +120,7 @@ def delete(token: str) -> ResponseReturnValue:
 
 @author.get("/yours/<token>/not-mine")
 def show_denial(token: str) -> ResponseReturnValue:
-    """Show the one button that takes a stranger's address away."""
+    """Ask for confirmation that the address is a stranger's."""
     if not find_own(token).is_mailed:
         return _go(token)
     return _confirm(token, "not-mine")
@@ -129,7 +129,7 @@ def show_denial(token: str) -> ResponseReturnValue:
 @author.post("/yours/<token>/not-mine")
 @limit_changes
 def deny(token: str) -> ResponseReturnValue:
-    """Remove the address of somebody who wrote nothing, and write to it no more."""
+    """Remove the address of somebody who wrote nothing, and stop all mail to it."""
     begin_write()
     erasure.disown(find_own(token, for_update=True))
     db.session.commit()
@@ -138,7 +138,7 @@ def deny(token: str) -> ResponseReturnValue:
 
 @author.get("/yours/done/<any(deleted, 'not-mine'):reason>")
 def show_farewell(reason: str) -> ResponseReturnValue:
-    """Say that it is done; the link leads nowhere from now on."""
+    """Say that it is done; the link no longer works."""
     return render_template("collection/authors/end.html", reason=reason)
 
 
@@ -154,7 +154,7 @@ def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
 
 @author.errorhandler(AuthorRefused)
 def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
-    """Lead back to the page, which says where the testimonial stands meanwhile."""
+    """Lead back to the page, which shows the present state."""
     db.session.rollback()
     return _go((request.view_args or {})["token"])
 

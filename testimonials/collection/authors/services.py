@@ -60,7 +60,7 @@ class AuthorRefused(ServiceError):
 
 @dataclass(frozen=True)
 class OwnTestimonial:
-    """A testimonial as the holder of its link reaches it."""
+    """A testimonial, reached by its author's link."""
 
     row: Testimonial
     project: Project
@@ -98,22 +98,20 @@ class OwnTestimonial:
 
     @property
     def can_verify(self) -> bool:
-        """Whether this link can prove the address, and it isn't proven yet."""
         return self.is_mailed and self.row.email_verified_at is None
 
 
 def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
-    """Return the token of the author's link; the one that is mailed names the address."""
+    """Return the token of the author's link; the mailed one names the address."""
     return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
 
 
 def make_author_url(token: str, language: str, page: str = "") -> str:
-    """Return the address of the author's page, or of one below it, in the language they read."""
     return f"{author_url(token, page)}?{PARAMETER}={language}"
 
 
 def find_own_url(project: Project, token: str) -> str | None:
-    """Return the link to show on the project's thank-you page, if the token is of its own."""
+    """Return the link for the project's thank-you page, if the token belongs to it."""
     try:
         own = find_own(token)
     except AuthorLinkInvalid:

@@ -17,7 +17,6 @@ DONE = ("corrected", "withdrawn", "consented", "verified")
 
 
 def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors) -> dict[str, Any]:
-    """Return what `collection/authors/author.html` shows."""
     row = own.row
     return _describe_frame(own) | {
         "item": _describe_card(row),
@@ -42,7 +41,6 @@ def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors
 def describe_edit(
     own: OwnTestimonial, token: str, typed: dict[str, str] | None, errors: FieldErrors
 ) -> dict[str, Any]:
-    """Return what `collection/authors/edit.html` shows: what was typed, or what is stored."""
     row = own.row
     stored = {
         "text": row.text,
@@ -62,7 +60,6 @@ def describe_edit(
 
 
 def describe_confirmation(own: OwnTestimonial, token: str, action: str) -> dict[str, Any]:
-    """Return what `collection/authors/confirm.html` shows."""
     return _describe_frame(own) | {
         "action": action,
         "is_shown": own.row.is_visible,
@@ -92,7 +89,7 @@ def _describe_card(row: Testimonial) -> dict[str, Any]:
 
 
 def _find_state(own: OwnTestimonial) -> str:
-    """Name the state that its author sees; the owner's spam folder counts as waiting."""
+    """Return the state that the author sees; for them, spam is waiting."""
     row, project = own.row, own.project
     if row.status == "withdrawn":
         return "withdrawn"

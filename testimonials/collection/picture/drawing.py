@@ -118,7 +118,7 @@ class _Text:
 
 
 def _lay_out(text: str, sizes: range, most: int, width: int) -> _Text | None:
-    """Return the text in the largest size in which its lines fit, cut in the smallest."""
+    """Return the text in the largest size that fits, else cut in the smallest."""
     font_of = find_font(text)
     if not text or font_of is None:
         return None
@@ -191,7 +191,7 @@ def _draw_shapes(
     stars: tuple[int, int],
     tile: tuple[int, int, bool] | None,
 ) -> None:
-    """Draw all that is no text; the tile, if there is one, with a star instead of an initial."""
+    """Draw everything but texts; a tile without an initial has a star."""
     from PIL import ImageDraw
 
     canvas = ImageDraw.Draw(large)
@@ -227,11 +227,10 @@ def _draw_star(
 
 
 def _mix(colour: str, other: str, share: float) -> str:
-    """Return `other` with so much of `colour` in it."""
     pairs = zip(*(bytes.fromhex(each[1:]) for each in (colour, other)), strict=True)
     return "#" + bytes(round(a * share + b * (1 - share)) for a, b in pairs).hex()
 
 
 def _visible(button: str, colours: dict[str, str]) -> str:
-    """Return the button's colour, or that of lines where the card would swallow it."""
+    """Return the button's colour, or a line's where it wouldn't show on the card."""
     return button if contrast(button, colours["card"]) > 1.3 else colours["secondary"]

@@ -44,7 +44,7 @@ FontOf = Callable[[int], tuple[Any, int]]
 
 
 def without_symbols(text: str) -> str:
-    """Return the text without emoji and the like, on one line."""
+    """Return the text on one line without emoji."""
     kept = []
     for before, letter in zip(" " + text, text, strict=False):
         is_symbol = unicodedata.category(letter) in SYMBOLS or letter in SELECTORS
@@ -56,7 +56,6 @@ def without_symbols(text: str) -> str:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Tell a text's direction by its first letter that has one."""
     for letter in text:
         direction = unicodedata.bidirectional(letter)
         if direction in ("L", *RIGHT_TO_LEFT):

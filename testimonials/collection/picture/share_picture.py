@@ -12,7 +12,7 @@ from testimonials.projects.models import Project
 
 
 def picture_fingerprint(project: Project) -> str:
-    """Return a hash of all that is drawn in the project's picture."""
+    """Return a hash of everything that is drawn."""
     config = project.page_config
     drawn = [STYLE, project.name, config["headline"], config["theme"], config["buttonColor"]]
     drawn += [config["buttonTextColor"], project.logo_id]
@@ -20,13 +20,13 @@ def picture_fingerprint(project: Project) -> str:
 
 
 def versioned_picture_url(project: Project) -> str:
-    """Return the picture's public address; it changes with the picture, which is kept elsewhere."""
+    """Return the picture's URL, which changes with the picture."""
     version = picture_fingerprint(project)[:8]
     return f"{share_picture_url(project.slug)}?v={version}"
 
 
 def find_share_picture(project: Project) -> bytes | None:
-    """Return the project's picture as it is kept, unless it shows something else by now."""
+    """Return the stored picture, unless it is out of date."""
     row = db.session.get(SharePicture, project.id)
     if row is None or row.fingerprint != picture_fingerprint(project):
         return None
@@ -34,7 +34,7 @@ def find_share_picture(project: Project) -> bytes | None:
 
 
 def make_share_picture(project: Project) -> bytes:
-    """Draw the project's picture, in its own words and language; one at a time in a process."""
+    """Draw the picture, one at a time in a process."""
     config = project.page_config
     logo = db.session.get(Image, project.logo_id) if project.logo_id else None
     shown = Shown(
@@ -52,5 +52,4 @@ def make_share_picture(project: Project) -> bytes:
 
 
 def keep_share_picture(project: Project, content: bytes, fingerprint: str) -> None:
-    """Keep the picture of the locked project in place of the one before."""
     db.session.merge(SharePicture(project_id=project.id, fingerprint=fingerprint, content=content))

@@ -59,7 +59,7 @@ class ListUnreadable(Exception):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody on a list: the line, counted from one, and what stands there."""
+    """Somebody on a list; lines count from one."""
 
     line: int
     email: str
@@ -69,7 +69,7 @@ class Person:
 
 @dataclass(frozen=True)
 class WrongLine:
-    """A line that can't be used, its beginning, and why."""
+    """A line that can't be used: its beginning, and why."""
 
     line: int
     text: str
@@ -78,20 +78,19 @@ class WrongLine:
 
 @dataclass
 class AddressList:
-    """Who is on a list, and what of it can't be used."""
+    """The people on a list, and the lines that can't be used."""
 
     people: list[Person] = field(default_factory=list)
     wrong: list[WrongLine] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands on the list, not even what can't be used."""
         return not self.people and not self.wrong
 
     def add(
         self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
     ) -> None:
-        """Take somebody in, or note why not; `whole` is how it stands in the list."""
+        """Add somebody, or note why not; `whole` is the text on the list."""
         self._require_room()
         sent = _PERSON.read({"email": email, "name": name, "company": company})
         if not sent.errors:
@@ -103,7 +102,6 @@ class AddressList:
         self.refuse(line, whole, reason)
 
     def refuse(self, line: int, whole: str, reason: str) -> None:
-        """Note a line that can't be used; raise `ListUnreadable` past the most."""
         self._require_room()
         self.wrong.append(WrongLine(line, _show(whole), reason))
 
@@ -154,7 +152,6 @@ def read_csv(content: bytes) -> AddressList:
 
 
 def _read_line(line: str) -> list[tuple[str, str]]:
-    """Return the names and addresses in a line; none where its brackets nest too deeply."""
     # Strict versions of the library give nothing for a line with an empty place in it.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
     try:
@@ -196,7 +193,7 @@ def _read_table(lines: Sequence[str]) -> AddressList:
 
 
 def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Return each row that isn't empty with the line it begins in."""
+    """Return the rows that aren't empty, each with its first line."""
     # Pasted lines lack their ends, without which a quoted line break would be lost.
     reader = csv.reader((f"{line.rstrip(chr(10))}\n" for line in lines), delimiter=delimiter)
     begin = 1
@@ -226,7 +223,7 @@ def _find_delimiter(line: str) -> str:
 
 
 def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
-    """Return where the columns stand by their headings; None where none is for the address."""
+    """Return the columns by their headings; None without one for the address."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(head):
         for name, headings in HEADINGS.items():
@@ -236,7 +233,7 @@ def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
 
 
 def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
-    """Return the columns of a table without headings: the address, then name and company."""
+    """Return the columns of a table without headings: address, name, company."""
     places = [place for place, cell in enumerate(row) if "@" in cell]
     if not places:
         return None

@@ -40,13 +40,11 @@ class Asked:
 
 
 def make_form_url(project: Project, request: MailedRequest, language: str) -> str:
-    """Return the address of the form as it was mailed; it knows for 60 days who was asked."""
     token = link_purpose.sign(request.id)
     return f"{collection_page_url(project.slug)}?{PARAMETER}={language}&invitation={token}"
 
 
 def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str:
-    """Return the address of a page in the mail, `decline` or `unsubscribe`; it never expires."""
     token = answer_purpose.sign([request.id, account_id, request.email_hash])
     return request_url(token, answer)
 
@@ -75,7 +73,6 @@ def is_unanswered(request: MailedRequest | None) -> bool:
 
 
 def prefill(request: MailedRequest | None) -> dict[str, str]:
-    """Return the values with which the form opens for who was asked."""
     if request is None:
         return {}
     values = {
@@ -87,7 +84,7 @@ def prefill(request: MailedRequest | None) -> dict[str, str]:
 
 
 def note_opened(request: MailedRequest) -> None:
-    """Note that the form was opened in a browser; the first time counts."""
+    """Note that the form was opened in a browser, the first time."""
     if request.opened_at is None:
         request.opened_at = clock.now()
 
@@ -108,7 +105,7 @@ def note_answered(request: MailedRequest, testimonial: Testimonial, *, asks_emai
 
 
 def read_answer_token(token: str) -> tuple[Asked, Project | None]:
-    """Return what a link to decline says, and its project while there is one; raise `NotFound`."""
+    """Return who was asked, and the project if it is still there; raise `NotFound`."""
     try:
         (request_id, account_id, email_hash), _ = answer_purpose.read(token)
     except (TokenInvalid, TypeError, ValueError):
@@ -123,7 +120,7 @@ def read_answer_token(token: str) -> tuple[Asked, Project | None]:
 
 
 def decline(asked: Asked) -> None:
-    """Note that somebody doesn't want to write; no reminder follows."""
+    """Note that somebody doesn't want to write, so that no reminder follows."""
     request = _lock(asked)
     if request is not None and request.answered_at is None:
         request.declined_at = request.declined_at or clock.now()
@@ -131,12 +128,11 @@ def decline(asked: Asked) -> None:
 
 
 def is_unsubscribed(asked: Asked) -> bool:
-    """Tell whether the address wants no more requests of the account."""
     return db.session.get(UnsubscribedAddress, (asked.account_id, asked.email_hash)) is not None
 
 
 def unsubscribe(asked: Asked) -> None:
-    """Send the address no more requests of any project of the account; doing it twice is once."""
+    """End all requests of the account to the address."""
     _lock_account(asked)
     if is_unsubscribed(asked):
         return
@@ -149,7 +145,7 @@ def unsubscribe(asked: Asked) -> None:
 
 
 def subscribe_again(asked: Asked) -> None:
-    """Let the account ask the address again; what was never sent to it goes out now."""
+    """Let the account ask the address again, and send what was held back."""
     _lock_account(asked)
     db.session.execute(
         delete(UnsubscribedAddress).where(
@@ -170,7 +166,6 @@ def subscribe_again(asked: Asked) -> None:
 
 
 def _lock_account(asked: Asked) -> None:
-    """Keep two answers of one person at once from meeting; raise `NotFound` for no account."""
     try:
         lock_account(asked.account_id)
     except NotFound:

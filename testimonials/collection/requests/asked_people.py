@@ -59,7 +59,6 @@ def list_asked(
 
 
 def count_states(project: Project) -> dict[str, int]:
-    """Return how many of those asked are in each state, and `all`."""
     inner = _join(select(_state().label("state")), project).subquery()
     rows = db.session.execute(select(inner.c.state, func.count()).group_by(inner.c.state))
     counts = dict.fromkeys(STATES, 0)
@@ -69,7 +68,7 @@ def count_states(project: Project) -> dict[str, int]:
 
 
 def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
-    """Return for each of the testimonials that was asked for the address that was asked."""
+    """Return the address that was asked, by testimonial."""
     rows = db.session.execute(
         select(MailedRequest.testimonial_id, MailedRequest.email).where(
             MailedRequest.testimonial_id.in_(list(testimonial_ids))
@@ -79,7 +78,7 @@ def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
 
 
 def cancel_waiting(project: Project) -> int:
-    """Take everybody off the locked project's list who had no mail yet; return how many."""
+    """Delete the requests that weren't sent yet from the locked project; return how many."""
     waiting = db.session.scalars(
         _join(select(MailedRequest), project)
         .where(_state() == "waiting")
@@ -128,12 +127,11 @@ def delete_old_requests() -> int:
 
 
 def is_told_from() -> ColumnElement[bool]:
-    """Return the condition under which a mail in the outbox still says how far a request got."""
+    """Return the condition for mails in the outbox that a request still refers to."""
     return exists().where(MailedRequest.mail_id == OutboxMail.id)
 
 
 def _take_off(request: MailedRequest) -> bool:
-    """Delete a row unless its mail is leaving at this moment; return whether that was done."""
     if request.mail_id is not None and not _drop_mail(request):
         return False
     db.session.delete(request)
@@ -141,7 +139,7 @@ def _take_off(request: MailedRequest) -> bool:
 
 
 def _drop_mail(request: MailedRequest) -> bool:
-    """Take a mail that waits out of the outbox, not one that is being sent; tell whether so."""
+    """Remove a waiting mail from the outbox, not one that is being sent; return whether."""
     dropped: Sequence[str] = db.session.scalars(
         delete(OutboxMail)
         .where(OutboxMail.id == request.mail_id, OutboxMail.state == MailState.QUEUED)
@@ -151,7 +149,6 @@ def _drop_mail(request: MailedRequest) -> bool:
 
 
 def _join(query: Rows, project: Project) -> Rows:
-    """Add to a query what the state of the project's requests is told from."""
     return (
         query.select_from(MailedRequest)
         .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
@@ -167,7 +164,7 @@ def _join(query: Rows, project: Project) -> Rows:
 
 
 def _state() -> ColumnElement[str]:
-    """Return how far a request got; what the person did last counts more than the mail."""
+    """Return what came of a request; what the person did counts more than the mail."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
         (MailedRequest.answered_at.is_not(None), "answered"),

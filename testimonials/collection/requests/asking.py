@@ -103,7 +103,6 @@ def count_room(account_id: str) -> int:
 
 
 def _require_room(account_id: str, count: int) -> None:
-    """Raise `AskingRefused` when the account may not ask so many people more now."""
     room = count_room(account_id)
     if count <= room:
         return
@@ -118,7 +117,7 @@ def _require_room(account_id: str, count: int) -> None:
 
 
 def make_batch_token(project: Project) -> str:
-    """Return the token of one preview; confirming it twice makes one batch."""
+    """Return the token of a preview; confirming it twice makes one batch."""
     return batch_purpose.sign([project.id, new_identifier()])
 
 

@@ -22,7 +22,7 @@ requests.before_request(use_visitors_language)
 
 @requests.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
-    """Note that a browser has opened the form by a mailed link; the page's script says so."""
+    """Note that a browser opened the form by a mailed link; a script of the page says so."""
     token = request.form.get("invitation", "")
     project_id = find_public_project(slug=slug).id
     found = answering.find_request(token, project_id)
@@ -37,14 +37,14 @@ def note_opened(slug: str) -> ResponseReturnValue:
 
 @requests.get("/requests/<token>/<any(decline,unsubscribe):answer>")
 def show_answer(token: str, answer: str) -> ResponseReturnValue:
-    """Show the button that declines, or that ends all requests."""
+    """Show the button that declines or unsubscribes."""
     asked, project = read_answer_token(token)
     return _page(asked, project, token, answer, is_done=False)
 
 
 @requests.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
 def take_answer(token: str, answer: str) -> ResponseReturnValue:
-    """Decline one request, end all of the account's, or let it ask again."""
+    """Decline a request, unsubscribe, or subscribe again."""
     begin_write()
     asked, project = read_answer_token(token)
     {

@@ -39,7 +39,7 @@ _NAME = re.compile(r"(?<![^\S\n])[^\S\n]*+\{name\}")
 
 
 def write_due_mails() -> int:
-    """Put what is due into the outbox, as much as the pace allows; return how many mails."""
+    """Put due mails into the outbox, as many as the pace allows; return how many."""
     _lock_pace()
     now = clock.now()
     room = current_settings().invitations_per_minute - _count_lately()
@@ -72,7 +72,6 @@ def write_due_mails() -> int:
 
 
 def has_due_mails() -> bool:
-    """Tell whether anything is due; takes no lock."""
     return db.session.execute(_find_due().limit(1)).first() is not None
 
 
@@ -102,12 +101,12 @@ def describe_mail(
 
 
 def fill_name(message: str, name: str) -> str:
-    """Put the name into the owner's text; without one, the place and the space before it go."""
+    """Put the name into the message; without one, remove its place and the space before it."""
     return _NAME.sub(lambda found: found[0].replace("{name}", name) if name else "", message)
 
 
 def suggest_texts(project: Project, language: str) -> tuple[str, str]:
-    """Return the subject and the message that are suggested in a language."""
+    """Return the suggested subject and message in a language."""
     with speaking(language):
         subject = gettext(DEFAULT_SUBJECT, name=project.name)[:SUBJECT_LENGTH]
         return subject, gettext(DEFAULT_MESSAGE, name=project.name)
@@ -136,7 +135,6 @@ def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
 
 
 def _find_due() -> Select[*tuple[Any, ...]]:
-    """Find what is due of projects that take testimonials, with all that the mail is made of."""
     is_unwanted = (
         select(UnsubscribedAddress.email_hash)
         .where(
@@ -167,7 +165,7 @@ def _takes_testimonials() -> ColumnElement[bool]:
 
 
 def _count_lately() -> int:
-    """Count the mails of the last minute, those of all accounts."""
+    """Count the mails of the last minute, of all accounts."""
     since = clock.now() - PACE
     # One query for each, so that each has its index.
     return sum(

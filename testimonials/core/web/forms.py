@@ -47,7 +47,7 @@ FILES = {"packed"}
 
 @dataclass(frozen=True)
 class SentForm:
-    """A form as it was sent: its texts, what they stand for, and the messages by field."""
+    """A form as it was sent: its texts, their values, and messages by field."""
 
     typed: dict[str, str]
     values: dict[str, Any]
@@ -55,13 +55,13 @@ class SentForm:
 
 
 class FormSchema(Schema):
-    """The form of a page: a text for each field, others are passed over."""
+    """The schema of a page's form; other fields are ignored."""
 
     class Meta:
         unknown: UnknownOption = EXCLUDE
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Let the field speak to a person, and be left empty unless it is required."""
+        """Make the field speak to a person, and optional unless it is required."""
         if isinstance(field_obj, RuleField):
             words = RuleField.form_messages | field_obj.form_messages | field_obj.own_messages
             # A new dictionary: the field shares its own with other schemas.
@@ -70,7 +70,7 @@ class FormSchema(Schema):
             field_obj.load_default = None
 
     def read(self, form: Mapping[str, str], *, is_partial: bool = False) -> SentForm:
-        """Return what was sent, checked; with `is_partial`, of the fields that were sent alone."""
+        """Return what was sent, checked; with `is_partial`, only the fields that were sent."""
         typed = {
             name: _read_text(form, name) for name in self.fields if not is_partial or name in form
         }
@@ -88,7 +88,7 @@ class FormSchema(Schema):
 
 @dataclass(frozen=True)
 class UnsentForm:
-    """A form that was not taken: its path, its fields in order, and whether a file came with it."""
+    """A form that was not taken: its path, its fields, and whether a file came with it."""
 
     path: str
     fields: list[tuple[str, str]]
@@ -96,7 +96,6 @@ class UnsentForm:
 
     @property
     def typed(self) -> list[tuple[str, str]]:
-        """What a person wrote, with the name of each field as words."""
         return [
             (name.replace("_", " ").capitalize(), text)
             for name, text in self.fields

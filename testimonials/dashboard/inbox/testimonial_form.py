@@ -39,7 +39,7 @@ TOO_LARGE = (
 
 
 class TestimonialForm(FormSchema):
-    """All that an owner says about a testimonial, but its picture."""
+    """What an owner can say about a testimonial, except for its picture."""
 
     text = Words(error_messages={"required": "Add what they said."})
     author_name = AuthorName(error_messages={"required": "Add the author’s name."})
@@ -59,7 +59,7 @@ class TestimonialForm(FormSchema):
 
 @dataclass
 class EditedTestimonial:
-    """What was typed, the columns it makes, what is wrong with it, and the chosen picture."""
+    """The form as it was sent: texts, columns, errors, and the picture that was chosen."""
 
     typed: dict[str, str] | None = None
     columns: dict[str, Any] = field(default_factory=dict)
@@ -67,14 +67,13 @@ class EditedTestimonial:
     picture: Image | None = None
 
     def store_picture(self) -> None:
-        """Store the picture that was chosen, and name it in the columns."""
         if self.picture is not None:
             db.session.add(self.picture)
             db.session.flush()
             self.columns["avatar_id"] = self.picture.id
 
     def fit_to(self, row: Testimonial) -> None:
-        """Change the columns to those of an edit: what the form shows in part stays as it was."""
+        """Leave what the form shows only in part as it is in `row`."""
         columns = self.columns
         if columns["submitted_at"].date() == row.submitted_at.date():
             columns["submitted_at"] = row.submitted_at
@@ -106,7 +105,6 @@ def read_testimonial_form() -> EditedTestimonial:
 
 
 def read_values(row: Testimonial) -> dict[str, str]:
-    """Return what the form shows of a testimonial that is stored."""
     return {
         "author_name": row.author_name,
         "author_role": row.author_role,
@@ -121,5 +119,4 @@ def read_values(row: Testimonial) -> dict[str, str]:
 
 
 def empty_values() -> dict[str, str]:
-    """Return what the form shows when a testimonial is added."""
     return {"submitted_on": clock.now().date().isoformat()}

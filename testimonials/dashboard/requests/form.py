@@ -76,18 +76,15 @@ class RequestForm:
 
     @property
     def pasted(self) -> AddressList:
-        """Whom the text field names."""
         pasted: AddressList = self.values["people"]
         return pasted
 
     @property
     def token(self) -> str:
-        """The token of the preview that was confirmed."""
         return request.form.get("token", "")
 
     @property
     def letter(self) -> Letter:
-        """What everybody gets, of a form without errors."""
         reminder = self.values["reminder"]
         return Letter(
             subject=self.typed["subject"],
@@ -98,7 +95,6 @@ class RequestForm:
 
 
 def default_values(project: Project) -> dict[str, str]:
-    """Return the values with which the form opens."""
     subject, message = suggest_texts(project, ENGLISH.code)
     return {
         "people": "",

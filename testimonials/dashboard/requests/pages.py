@@ -45,7 +45,7 @@ def show_requests(access: Access) -> ResponseReturnValue:
 @asking.post("/dashboard/projects/<project_id>/invitations/preview")
 @require_role(Role.ADMIN)
 def preview_requests(access: Access) -> ResponseReturnValue:
-    """Show who would get what, before anything is sent; or the form again, to change it."""
+    """Show who would get what, before anything is sent."""
     project = access.project
     form = read_request_form(project)
     if form.errors:
@@ -66,7 +66,7 @@ def preview_requests(access: Access) -> ResponseReturnValue:
 @asking.post("/dashboard/projects/<project_id>/invitations")
 @require_role(Role.ADMIN)
 def send_requests(access: Access) -> ResponseReturnValue:
-    """Ask everybody of a preview; pressed twice, it is done once."""
+    """Ask everybody of a preview, once."""
     form = read_request_form(access.project)
     if form.errors:
         return _page(access, form), 422
@@ -88,7 +88,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
 @asking.post("/dashboard/projects/<project_id>/invitations/cancel")
 @require_role(Role.ADMIN, for_update=True)
 def cancel_requests(access: Access) -> ResponseReturnValue:
-    """Take everybody off the list who had no mail yet."""
+    """Delete the requests that weren't sent yet."""
     count = cancel_waiting(access.project)
     record_project_event(EventType.REQUESTS_CANCELLED, access.project, count=count)
     db.session.commit()
@@ -98,7 +98,7 @@ def cancel_requests(access: Access) -> ResponseReturnValue:
 @asking.post("/dashboard/projects/<project_id>/invitations/remove")
 @require_role(Role.ADMIN, for_update=True)
 def remove_request(access: Access) -> ResponseReturnValue:
-    """Delete somebody's row."""
+    """Delete one person from the list."""
     remove_asked(access.project, request.form.get("id", ""))
     db.session.commit()
     return _go_back("Deleted from the list")

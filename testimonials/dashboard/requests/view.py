@@ -41,7 +41,6 @@ LISTED = 10
 
 
 def describe_form(project: Project) -> dict[str, Any]:
-    """Return what the form offers, whatever was typed."""
     choices = [(str(days), f"After {days} days") for days in REMINDERS]
     return {
         "languages": [{"code": each.code, "name": each.name} for each in LANGUAGES],
@@ -53,7 +52,7 @@ def describe_form(project: Project) -> dict[str, Any]:
 
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
-    """Return the filters by state, those that somebody is in, with `all` first."""
+    """Return the filters: `all`, and each state that somebody is in."""
     shown = [name for name in STATES if counts[name] or name == state]
     return [
         {
@@ -67,7 +66,6 @@ def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, A
 
 
 def describe_pager(state: str | None, page: int, total: int) -> dict[str, Any]:
-    """Return the addresses of the pages beside this one, and which rows these are."""
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
     return {
         "prev_url": _address(state, page - 1) if page > 1 else None,
@@ -81,7 +79,6 @@ def _address(state: str | None, page: int | None = None) -> str:
 
 
 def describe_asked(person: AskedPerson) -> dict[str, Any]:
-    """Return what the list shows of somebody who was asked."""
     row = person.request
     times = [
         ("Added", row.created_at if person.state == "waiting" else None),

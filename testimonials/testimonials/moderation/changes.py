@@ -63,11 +63,11 @@ def record_change(
 
 
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Return the values in parts of which each fits into one statement."""
+    """Return the values in parts, each of which fits into one statement."""
     for start in range(0, len(values), CHUNK):
         yield values[start : start + CHUNK]
 
 
 def to_json(value: Any) -> Any:
-    """Return the form in which the history keeps a value."""
+    """Return a value as the history keeps it."""
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value

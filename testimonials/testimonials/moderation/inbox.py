@@ -94,7 +94,6 @@ def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
 
 
 def count_samples(project_id: str) -> int:
-    """Return how many samples the project shows."""
     query = select(func.count(Testimonial.id)).where(
         Testimonial.project_id == project_id,
         Testimonial.status == "demo",

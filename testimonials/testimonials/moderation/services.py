@@ -24,7 +24,7 @@ BY_HAND = "owner"
 
 
 class ActionRefused(ServiceError):
-    """The testimonial is not in a state in which this can be done."""
+    """The state of the testimonial doesn't allow this."""
 
     status = 409
     code = "ACTION_REFUSED"
@@ -41,7 +41,6 @@ class Action:
     about: str = ""
 
     def tell(self, what: str) -> str:
-        """Say that it was done to `what`."""
         return self.about.replace("{}", what, 1) if self.about else f"{self.done} {what}"
 
 
@@ -147,7 +146,6 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
 
 
 def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
-    """Return the changes of a testimonial, newest first."""
     return db.session.scalars(
         select(TestimonialChange)
         .where(TestimonialChange.testimonial_id == row.id)
@@ -156,7 +154,6 @@ def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
 
 
 def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
-    """Return the project's testimonial with this id; raise `NotFound`."""
     row = None
     if is_identifier(testimonial_id):
         row = db.session.scalars(

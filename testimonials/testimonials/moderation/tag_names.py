@@ -62,7 +62,7 @@ def find_spellings(project_id: str) -> dict[str, str]:
 
 
 def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
-    """Return the names in the spelling that is `known`, where one is (`find_spellings`)."""
+    """Return the names, each in its `known` spelling if it has one (`find_spellings`)."""
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
