@@ -24,7 +24,7 @@ PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for
 # Shorter than pictures that nothing names are kept (testimonials/unused_pictures.py).
 KEPT_SECONDS = 40 * 60 * 60
 
-GONE = gettext_noop("The photo isn’t here any more. Choose it again, or send without it.")
+GONE = gettext_noop("The photo is no longer stored. Choose it again, or send without it.")
 TOO_MANY = gettext_noop(
     "Too many photos came from your network. Send without it, or try again in an hour."
 )

@@ -54,7 +54,7 @@ class SubmissionForm(WordsForm, ConsentForm):
             "malformed": gettext_noop(
                 "Write the address like name@example.com, or leave it empty."
             ),
-            "disposable": gettext_noop("Use a lasting address, or leave this empty."),
+            "disposable": gettext_noop("Use a permanent address, or leave this empty."),
         },
     )
 

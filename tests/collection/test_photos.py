@@ -235,7 +235,7 @@ def test_only_a_photo_that_was_kept_for_this_page_is_taken(
     for kept in (foreign, own[:-1], "x", token_of(client.get(f"/{slug}").text)):
         page = send(client, slug, None, kept_photo=kept)
         assert page.status_code == 422
-        assert "The photo isn’t here any more." in html.unescape(page.text)
+        assert "The photo is no longer stored." in html.unescape(page.text)
         assert "They listened.</textarea>" in page.text
     moved_clock.move(hours=41)
     assert send(client, slug, None, kept_photo=own).status_code == 422

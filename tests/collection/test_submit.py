@@ -301,7 +301,7 @@ def test_a_browsers_line_breaks_count_once(
         ("text", "a\x1bb", "Remove the control characters from this."),
         ("name", "a\r\nb", "Write this on one line."),
         ("rating", "4.5", "Choose from 1 to 5 stars, or none."),
-        ("email", "x@mailinator.com", "Use a lasting address, or leave this empty."),
+        ("email", "x@mailinator.com", "Use a permanent address, or leave this empty."),
     ],
 )
 def test_what_breaks_a_rule_is_refused_by_its_field(

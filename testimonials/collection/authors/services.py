@@ -41,7 +41,7 @@ class AuthorLinkInvalid(ServiceError):
 
     status = 404
     code = "AUTHOR_LINK_INVALID"
-    default_message = gettext_noop("This link doesn’t work any more.")
+    default_message = gettext_noop("This link no longer works.")
 
 
 class NothingLeft(AuthorLinkInvalid):

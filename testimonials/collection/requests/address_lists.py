@@ -1,25 +1,27 @@
-"""Lists of people as owners have them: pasted addresses, or a CSV file of a table program."""
+"""Lists of people as owners have them: pasted addresses, or the CSV file of a spreadsheet."""
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from email.utils import getaddresses
 
 from testimonials.auth.addresses import Email
+from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
-# So many people with names and addresses as long as they may be.
+# That many people with names and addresses as long as they may be.
 LONGEST_PASTED = MAX_PEOPLE * 400
-# Much longer than all that is read; a quote that nobody closed takes in all that follows.
+# A quote that nobody closed takes in everything that follows.
 LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
 SHOWN_LENGTH = 80
 
 DELIMITERS = (";", ",", "\t")
-# How table programs and address books head these columns, in small letters.
+# What spreadsheets and address books call these columns, in lower case.
 HEADINGS = {
     "email": {"email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"},
     "name": {"name", "full name", "display name", "customer", "customer name"},
@@ -103,7 +105,7 @@ class AddressList:
 
     def refuse(self, line: int, whole: str, reason: str) -> None:
         self._require_room()
-        self.wrong.append(WrongLine(line, _show(whole), reason))
+        self.wrong.append(WrongLine(line, make_printable(whole, SHOWN_LENGTH), reason))
 
     def _require_room(self) -> None:
         # At once: checking tens of thousands of addresses only to count them takes seconds.
@@ -146,7 +148,7 @@ def read_csv(content: bytes) -> AddressList:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ListUnreadable(
-            "The file isn’t in UTF-8. Save it as “CSV UTF-8” in your table program."
+            "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
         ) from None
     return _read_table(text.splitlines(keepends=True))
 
@@ -162,9 +164,11 @@ def _read_line(line: str) -> list[tuple[str, str]]:
 
 def write_table(people: Iterable[Person]) -> str:
     """Write people as a table that `read_pasted` reads back."""
-    rows = ["email,name,company"]
-    rows += [",".join(_quote(part) for part in (p.email, p.name, p.company)) for p in people]
-    return "\n".join(rows)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("email", "name", "company"))
+    writer.writerows((person.email, person.name, person.company) for person in people)
+    return out.getvalue().rstrip("\n")
 
 
 def _read_table(lines: Sequence[str]) -> AddressList:
@@ -206,7 +210,7 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list
             begin = reader.line_num + 1
     except csv.Error as error:
         raise ListUnreadable(
-            f"Line {reader.line_num} can’t be read as CSV ({error}). Save the file anew."
+            f"Line {reader.line_num} can’t be read as CSV ({error}). Save the file again."
         ) from None
 
 
@@ -239,14 +243,3 @@ def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
         return None
     others = [place for place in range(len(row)) if place != places[0]]
     return {"email": places[0]} | dict(zip(("name", "company"), others, strict=False))
-
-
-def _quote(text: str) -> str:
-    is_plain = not any(character in text for character in '",;\t\n')
-    return text if is_plain else '"' + text.replace('"', '""') + '"'
-
-
-def _show(text: str) -> str:
-    """Return the beginning of a line, as it can be put before a person."""
-    text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
-    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 1] + "…"

@@ -1,7 +1,4 @@
-"""What somebody who was asked by mail does: opens the link, answers, declines, wants no more.
-
-Not to be confused with colleagues invited to a project (`projects/team/invitations.py`).
-"""
+"""What somebody who was asked by mail can do: open the link, answer, decline, unsubscribe."""
 
 from dataclasses import dataclass
 
@@ -20,8 +17,8 @@ from testimonials.projects.services import is_shown, lock_account
 from testimonials.testimonials.models import Testimonial
 
 LINK_SECONDS = 60 * 24 * 60 * 60
-LINK_BROKEN = gettext_noop("This link is not whole. Copy all of it from the mail.")
-LINK_GONE = gettext_noop("Who asked you is no longer here, so no more mail comes.")
+LINK_BROKEN = gettext_noop("This link is incomplete. Copy all of it from the mail.")
+LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
 
 link_purpose = TokenPurpose("request")
 answer_purpose = TokenPurpose("request-answer")
@@ -29,9 +26,9 @@ answer_purpose = TokenPurpose("request-answer")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a link in a mail says: who was asked, and by whose account.
+    """What a link in a mail says: who was asked, and by which account.
 
-    It names the address by its hash, so that the link still ends all mails when the row is gone.
+    The hash of the address lets the link end all mails even when the request is gone.
     """
 
     request_id: str
@@ -50,9 +47,9 @@ def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str
 
 
 def find_request(token: str, project_id: str, *, for_update: bool = False) -> MailedRequest | None:
-    """Return who came by the link to the project's form, locked if the row is to change.
+    """Return the request of a mailed link to the project's form, locked if it is to change.
 
-    None for a link that says nothing (any more): who comes by it is a visitor as any other.
+    None for a link that isn't valid (any more): its visitor is one like any other.
     """
     try:
         request_id, _ = link_purpose.read(token, LINK_SECONDS)
@@ -65,9 +62,9 @@ def find_request(token: str, project_id: str, *, for_update: bool = False) -> Ma
 
 
 def is_unanswered(request: MailedRequest | None) -> bool:
-    """Tell whether a submission answers a request; only the first one by a link does.
+    """Tell whether a submission would answer the request: only the first one does.
 
-    What comes so was asked for: it is no flood, however many come from one network.
+    It was asked for, so it is no spam, however many come from one network.
     """
     return request is not None and request.answered_at is None
 
@@ -75,11 +72,7 @@ def is_unanswered(request: MailedRequest | None) -> bool:
 def prefill(request: MailedRequest | None) -> dict[str, str]:
     if request is None:
         return {}
-    values = {
-        "name": request.name,
-        "company": request.company or "",
-        "email": request.email,
-    }
+    values = {"name": request.name, "company": request.company or "", "email": request.email}
     return {name: value for name, value in values.items() if value}
 
 
@@ -90,9 +83,9 @@ def note_opened(request: MailedRequest) -> None:
 
 
 def note_answered(request: MailedRequest, testimonial: Testimonial, *, asks_email: bool) -> None:
-    """Tie the first submission by a link to who was asked; their address is proven by the link.
+    """Tie the first submission by a link to its request.
 
-    Where the form asks for an address, only the invited one is proven.
+    The link proves the address that was asked, unless the author gave another one.
     """
     if not is_unanswered(request):
         return
@@ -121,7 +114,7 @@ def read_answer_token(token: str) -> tuple[Asked, Project | None]:
 
 def decline(asked: Asked) -> None:
     """Note that somebody doesn't want to write, so that no reminder follows."""
-    request = _lock(asked)
+    request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
     if request is not None and request.answered_at is None:
         request.declined_at = request.declined_at or clock.now()
         request.next_mail_at = None
@@ -170,9 +163,3 @@ def _lock_account(asked: Asked) -> None:
         lock_account(asked.account_id)
     except NotFound:
         raise NotFound(LINK_GONE) from None
-
-
-def _lock(asked: Asked) -> MailedRequest | None:
-    return db.session.scalars(
-        select(MailedRequest).where(MailedRequest.id == asked.request_id).with_for_update()
-    ).one_or_none()

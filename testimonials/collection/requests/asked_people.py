@@ -1,6 +1,6 @@
 """The list of who was asked for a testimonial, how far that got, and taking people off it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,10 +36,9 @@ class AskedPerson:
 def list_asked(
     project: Project, state: str | None, page: int
 ) -> tuple[list[AskedPerson], int, dict[str, int]]:
-    """Return a page of who was asked, its number, and how many are in each state.
+    """Return a page of who was asked, newest first; its number; and how many are in each state.
 
-    The newest come first, those of one time by their addresses. A page past the end is the last
-    one. `state` None: everybody.
+    A page past the end gives the last one. `state` None is everybody.
     """
     counts = count_states(project)
     total = counts["all"] if state is None else counts[state]
@@ -84,13 +83,16 @@ def cancel_waiting(project: Project) -> int:
         .where(_state() == "waiting")
         .with_for_update(of=MailedRequest)
     ).all()
-    return sum(_take_off(request) for request in waiting)
+    cancelled = [request for request in waiting if _drop_mail(request)]
+    for request in cancelled:
+        db.session.delete(request)
+    return len(cancelled)
 
 
 def remove_asked(project: Project, request_id: str) -> None:
-    """Delete somebody's row of the locked project; a mail on its way is stopped if it can be.
+    """Delete a request of the locked project, and its mail if that still waits; raise `NotFound`.
 
-    The link in a mail that has arrived opens the plain form then. Raises `NotFound`.
+    The link in a mail that has arrived then opens the plain form.
     """
     request = None
     if is_identifier(request_id):
@@ -107,10 +109,7 @@ def remove_asked(project: Project, request_id: str) -> None:
 
 
 def delete_old_requests() -> int:
-    """Forget who was asked a year ago and never answered, and batches that have nobody left.
-
-    Gives how many people.
-    """
+    """Delete requests that weren't answered within a year, and empty batches; return how many."""
     limit = clock.now() - KEPT_UNANSWERED
     removed = db.session.scalars(
         delete(MailedRequest)
@@ -131,21 +130,14 @@ def is_told_from() -> ColumnElement[bool]:
     return exists().where(MailedRequest.mail_id == OutboxMail.id)
 
 
-def _take_off(request: MailedRequest) -> bool:
-    if request.mail_id is not None and not _drop_mail(request):
-        return False
-    db.session.delete(request)
-    return True
-
-
 def _drop_mail(request: MailedRequest) -> bool:
-    """Remove a waiting mail from the outbox, not one that is being sent; return whether."""
-    dropped: Sequence[str] = db.session.scalars(
-        delete(OutboxMail)
-        .where(OutboxMail.id == request.mail_id, OutboxMail.state == MailState.QUEUED)
-        .returning(OutboxMail.id)
-    ).all()
-    return bool(dropped)
+    """Remove a waiting mail from the outbox; return False where it is leaving already."""
+    if request.mail_id is None:
+        return True
+    query = delete(OutboxMail).where(
+        OutboxMail.id == request.mail_id, OutboxMail.state == MailState.QUEUED
+    )
+    return db.session.scalar(query.returning(OutboxMail.id)) is not None
 
 
 def _join(query: Rows, project: Project) -> Rows:

@@ -1,4 +1,4 @@
-"""Asking people for testimonials by mail, as the owner does it: whom, with which words, when."""
+"""Asking people for testimonials by mail: whom, how many, and with which words."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ REMINDERS = (3, 5, 7)
 DAY = timedelta(days=1)
 PREVIEW_SECONDS = 24 * 60 * 60
 
-UNSUBSCRIBED = "Wants no more requests from you."
+UNSUBSCRIBED = "Has unsubscribed from your requests."
 ALREADY_ASKED = "You have asked them already."
 TWICE = "Is on the list twice."
 
@@ -89,10 +89,7 @@ def choose_people(
 
 
 def count_room(account_id: str) -> int:
-    """Return how many more people the account may ask now.
-
-    Rows that were deleted since count too, or deleting them would be a way around the limit.
-    """
+    """Return how many more people the account may ask now; deleted requests count too."""
     used = db.session.scalar(
         select(func.sum(RequestBatch.size))
         .join(Project, Project.id == RequestBatch.project_id)

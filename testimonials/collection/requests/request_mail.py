@@ -1,7 +1,7 @@
-"""The mails that ask for a testimonial: what is in them, and sending them at a polite pace.
+"""The mails that ask for a testimonial, and the pace at which they are sent.
 
-A mail goes into the outbox in the transaction that notes it at its request, while one lock keeps
-other processes out; so each is written once, and the pace holds for all processes together.
+A mail goes into the outbox in the transaction that notes it at its request, under one lock; so each
+is written once, and the pace holds for all processes together.
 """
 
 import re
@@ -24,7 +24,7 @@ from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
 
 PACE = timedelta(minutes=1)
-# Any number that no other advisory lock of the service has.
+# The number of an advisory lock; no other of the service has it.
 LOCK = 0x7465_7374_0003
 REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
 SUBJECT_LENGTH = 160
@@ -57,7 +57,7 @@ def write_due_mails() -> int:
         is_reminder = request.sent_at is not None
         request.next_mail_at = None
         if failed:
-            # What the first mail did not reach, the reminder would not either.
+            # The reminder wouldn't arrive either.
             continue
         request.mail_id = _write_mail(row, is_reminder=is_reminder)
         count += 1
@@ -78,8 +78,7 @@ def has_due_mails() -> bool:
 def describe_mail(
     project: Project, account: Account, batch: RequestBatch, request: MailedRequest
 ) -> dict[str, Any]:
-    """Return what the templates of the mail show; `speaking` the batch's language is the
-    caller's."""
+    """Return what the templates of the mail show; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
     return {
         "project": {

@@ -84,8 +84,8 @@ def test_from_the_form_to_the_widget_and_back(
 
     page.goto(own)
     expect(page.get_by_text("Shown in public")).to_be_visible()
-    follow(page.get_by_role("link", name="Take back my consent"))
-    follow(page.get_by_role("button", name="Take back my consent"))
+    follow(page.get_by_role("link", name="Withdraw my consent"))
+    follow(page.get_by_role("button", name="Withdraw my consent"))
     expect(page.get_by_text("Withdrawn", exact=True)).to_be_visible()
     assert shown(project) == (0, 0, 0)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=rejected")
@@ -107,7 +107,7 @@ def test_from_the_form_to_the_widget_and_back(
     expect(page.get_by_role("figure")).to_contain_text("Three good questions.")
     follow(page.get_by_role("link", name="Delete everything"))
     follow(page.get_by_role("button", name="Delete everything"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Everything is deleted")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Everything has been deleted")
     assert project.stored() == []
     page.goto(own)
     expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is left here")

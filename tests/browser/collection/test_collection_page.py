@@ -116,7 +116,7 @@ def test_draft_is_kept_and_cleared(project: Project, open_page: OpenPage) -> Non
     expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
     # Consent is given anew each time.
     expect(page.get_by_role("checkbox")).not_to_be_checked()
-    page.get_by_role("button", name="Start afresh").click()
+    page.get_by_role("button", name="Start over").click()
     expect(page.get_by_label("Your words")).to_have_value("")
     assert drafts(page) == 0
     write(page)

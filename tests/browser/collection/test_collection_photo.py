@@ -312,7 +312,7 @@ def test_a_link_fills_in_and_a_draft_comes_before_it(project: Project, open_page
     expect(page.get_by_label("Your name")).to_have_value("Aiko Tanaka")
     expect(page.get_by_label("Company")).to_have_value("Kiln")
     expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
-    page.get_by_role("button", name="Start afresh").click()
+    page.get_by_role("button", name="Start over").click()
     expect(page.get_by_label("Your name")).to_have_value("Aiko")
     expect(page.get_by_role("radio", name="5 stars")).to_be_checked()
     follow(page.get_by_role("link", name="Deutsch"))

@@ -148,7 +148,7 @@ def test_a_stranger_whose_address_was_typed_ends_it(
     visitor.see(mailed + "/not-mine")
     assert visitor.row().author_email == WORDS["email"]
     answer = visitor.client.post(mailed + "/not-mine", follow_redirects=True)
-    assert "Your address is removed" in answer.text
+    assert "Your address has been removed" in answer.text
     row = visitor.row()
     assert (row.author_email, row.status, row.held_for) == (None, "spam", "disowned")
     assert inbox.shown() == []

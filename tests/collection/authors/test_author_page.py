@@ -292,7 +292,7 @@ def test_deleting_leaves_nothing(
     visitor.see(path + "/delete")
     assert inbox.shown() == ["Noor Haddad"]
     farewell = visitor.client.post(path + "/delete", follow_redirects=True)
-    assert "Everything is deleted" in farewell.text
+    assert "Everything has been deleted" in farewell.text
     assert inbox.shown() == []
     for model in (models.Testimonial, models.TestimonialChange):
         assert count_rows(app, model) == 0
@@ -327,7 +327,7 @@ def test_a_paused_project_still_takes_corrections(
     path = visitor.write()
     inbox.act(visitor.row().id, "approve")
     change_project(app, inbox.project, status="inactive")
-    assert "shows no testimonials at present" in visitor.see(path)
+    assert "shows no testimonials at the moment" in visitor.see(path)
     visitor.post(path + "/correct", text="Other", name="Noor")
     assert visitor.row().status == "pending"
     visitor.post(path + "/withdraw")
@@ -340,7 +340,7 @@ def test_in_a_deleted_project_only_leaving_is_left(
     path = visitor.write()
     change_project(app, inbox.project, deleted_at=clock.now())
     page = visitor.see(path)
-    assert "takes no testimonials any more" in page
+    assert "no longer takes testimonials" in page
     assert "theme.css" not in page
     visitor.post(path + "/correct", text="Other", name="Noor")
     assert visitor.row().text == WORDS["text"]
@@ -358,8 +358,8 @@ def test_links_live_for_years_and_broken_ones_say_so(
     path = visitor.write()
     moved_clock.move(days=4 * 365)
     visitor.see(path)
-    assert "This link doesn’t work any more." in visitor.see(path[:-1], 404)
-    assert "This link doesn’t work any more." in visitor.see("/yours/nothing", 404)
+    assert "This link no longer works." in visitor.see(path[:-1], 404)
+    assert "This link no longer works." in visitor.see("/yours/nothing", 404)
     visitor.post("/yours/nothing/delete", 404)
     moved_clock.move(days=366)
     visitor.see(path, 404)

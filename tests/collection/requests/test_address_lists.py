@@ -77,7 +77,7 @@ def test_pasted_addresses(text: str, expected: list[tuple[str, str, str]]) -> No
             f"{'n' * 121} <a@example.com>",
             [(1, "n" * 79 + "…", "Name: Shorten this to 120 characters; it has 121.")],
         ),
-        ("a\0b\x1b", [(1, "a b", NO_ADDRESS)]),
+        ("a\0b\x1b", [(1, "a\ufffdb\ufffd", NO_ADDRESS)]),
     ],
 )
 def test_lines_that_cannot_be_used_are_named(text: str, expected: list[tuple[int, str]]) -> None:

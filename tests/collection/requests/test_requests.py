@@ -89,10 +89,10 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
     assert "Hi Noor Haddad,\r\n<b>how</b> was it?" in noor.text
     assert "Hi,\r\n<b>how</b> was it?" in li.text
     for form in (noor.text, html.unescape(noor.html)):
-        assert "You get this mail because Kiln & Clay asked for your words" in form
+        assert "You are getting this mail because Kiln & Clay asked for your words" in form
         assert "noor@example.com" in form
         assert "kiln.example" in form
-        assert "At most one reminder follows." in form
+        assert "You will get at most one reminder." in form
     assert "<b>" not in noor.html
     assert "<img" not in noor.html
     assert states(browser, project) == {"noor@example.com": "Sent", "li@example.org": "Sent"}
@@ -242,7 +242,7 @@ def test_without_a_reminder_there_is_none(
     app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
 ) -> None:
     ask(browser, project, NOOR, reminder="never")
-    assert "No reminder follows." in requests_to(app)[0].text
+    assert "There will be no reminder." in requests_to(app)[0].text
     work(app, moved_clock, days=40)
     assert len(requests_to(app)) == 1
 
@@ -347,7 +347,7 @@ def test_a_get_changes_nothing_and_declining_is_one_button(
         assert page.headers["Cache-Control"] == "no-store"
     assert states(browser, project) == {"noor@example.com": "Sent"}
     page = client.post(link_of(mail, "rather not"))
-    assert "No reminder follows" in page.text
+    assert "There will be no reminder" in page.text
     assert states(browser, project) == {"noor@example.com": "Declined"}
     write(client, form_of(mail))
     assert states(browser, project) == {"noor@example.com": "Answered"}
@@ -366,11 +366,11 @@ def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
         assert answer.status_code == 200
     assert states(browser, first) == {"noor@example.com": "Unsubscribed"}
     page = preview(browser, second, "NOOR@example.com\nli@example.org").text
-    assert "Wants no more requests from you." in page
+    assert "Has unsubscribed from your requests." in page
     assert "Send to 1 person?" in page
     refused = preview(browser, second, NOOR)
     assert refused.status_code == 422
-    assert "Wants no more requests from you." in refused.text
+    assert "Has unsubscribed from your requests." in refused.text
     ask(open_browser(app, outsider), foreign, NOOR)
     # The row and its project may go; the wish and the link stay.
     row = read_requests(app)["noor@example.com"]
@@ -398,7 +398,7 @@ def test_a_broken_link_says_so(app: Flask, client: FlaskClient, path: str) -> No
     for method in ("GET", "POST"):
         answer = client.open(path, method=method, headers={"Accept-Language": "en"})
         assert answer.status_code == 404
-        assert "This link is not whole" in answer.text
+        assert "This link is incomplete" in answer.text
 
 
 def test_a_link_outlives_its_project_and_its_account(
