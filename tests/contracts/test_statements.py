@@ -48,15 +48,23 @@ def find_counted(app: Flask) -> Iterator[tuple[str, Door]]:
             yield " ".join((str(door), *door.words.values())), door
 
 
-def count(app: Flask, world: World, door: Door) -> int:
-    """Call a door as its owner does, with the first form that leads there; return its number."""
-    browser, path = world.open(app, "owner"), world.path(door)
-    sent: dict[str, Any] = {"method": door.method, "environ_base": {"REMOTE_ADDR": next(addresses)}}
+def find_requests(app: Flask, world: World, door: Door) -> list[dict[str, Any]]:
+    """Return what the owner sends to a door, once for each set of fields that a form there has."""
     if door.first == "v1":
         operation = getattr(app.view_functions[door.rule.endpoint], "operation", None)
-        sent |= {"headers": world.keys["owner"], "json": getattr(operation, "example", None) or {}}
-    elif not door.is_safe:
-        sent["data"] = world.bodies(path)[0]
+        example = getattr(operation, "example", None) or {}
+        return [{"headers": world.keys["owner"], "json": example}]
+    if door.is_safe:
+        return [{}]
+    bodies = world.bodies(world.path(door))
+    filled = {tuple(sorted(name for name in body if any(body[name]))): body for body in bodies}
+    return [{"data": body} for body in filled.values()]
+
+
+def count(app: Flask, world: World, door: Door, request: dict[str, Any]) -> int:
+    """Call a door as its owner does; return its number."""
+    browser, path = world.open(app, "owner"), world.path(door)
+    sent = {"method": door.method, "environ_base": {"REMOTE_ADDR": next(addresses)}} | request
 
     def work() -> None:
         with browser.open(path, buffered=True, **sent) as answer:
@@ -112,12 +120,15 @@ def grow(app: Flask, instance: Path, times: int) -> bytes:
 
 
 def count_all(app: Flask, instance: Path, world: World, *, times: int) -> dict[str, int]:
-    """Return the number of every door, with the rows doubled so many times."""
-    found, content = {}, grow(app, instance, times)
+    """Return the highest number of every door, with the rows doubled so many times."""
+    found: dict[str, int] = {}
+    content = grow(app, instance, times)
     for name, door in find_counted(app):
-        found[name] = count(app, world, door)
-        if not door.is_safe:
-            restore(app, instance, content)
+        found[name] = 0
+        for request in find_requests(app, world, door):
+            found[name] = max(found[name], count(app, world, door, request))
+            if not door.is_safe:
+                restore(app, instance, content)
     return found
 
 
