@@ -5,8 +5,6 @@ import click
 from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.operations.jobs.expiry import KINDS, preview, sweep
 
-WORDS = {name: kind.words for name, kind in KINDS.items()} | {"rateLimits": "rate limit counters"}
-
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
@@ -19,5 +17,5 @@ def prune(dry_run: bool, as_json: bool) -> None:
         print_json({"dryRun": dry_run, "removed": removed})
         return
     did = "Would remove" if dry_run else "Removed"
-    found = [f"{did} {count} {WORDS[kind]}." for kind, count in removed.items() if count]
-    click.echo("\n".join(found or ["There is nothing to remove."]))
+    found = [f"{did} {count} {KINDS[name].words}." for name, count in removed.items() if count]
+    click.echo("\n".join(found or ["Nothing to remove."]))

@@ -4,9 +4,9 @@ import time
 
 from flask import current_app
 from limits.storage import Storage
-from sqlalchemy import ColumnElement, Connection, Delete, delete, func, or_, select, text
+from sqlalchemy import Connection, Delete, delete, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core.data.database import Base
 
@@ -23,7 +23,7 @@ class RateLimitCounter(Base):
 
 # No window is longer than a day. One that ends later was opened before the clock was put back, and
 # would keep somebody out for as long as the clock had been ahead.
-MOST_SECONDS = 2 * 86_400
+MAX_SECONDS = 2 * 86_400
 
 # One statement counts a hit and opens a new window where the old one has passed, so that any
 # number of processes counting at once lose none.
@@ -59,7 +59,7 @@ class DatabaseStorage(Storage):
         """Count `amount` hits; return the window's sum."""
         now = time.time()
         values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
-        values["last"] = now + MOST_SECONDS
+        values["last"] = now + MAX_SECONDS
         with _connect(sqlite_begin="IMMEDIATE") as connection:
             hits = int(connection.execute(_COUNT, values).scalar_one())
             connection.commit()
@@ -82,14 +82,6 @@ class DatabaseStorage(Storage):
     def clear(self, key: str) -> None:
         self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
 
-    def remove_expired(self) -> int:
-        return self._delete(delete(RateLimitCounter).where(_has_passed()))
-
-    def count_expired(self) -> int:
-        query = select(func.count()).select_from(RateLimitCounter).where(_has_passed())
-        with _connect() as connection:
-            return int(connection.execute(query).scalar_one())
-
     def _read(self, key: str) -> tuple[int, float]:
         query = select(RateLimitCounter.hits, RateLimitCounter.expires_at).where(
             RateLimitCounter.key == key
@@ -97,7 +89,7 @@ class DatabaseStorage(Storage):
         now = time.time()
         with _connect() as connection:
             row = connection.execute(query).one_or_none()
-        is_open = row is not None and now < row.expires_at <= now + MOST_SECONDS
+        is_open = row is not None and now < row.expires_at <= now + MAX_SECONDS
         return (row.hits, row.expires_at) if row and is_open else (0, now)
 
     def _delete(self, statement: Delete) -> int:
@@ -105,6 +97,14 @@ class DatabaseStorage(Storage):
             count = connection.execute(statement).rowcount
             connection.commit()
         return int(count)
+
+
+def delete_expired_counters(session: Session) -> int:
+    """Delete the counters whose window has passed; return how many there were."""
+    now, expires_at = time.time(), RateLimitCounter.expires_at
+    has_passed = or_(expires_at <= now, expires_at > now + MAX_SECONDS)
+    deletion = delete(RateLimitCounter).where(has_passed).returning(RateLimitCounter.key)
+    return len(session.scalars(deletion).all())
 
 
 def _connect(**options: str) -> Connection:
@@ -116,8 +116,3 @@ def _connect(**options: str) -> Connection:
     extension.session.close()
     connection: Connection = extension.engine.connect().execution_options(**options)
     return connection
-
-
-def _has_passed() -> ColumnElement[bool]:
-    now, expires_at = time.time(), RateLimitCounter.expires_at
-    return or_(expires_at <= now, expires_at > now + MOST_SECONDS)

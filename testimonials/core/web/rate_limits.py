@@ -155,13 +155,6 @@ class RateLimiter(flask_limiter.Limiter):
             self._note_failure(error)
             return False
 
-    def remove_expired(self) -> int:
-        """Sweep counters of windows that have passed; Redis does that by itself."""
-        return self.storage.remove_expired() if isinstance(self.storage, DatabaseStorage) else 0
-
-    def count_expired(self) -> int:
-        return self.storage.count_expired() if isinstance(self.storage, DatabaseStorage) else 0
-
     def _is_away(self) -> bool:
         return self._has_just_failed() or not self.can_count()
 

@@ -11,8 +11,9 @@ from testimonials.auth.services import delete_expired_accounts, delete_old_forme
 from testimonials.auth.sign_in.sessions import delete_expired_sessions
 from testimonials.collection.requests.asked_people import delete_old_requests, is_told_from
 from testimonials.core import clock
+from testimonials.core.data.rate_limit_counters import delete_expired_counters
 from testimonials.core.mail.outbox import delete_old_mails
-from testimonials.extensions import begin_write, db, let_others_write, limiter
+from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.changes import delete_trashed_projects
 from testimonials.projects.team.invitations import delete_expired_invitations
 from testimonials.settings.current import current_settings
@@ -40,7 +41,6 @@ def sweep() -> Counts:
     begin_write()
     removed = _remove(_begin_anew)
     db.session.commit()
-    removed["rateLimits"] = limiter.remove_expired()
     if removed["accounts"]:
         logger.info("removed %s expired unclaimed account(s)", removed["accounts"])
     return removed
@@ -51,7 +51,7 @@ def preview() -> Counts:
     begin_write()
     removed = _remove(lambda: None)
     db.session.rollback()
-    return removed | {"rateLimits": limiter.count_expired()}
+    return removed
 
 
 def _remove(go_on: Callable[[], None]) -> Counts:
@@ -100,6 +100,7 @@ KINDS = {
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
+    "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),
     # Last, since the rows removed before referred to pictures.
     "images": Kind("unused pictures", delete_unused_images),
 }
