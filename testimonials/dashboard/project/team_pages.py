@@ -1,7 +1,5 @@
 """A project's team: the people in it, invitations, roles, and leaving."""
 
-from typing import Any
-
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -21,7 +19,6 @@ from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import ROLES, Access, Role, find_access
 from testimonials.projects.emails import send_invitation_mail
-from testimonials.projects.models import MemberInvitation
 from testimonials.projects.team.invitations import (
     MAX_TEAM,
     NewInvitation,
@@ -42,8 +39,6 @@ from testimonials.projects.team.services import (
 )
 
 team = Blueprint("team", __name__)
-
-ROLE_LABELS = {Role.OWNER: "Owner", Role.ADMIN: "Admin", Role.MODERATOR: "Moderator"}
 
 
 class RoleForm(FormSchema):
@@ -187,43 +182,18 @@ def _confirmation(access: Access, email: str) -> str:
 
 
 def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
-    project = access.project
-    members, invitations = list_members(project), list_invitations(project)
+    members, invitations = list_members(access.project), list_invitations(access.project)
     return render_template(
         "dashboard/project/team.html",
         shell=build_shell(access, "settings"),
         notice=read_notice(),
-        members=[_describe_member(access, each) for each in members],
-        invitations=[_describe_invitation(access.role, each) for each in invitations],
+        members=members,
+        invitations=invitations,
+        manageable=[name for name, role in ROLES.items() if may_manage(access.role, role)],
+        colour_of=colour_of,
+        now=clock.now(),
         errors=errors,
         values=values,
         # The owner takes no place.
         limit={"used": len(members) - 1 + len(invitations), "allowed": MAX_TEAM},
     )
-
-
-def _describe_member(access: Access, member: TeamMember) -> dict[str, Any]:
-    is_manageable = may_manage(access.role, member.role)
-    return {
-        "email": member.email,
-        "initial": member.email[:1].upper(),
-        "colour": colour_of(member.email),
-        "role_label": ROLE_LABELS[member.role],
-        "since": clock.day(member.since) if member.role != Role.OWNER else None,
-        "is_self": member.account_id == access.user.account_id,
-        "account_id": member.account_id,
-        "is_removable": is_manageable,
-        "may_change_role": is_manageable and access.role == Role.OWNER,
-        "other_role": "moderator" if member.role == Role.ADMIN else "admin",
-    }
-
-
-def _describe_invitation(actor: Role, invitation: MemberInvitation) -> dict[str, Any]:
-    return {
-        "email": invitation.email,
-        "role_label": ROLE_LABELS[ROLES[invitation.role]],
-        "invited_by": invitation.invited_by,
-        "until": clock.day(invitation.expires_at),
-        "is_expired": invitation.expires_at <= clock.now(),
-        "is_manageable": may_manage(actor, ROLES[invitation.role]),
-    }
