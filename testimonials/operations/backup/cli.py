@@ -14,7 +14,6 @@ from testimonials.migrations.runner import head
 from testimonials.operations.backup.archive import SECRET, RestoreRefused
 from testimonials.operations.backup.making import (
     BackupFailed,
-    find_instance,
     make_backup,
     name_backup,
 )
@@ -42,7 +41,7 @@ def backup(file: str, as_json: bool) -> None:
     elif file.endswith("/"):
         raise click.ClickException(f"The folder {target} does not exist. Create it first.")
     try:
-        manifest = make_backup(find_instance(settings.instance_path, settings.database_url), target)
+        manifest = make_backup(settings, target)
     except BackupFailed as error:
         raise click.ClickException(f"The backup failed: {error}.") from None
     size = target.stat().st_size

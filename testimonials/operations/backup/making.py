@@ -4,10 +4,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-
-from sqlalchemy import make_url
 
 from testimonials import __version__
 from testimonials.core import clock
@@ -26,6 +23,7 @@ from testimonials.operations.backup.archive import (
 )
 from testimonials.operations.backup.working_folder import require_room, working_folder
 from testimonials.settings.instance_folder import give_to_owner, sync
+from testimonials.settings.table import Settings
 
 WORK = ".unfinished-backup-"
 FLUSH_SECONDS = 0.2
@@ -35,27 +33,18 @@ class BackupFailed(Exception):
     """No backup was made, and nothing was left behind; the message says why."""
 
 
-@dataclass(frozen=True)
-class Instance:
-    """Where an instance keeps what a backup holds."""
+def find_database(settings: Settings) -> Path:
+    """Return the SQLite file; raises `BackupFailed` if the data is in PostgreSQL.
 
-    folder: Path
-    database: Path
-
-
-def find_instance(folder: Path, database_url: str) -> Instance:
-    """Return the instance in `folder`; raises `BackupFailed` if its data is in PostgreSQL.
-
-    A link to the database is followed, because SQLite keeps the log beside the file itself.
+    Links are followed, because SQLite keeps the log beside the file itself.
     """
-    url = make_url(database_url)
-    if url.get_backend_name() != "sqlite" or not url.database:
+    if settings.database_file is None:
         raise BackupFailed(
             "the data is in PostgreSQL, which has its own tools: run pg_dump --format=custom, and "
-            f"keep secret_key and testimonials.toml of {folder} with the dump. See "
+            f"keep secret_key and testimonials.toml of {settings.instance_path} with the dump. See "
             "docs/operating.md"
         )
-    return Instance(folder, Path(url.database).resolve())
+    return settings.database_file.resolve()
 
 
 def name_backup(kind: str) -> str:
@@ -63,20 +52,21 @@ def name_backup(kind: str) -> str:
     return f"{kind}-{clock.now():%Y%m%dT%H%M%SZ}.tar.gz"
 
 
-def make_backup(instance: Instance, target: Path) -> Manifest:
-    """Write a backup of a running or a stopped instance to the new file `target`.
+def make_backup(settings: Settings, target: Path) -> Manifest:
+    """Write a backup of the instance, which may be running, to the new file `target`.
 
     The file gets its name once it is complete and on the disk. Raises `BackupFailed`.
     """
-    if not instance.database.exists():
-        raise BackupFailed(f"there is no database at {instance.database}")
+    database = find_database(settings)
+    if not database.exists():
+        raise BackupFailed(f"there is no database at {database}")
     try:
         with working_folder(target.parent, WORK) as folder, _flowing(folder):
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
             # The copy and, at worst, an archive as large.
-            require_room(folder, 2 * instance.database.stat().st_size)
-            manifest = _write(instance, folder)
+            require_room(folder, 2 * database.stat().st_size)
+            manifest = _write(settings.instance_path, database, folder)
             give_to_owner(folder / "archive", target.parent)
             (folder / "archive").rename(target)
         sync(target.parent)
@@ -89,18 +79,18 @@ def make_backup(instance: Instance, target: Path) -> Manifest:
     return manifest
 
 
-def _write(instance: Instance, folder: Path) -> Manifest:
+def _write(instance: Path, database: Path, folder: Path) -> Manifest:
     copy = folder / DATABASE
-    copy_database(instance.database, copy)
+    copy_database(database, copy)
     revision = read_revision(copy)
     if revision is None:
-        raise BackupFailed(f"{instance.database} is not a database of this program")
+        raise BackupFailed(f"{database} is not a database of this program")
     # A damaged database must not push out the last sound backups.
     if damage := find_damage(copy):
         raise BackupFailed(f"the database is damaged: {damage[0]}")
     files = {DATABASE: copy}
     for name in (SECRET, SETTINGS):
-        if (source := instance.folder / name).exists():
+        if (source := instance / name).exists():
             files[name] = folder / name
             files[name].write_bytes(_read(source))
     manifest: Manifest = {

@@ -17,7 +17,7 @@ from testimonials.operations.backup.archive import (
     RestoreRefused,
     read_archive,
 )
-from testimonials.operations.backup.making import BackupFailed, Instance, find_instance
+from testimonials.operations.backup.making import BackupFailed, find_database
 from testimonials.operations.backup.working_folder import working_folder
 from testimonials.settings.instance_folder import (
     JOURNAL,
@@ -55,12 +55,15 @@ def restore_backup(source: Path, folder: Path, *, is_replacing: bool, is_trial: 
         ):
             manifest = read_archive(source, work)
             _check(manifest, work)
-            instance = _find_instance(work)
+            # The backup's settings say where its database goes; without any, the folder's do.
+            file = work / SETTINGS if SETTINGS in manifest["members"] else None
+            database = find_database(load_settings(makes_instance=False, file=file))
+            places = {name: folder / name for name in manifest["members"]} | {DATABASE: database}
             kept: list[Path] = []
             if not is_trial:
-                places = _find_places(manifest, work, instance, is_replacing=is_replacing)
-                kept = _replace(work, places, instance)
-            return Restored(manifest, instance.database, kept)
+                _require_free(work, places, is_replacing=is_replacing)
+                kept = _replace(work, places, folder)
+            return Restored(manifest, database, kept)
     except BackupFailed as error:
         raise RestoreRefused(str(error)) from None
     except OSError as error:
@@ -91,22 +94,11 @@ def _check(manifest: Manifest, work: Path) -> None:
             raise RestoreRefused("its secret_key is not valid") from None
 
 
-def _find_instance(work: Path) -> Instance:
-    """Return the instance as it will be, with the backup's settings if it has any."""
-    file = work / SETTINGS
-    settings = load_settings(makes_instance=False, file=file if file.exists() else None)
-    return find_instance(settings.instance_path, settings.database_url)
-
-
-def _find_places(
-    manifest: Manifest, work: Path, instance: Instance, *, is_replacing: bool
-) -> dict[str, Path]:
-    """Return where each file goes; raises `RestoreRefused`, or `FolderInUse`.
+def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) -> None:
+    """Raise `RestoreRefused`, or `FolderInUse`, if a file can't be put in its place.
 
     A database that is there, and another secret or other settings, are only replaced when told.
     """
-    places = {name: instance.folder / name for name in (SECRET, SETTINGS)}
-    places = {name: places.get(name, instance.database) for name in manifest["members"]}
     for name, place in places.items():
         if is_replacing or not place.exists():
             continue
@@ -115,12 +107,11 @@ def _find_places(
                 f"{place} already exists. Add --replace to put this backup in its place; the old "
                 "files are kept"
             )
-    if is_in_use(instance.database):
-        raise FolderInUse(f"A program is using {instance.database}. Stop it, then try again.")
-    return places
+    if is_in_use(places[DATABASE]):
+        raise FolderInUse(f"A program is using {places[DATABASE]}. Stop it, then try again.")
 
 
-def _replace(work: Path, places: dict[str, Path], instance: Instance) -> list[Path]:
+def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
     folders = {place.parent for place in places.values()}
     aside = f"before-restore-{clock.now():%Y%m%dT%H%M%SZ}"
     while any((folder / aside).exists() for folder in folders):
@@ -129,10 +120,10 @@ def _replace(work: Path, places: dict[str, Path], instance: Instance) -> list[Pa
         for name, place in places.items():
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(work / name, prepared(place))
-        replace_files(instance.folder, list(places.values()), aside)
+        replace_files(instance, list(places.values()), aside)
     except BaseException:
         # Once there is a journal, the next start completes the restore.
-        if not (instance.folder / JOURNAL).exists():
+        if not (instance / JOURNAL).exists():
             for place in places.values():
                 prepared(place).unlink(missing_ok=True)
         raise

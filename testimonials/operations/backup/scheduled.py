@@ -12,7 +12,6 @@ from testimonials.core.data.leases import BackgroundJob, is_over
 from testimonials.extensions import begin_write, db
 from testimonials.operations.backup.making import (
     BackupFailed,
-    find_instance,
     make_backup,
     name_backup,
 )
@@ -78,15 +77,14 @@ def back_up_before(revision: str) -> Path:
 def _make(kind: str) -> Path:
     settings = current_settings()
     folder = Path(settings.backup_path)
-    instance = find_instance(settings.instance_path, settings.database_url)
     if not folder.exists():
         try:
             folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
             raise BackupFailed(f"{folder} can't be created: {error.strerror}") from None
-        give_to_owner(folder, instance.folder)
+        give_to_owner(folder, settings.instance_path)
     target = folder / name_backup(kind)
-    make_backup(instance, target)
+    make_backup(settings, target)
     return target
 
 
