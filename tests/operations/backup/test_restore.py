@@ -212,15 +212,6 @@ def test_a_linked_database_is_replaced_where_it_really_is(
     assert emails(kept) == OLD
 
 
-def test_settings_that_this_version_does_not_know_stop_it_first(archive: Path, old: Path) -> None:
-    def spoil(members: Members, manifest: dict[str, Any]) -> None:
-        _put(members, manifest, "testimonials.toml", b"flavour = 1\n")
-
-    _rewrite(archive, spoil)
-    assert "flavour in" in refused(old, archive, "--replace")
-    assert emails(old) == OLD
-
-
 def test_a_backup_without_the_secret_says_so(archive: Path, tmp_path: Path) -> None:
     def drop_secret(members: Members, manifest: dict[str, Any]) -> None:
         del members["secret_key"], manifest["members"]["secret_key"]
@@ -408,15 +399,7 @@ def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
         assert [path.name for path in disk.iterdir()] == ["data.db"]
 
 
-def test_a_manifest_nested_without_end_is_refused(archive: Path, old: Path) -> None:
-    with tarfile.open(archive, "w:gz") as tar:
-        info = tarfile.TarInfo("manifest.json")
-        info.size = 500_000
-        tar.addfile(info, io.BytesIO(b"[" * info.size))
-    assert "its manifest is not valid JSON" in refused(old, archive)
-
-
-@pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]', "[1]"])
+@pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]'])
 def test_a_damaged_journal_is_said(old: Path, content: str) -> None:
     (old / "restore-journal.json").write_text(content)
     with pytest.raises(RestoreUnfinished, match=r"is damaged, so the restore that was cut off"):
