@@ -25,12 +25,6 @@ def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:
     assert isinstance(data["expiresInDays"], int)
 
 
-def test_the_key_works_at_once(client: FlaskClient) -> None:
-    answer = init(client)
-    me = data_of(client.get("/v1/me", headers=credentials(answer)))
-    assert me == {"accountId": answer.json["data"]["accountId"], "email": "new@example.com"}
-
-
 def test_an_answer_that_holds_a_key_is_not_stored(client: FlaskClient) -> None:
     assert init(client).headers["Cache-Control"] == "no-store"
 
@@ -71,12 +65,6 @@ def test_calling_again_replaces_the_link(app: Flask, client: FlaskClient) -> Non
     first, second = mailed_links(app)
     assert client.get(first).status_code == 404
     assert client.get(second).status_code == 200
-
-
-def test_calling_again_keeps_the_projects(client: FlaskClient) -> None:
-    client.post("/v1/projects", json={"slug": "kept"}, headers=credentials(init(client)))
-    listed = data_of(client.get("/v1/projects", headers=credentials(init(client))))
-    assert [project["publicPageConfig"]["slug"] for project in listed] == ["kept"]
 
 
 def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: MovableClock) -> None:
@@ -123,21 +111,6 @@ def test_a_malformed_address_is_400(app: Flask, client: FlaskClient, email: str)
     assert mails(app) == []
 
 
-@pytest.mark.parametrize("email", [None, 5, True, ["a@example.com"], {"a": "b"}])
-def test_an_address_of_another_type_is_400(client: FlaskClient, email: object) -> None:
-    error_of(init(client, email), 400, "VALIDATION_FAILED", "email")
-
-
-def test_a_missing_address_is_400(client: FlaskClient) -> None:
-    error = error_of(client.post("/v1/auth/agent-init", json={}), 400, "VALIDATION_FAILED", "email")
-    assert "required" in error["message"]
-
-
-def test_an_unknown_field_is_400(client: FlaskClient) -> None:
-    body = {"email": "a@example.com", "name": "A"}
-    error_of(client.post("/v1/auth/agent-init", json=body), 400, "VALIDATION_FAILED", "name")
-
-
 @pytest.mark.parametrize("email", ["ünï@example.com", "a@bücher.example", "o'neil+x@example.com"])
 def test_addresses_of_the_whole_world_are_taken(client: FlaskClient, email: str) -> None:
     headers = credentials(init(client, email))
@@ -152,12 +125,6 @@ def test_disposable_domains_and_their_subdomains_are_400(
     error = error_of(init(client, f"a@{prefix}mailinator.com"), 400, "EMAIL_DISPOSABLE", "email")
     assert "isposable" in error["message"]
     assert mails(app) == []
-
-
-def test_a_domain_that_only_ends_alike_is_taken(client: FlaskClient) -> None:
-    assert "mailinator.com.example.org" not in blocklist
-    data_of(init(client, "a@mailinator.com.example.org"))
-    data_of(init(client, "a@ourmailinator.com"))
 
 
 def test_an_operator_can_allow_and_deny_domains(make_app: MakeApp) -> None:
@@ -259,12 +226,6 @@ def test_requests_without_a_usable_address_do_not_count_for_it(make_app: MakeApp
     data_of(init(make_app().test_client()))
 
 
-def test_requests_for_a_claimed_address_count_too(owner: Caller) -> None:
-    for number in range(3):
-        data_of(init(owner.client, owner.email, f"10.0.0.{number}"))
-    limited(init(owner.client, owner.email, "10.0.0.9"), 3, "e-mail address")
-
-
 def test_limits_survive_a_restart(make_app: MakeApp) -> None:
     for number in range(5):
         data_of(init(make_app().test_client(), f"a{number}@example.com"))
@@ -321,14 +282,12 @@ def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
     assert sorted(client.get(link).status_code for link in mailed_links(app)) == [200, 404, 404]
 
 
-def test_many_at_once_for_many_addresses_all_get_theirs(app: Flask) -> None:
-    count = 24
-    barrier = Barrier(count)
+def test_calling_again_keeps_the_projects(client: FlaskClient) -> None:
+    client.post("/v1/projects", json={"slug": "kept"}, headers=credentials(init(client)))
+    listed = data_of(client.get("/v1/projects", headers=credentials(init(client))))
+    assert [project["publicPageConfig"]["slug"] for project in listed] == ["kept"]
 
-    def call(number: int) -> int:
-        barrier.wait()
-        return init(app.test_client(), f"a{number}@example.com", f"10.0.0.{number}").status_code
 
-    with ThreadPoolExecutor(count) as pool:
-        assert list(pool.map(call, range(count))) == [200] * count
-    assert len(mailed_links(app)) == count
+def test_a_missing_address_is_400(client: FlaskClient) -> None:
+    error = error_of(client.post("/v1/auth/agent-init", json={}), 400, "VALIDATION_FAILED", "email")
+    assert "required" in error["message"]

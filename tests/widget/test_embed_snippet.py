@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 from tests.conftest import Caller, MakeApp
-from tests.rows import change_project
 
 BASE = "https://testimonials.example.com"
 
@@ -90,22 +89,3 @@ def test_nothing_that_people_typed_is_in_it(owner: Caller) -> None:
     project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
     snippet = _snippet(owner, project_id)
     assert "alert" not in snippet["script"] + snippet["container"]
-
-
-def test_an_unknown_and_a_foreign_project_are_404_alike(owner: Caller, outsider: Caller) -> None:
-    project_id = owner.create_project()["_id"]
-    foreign = outsider.get(f"/v1/projects/{project_id}/embed-snippet")
-    unknown = outsider.get(f"/v1/projects/{'0' * 24}/embed-snippet")
-    assert foreign.status_code == unknown.status_code == 404
-    assert foreign.data == unknown.data
-
-
-def test_credentials_are_needed(owner: Caller) -> None:
-    project_id = owner.create_project()["_id"]
-    assert owner.client.get(f"/v1/projects/{project_id}/embed-snippet").status_code == 401
-
-
-def test_an_inactive_project_has_its_snippet(owner: Caller) -> None:
-    project_id = owner.create_project()["_id"]
-    change_project(owner.client.application, project_id, status="inactive")
-    assert _snippet(owner, project_id)["projectId"] == project_id

@@ -81,13 +81,6 @@ def test_what_is_no_website_of_others_is_not(
     assert stored(app) == {}
 
 
-def test_without_an_origin_nothing_is_seen(app: Flask, client: FlaskClient, project: str) -> None:
-    client.get(f"/widget/{project}/feed")
-    client.get(f"/widget/{project}/feed")
-    run_sweep(app)
-    assert stored(app) == {}
-
-
 def test_an_unknown_project_is_not_noted(app: Flask, client: FlaskClient) -> None:
     for project in ("0" * 24, "x"):
         answer = client.get(f"/widget/{project}/feed", headers={"Origin": "https://a.example"})

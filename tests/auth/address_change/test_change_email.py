@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from tests.auth.browsers import mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import init
-from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
+from tests.conftest import PASSWORD, Caller, MovableClock
 
 NEW = "new-address@example.com"
 
@@ -51,17 +51,6 @@ def test_the_link_goes_to_the_new_address(
     assert email_of(owner) == owner.email
 
 
-def test_the_old_address_works_until_the_new_one_is_confirmed(
-    app: Flask, client: FlaskClient, owner: Caller, browser: FlaskClient, link: str
-) -> None:
-    assert sign_in(client, NEW).status_code == 422
-    assert sign_in(client, owner.email).status_code == 303
-    assert "changed" in confirm(browser, link).text
-    assert email_of(owner) == NEW
-    assert sign_in(app.test_client(), owner.email).status_code == 422
-    assert sign_in(app.test_client(), NEW).status_code == 303
-
-
 def test_the_link_alone_changes_nothing(
     app: Flask, client: FlaskClient, owner: Caller, link: str
 ) -> None:
@@ -98,14 +87,6 @@ def test_opening_the_link_changes_nothing(
     assert email_of(owner) == owner.email
 
 
-@pytest.mark.parametrize("email", ["", "plain", "a@mailinator.com", "a\0@example.com"])
-def test_an_unusable_address_is_refused_in_words(
-    app: Flask, browser: FlaskClient, email: str
-) -> None:
-    assert ask(browser, email).status_code == 422
-    assert purposes(app) == []
-
-
 def test_a_link_works_once(app: Flask, owner: Caller, browser: FlaskClient, link: str) -> None:
     confirm(browser, link)
     assert browser.post(link).status_code == 404
@@ -136,14 +117,6 @@ def test_an_address_that_another_account_has_is_taken(
     assert 400 <= answer.status_code < 500
     assert "Another account has this address" in answer.text
     assert (email_of(owner), email_of(outsider)) == (owner.email, outsider.email)
-
-
-def test_an_address_that_is_taken_meanwhile_stays_with_who_took_it(
-    browser: FlaskClient, owner: Caller, link: str, make_caller: MakeCaller
-) -> None:
-    other = make_caller(NEW, is_claimed=True)
-    assert 400 <= browser.post(link).status_code < 500
-    assert (email_of(owner), email_of(other)) == (owner.email, NEW)
 
 
 def test_an_account_whose_days_have_passed_holds_no_address(
@@ -186,18 +159,12 @@ def test_a_new_password_ends_a_change_that_waits(
     assert email_of(owner) == owner.email
 
 
-@pytest.mark.parametrize("token", ["x", "%00", "a.b.c", "é"])
-def test_a_made_up_link_changes_nothing(client: FlaskClient, owner: Caller, token: str) -> None:
-    assert client.post(f"/email/{token}").status_code == 404
-    assert email_of(owner) == owner.email
-
-
-def test_mails_to_one_address_are_limited(browser: FlaskClient) -> None:
-    assert [ask(browser).status_code for _ in range(4)] == [200, 200, 200, 429]
-
-
 def test_a_broken_link_leads_to_the_account_page(client: FlaskClient) -> None:
     answer = client.post("/email/broken")
     assert answer.status_code == 404
     assert 'href="/dashboard/account"' in answer.text
     assert "/forgot" not in answer.text
+
+
+def test_mails_to_one_address_are_limited(browser: FlaskClient) -> None:
+    assert [ask(browser).status_code for _ in range(4)] == [200, 200, 200, 429]

@@ -188,12 +188,3 @@ def test_made_up_and_foreign_tokens_take_nothing(
             assert answer.status_code == 404
     assert is_signed_in(thief)
     assert re.search(THEIRS, thief.get(HERE).text)
-
-
-def test_deleting_the_account_ends_the_link(
-    app: Flask, owner: Caller, thief: FlaskClient, client: FlaskClient
-) -> None:
-    link = move(app, thief, THEIRS)
-    thief.post(f"{HERE}/delete", data={"confirm": THEIRS})
-    assert client.post(link).status_code == 404
-    assert "apiKey" in init(client, owner.email).get_json()["data"]

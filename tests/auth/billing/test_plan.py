@@ -34,14 +34,6 @@ def test_without_a_link_it_says_who_sets_it(app: Flask, owner: Caller) -> None:
     assert "More projects" not in page
 
 
-def test_more_projects_than_the_plan_allows_stay(make_app: MakeApp, owner: Caller) -> None:
-    app = make_app(plans="small=1")
-    for _ in range(2):
-        owner.create_project()
-    app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, "small"])
-    assert "You have more projects than the plan allows." in show(app, owner, "/dashboard/account")
-
-
 @pytest.mark.parametrize("role", ["admin", "moderator"])
 def test_colleagues_do_not_see_it(
     make_app: MakeApp, owner: Caller, outsider: Caller, role: str

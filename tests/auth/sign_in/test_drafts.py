@@ -97,12 +97,6 @@ def test_a_script_is_told_in_json(app: Flask, inbox: Inbox) -> None:
     assert "signed out" in answer.json["message"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("draft", ["x", "", "a.b.c", "é", "x" * 9000])
-def test_a_made_up_draft_is_passed_over(app: Flask, owner: Caller, draft: str) -> None:
-    answer = log_in(app.test_client(), owner.email, draft)
-    assert (answer.status_code, answer.location) == (303, "/dashboard")
-
-
 def test_a_draft_is_kept_for_an_hour(app: Flask, inbox: Inbox, moved_clock: MovableClock) -> None:
     browser = app.test_client()
     draft = draft_of(browser.post(f"{inbox.base}/testimonials/new", data=FORM).text)

@@ -142,22 +142,6 @@ def test_an_agents_mail_says_when_the_account_was_made(
         assert clock.day(clock.now()) in said
 
 
-def test_a_newer_link_replaces_the_one_before(app: Flask, client: FlaskClient) -> None:
-    sign_up(client)
-    first = mailed_path(app, "signup")
-    sign_up(client)
-    assert client.get(first).status_code == 404
-    assert client.get(mailed_path(app, "signup")).status_code == 200
-
-
-def test_without_an_agent_there_is_no_choice_about_a_key(app: Flask, client: FlaskClient) -> None:
-    sign_up(client)
-    page = client.get(mailed_path(app, "signup")).text
-    assert 'name="password"' in page
-    assert 'value="replace"' not in page
-    assert "An agent has held a key" not in page
-
-
 def test_no_key_opens_an_account_that_has_none(app: Flask, client: FlaskClient) -> None:
     sign_up(client)
     client.post(mailed_path(app, "signup"), data={"password": PASSWORD})
@@ -180,24 +164,6 @@ def test_claiming_signs_in(app: Flask, client: FlaskClient) -> None:
     assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
     assert "tst_live_" not in answer.text
     assert is_signed_in(client)
-
-
-def test_a_weak_password_signs_nobody_in(app: Flask, client: FlaskClient) -> None:
-    sign_up(client)
-    answer = client.post(mailed_path(app, "signup"), data={"password": "short"})
-    assert answer.status_code == 422
-    assert "Set-Cookie" not in answer.headers
-    assert not is_signed_in(client)
-
-
-def test_a_link_works_for_the_days_of_an_account(
-    app: Flask, client: FlaskClient, moved_clock: MovableClock
-) -> None:
-    sign_up(client)
-    moved_clock.move(days=7)
-    assert client.get(mailed_path(app, "signup")).status_code == 410
-    sign_up(client)
-    assert client.get(mailed_path(app, "signup")).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -145,13 +145,6 @@ def test_a_website_gets_its_scheme(browser: FlaskClient, owner: Caller, project:
     assert answer.json["config"]["website"] == "https://fern.example"
 
 
-def test_a_refused_form_shows_what_was_typed(browser: FlaskClient, project: str) -> None:
-    form = {"headline": "x" * 161, "description": "Kept as typed"}
-    page = browser.post(f"/dashboard/projects/{project}/page", data=form)
-    assert "x" * 161 in page.text
-    assert "Kept as typed" in page.text
-
-
 def test_a_colour_that_is_hard_to_read_is_named_with_the_nearest_that_is_not(
     browser: FlaskClient, project: str
 ) -> None:
