@@ -54,7 +54,7 @@ def send_signup_mail(account: Account, link: str) -> None:
             ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
             "added, and you decide whether to keep that and the key."
         )
-    send_notice(
+    send_plain_mail(
         account.email,
         "signup",
         "Finish signing up",
@@ -67,7 +67,7 @@ def send_signup_mail(account: Account, link: str) -> None:
 
 
 def send_account_exists_mail(email: str) -> None:
-    send_notice(
+    send_plain_mail(
         email,
         "account-exists",
         "You already have an account",
@@ -82,7 +82,7 @@ def send_account_exists_mail(email: str) -> None:
 
 
 def send_reset_mail(email: str, link: str) -> None:
-    send_notice(
+    send_plain_mail(
         email,
         "reset",
         "Choose a new password",
@@ -95,7 +95,7 @@ def send_reset_mail(email: str, link: str) -> None:
 
 
 def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
-    send_notice(
+    send_plain_mail(
         new_email,
         "email-change",
         "Confirm your new address",
@@ -113,7 +113,7 @@ def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
 
 def send_address_changed_mail(former: FormerAddress, link: str) -> None:
     until = clock.day(former.left_at + TAKE_BACK)
-    send_notice(
+    send_plain_mail(
         former.email,
         "address-changed",
         "Your account has a new address",
@@ -132,7 +132,7 @@ def send_address_changed_mail(former: FormerAddress, link: str) -> None:
 
 
 def send_taken_back_mail(replaced: str, email: str) -> None:
-    send_notice(
+    send_plain_mail(
         replaced,
         "security",
         "The account has its old address again",
@@ -146,7 +146,7 @@ def send_taken_back_mail(replaced: str, email: str) -> None:
 
 
 def send_security_mail(email: str, what: str) -> None:
-    send_notice(
+    send_plain_mail(
         email,
         "security",
         "Your account was changed",
@@ -162,7 +162,7 @@ def send_password_changed_mail(email: str, *, with_key: bool) -> None:
     send_security_mail(email, f"The password of your account was changed.{key}")
 
 
-def send_notice(
+def send_plain_mail(
     recipient: str,
     purpose: str,
     title: str,

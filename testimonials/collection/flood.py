@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Select, func, select
 
-from testimonials.auth.emails import send_notice
+from testimonials.auth.emails import send_plain_mail
 from testimonials.collection.spam import FLOOD
 from testimonials.core import clock
 from testimonials.core.urls import project_url
@@ -35,7 +35,7 @@ def tell_of_flood(project: Project, row: Testimonial) -> None:
 def send_flood_mail(project: Project, reader: Reader) -> None:
     """Put the mail into the outbox that says that real testimonials may be in spam."""
     name = cut(project.name, NAME_LENGTH)
-    send_notice(
+    send_plain_mail(
         reader.email,
         "flood",
         f"Many testimonials came at once for {name}",

@@ -1,6 +1,6 @@
 """The mails about projects: one typed function for each."""
 
-from testimonials.auth.emails import send_notice
+from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
 from testimonials.projects.models import MemberInvitation, Project
 
@@ -17,7 +17,7 @@ def send_invitation_mail(project: Project, invitation: MemberInvitation, link: s
     """Queue the mail that invites an address to a project."""
     name = project.name
     short = name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
-    send_notice(
+    send_plain_mail(
         invitation.email,
         "invitation",
         f"Join the project {short}",

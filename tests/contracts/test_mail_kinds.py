@@ -42,7 +42,7 @@ def find_kinds() -> Iterator[Kind]:
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             if node.func.id == "OutboxMail":
                 purpose, can_be_ended = keywords["purpose"], "list_unsubscribe" in keywords
-            elif node.func.id in ("send_notice", "_put_into_outbox"):
+            elif node.func.id in ("send_plain_mail", "_put_into_outbox"):
                 purpose, can_be_ended = node.args[1], "list_unsubscribe" in keywords
             else:
                 continue

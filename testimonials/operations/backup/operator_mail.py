@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from testimonials.auth.emails import send_notice
+from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import app_url
@@ -29,7 +29,7 @@ def tell_of_failed_backup(reason: str) -> None:
         "It is tried again every hour. You get this mail once a day until a backup works, and then "
         "one that says so. Earlier backups are kept.",
     ]
-    send_notice(recipient, FAILED, subject, lines, footnote=FOOTNOTE)
+    send_plain_mail(recipient, FAILED, subject, lines, footnote=FOOTNOTE)
 
 
 def tell_that_backups_work() -> None:
@@ -37,7 +37,7 @@ def tell_that_backups_work() -> None:
     recipient = current_settings().operator_email
     if recipient and _find_failure(recipient) is not None:
         lines = [f"The scheduled backup of {app_url()} works again."]
-        send_notice(recipient, WORKS, "Backups work again", lines, footnote=FOOTNOTE)
+        send_plain_mail(recipient, WORKS, "Backups work again", lines, footnote=FOOTNOTE)
 
 
 def _find_failure(recipient: str) -> OutboxMail | None:
