@@ -1,4 +1,4 @@
-"""Settings: typed, checked at the start, from the environment or a file (`config.py`)."""
+"""Settings: typed, checked at the start, from the environment or a file."""
 
 import dataclasses
 import stat
@@ -235,44 +235,46 @@ def test_payments_need_a_plan_with_a_price(instance: Path) -> None:
     assert shown[PREFIX + "PLANS"] == ["starter=5:price_a"]
 
 
-def test_payments_need_their_package(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What an import finds where a package is not installed.
-    monkeypatch.setitem(sys.modules, "stripe", None)
-    with pytest.raises(SettingError) as caught:
-        load(instance, stripe_webhook_secret="whsec_abcdefghijkl", plans="starter=5:price_a")
-    assert caught.value.message == (
-        "TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs an extra package: pip install "
-        "'testimonials[stripe]'"
-    )
-
-
 @pytest.mark.parametrize(
-    ("name", "value", "module", "extra"),
+    ("name", "value", "module", "extra", "shown"),
     [
-        ("metrics_token", "a-token-of-16-letters", "prometheus_client", "metrics"),
-        ("sentry_dsn", "https://abc123@sentry.example.com/7", "sentry_sdk", "sentry"),
+        ("metrics_token", "a-token-of-16-letters", "prometheus_client", "metrics", "(hidden)"),
+        (
+            "sentry_dsn",
+            "https://abc123@sentry.example.com/7",
+            "sentry_sdk",
+            "sentry",
+            "https://(hidden)@sentry.example.com/7",
+        ),
     ],
 )
-def test_what_operators_see_needs_its_package_and_is_hidden(
-    instance: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, module: str, extra: str
+def test_what_needs_a_package_says_which_and_is_hidden(
+    instance: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    module: str,
+    extra: str,
+    shown: str,
 ) -> None:
-    shown = describe_settings(load(instance, **{name: value}))[PREFIX + name.upper()]
-    assert shown in ("(hidden)", "https://(hidden)@sentry.example.com/7")
+    variable = PREFIX + name.upper()
+    assert describe_settings(load(instance, **{name: value}))[variable] == shown
+    # What an import finds where a package is not installed.
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(SettingError, match=rf"testimonials\[{extra}\]"):
+    with pytest.raises(SettingError) as caught:
         load(instance, **{name: value})
-
-
-def test_a_file_may_hold_the_plans_as_a_list(instance: Path) -> None:
-    write(instance, 'plans = ["starter=5:price_a", "pro=50"]\n')
-    assert [str(plan) for plan in load(instance).plans] == ["starter=5:price_a", "pro=50"]
+    needed = f"needs an extra package: pip install 'testimonials[{extra}]'"
+    assert caught.value.message == f"{variable} {needed}"
 
 
 def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
-    write(instance, 'signup = "domains"\nsignup_domains = ["a.example", "B.example"]\nport = 80\n')
+    write(
+        instance,
+        'plans = ["starter=5:price_a", "pro=50"]\nsignup_domains = ["B.example"]\nport = 80',
+    )
     settings = load(instance)
-    assert settings.signup_domains == ("a.example", "b.example")
-    assert settings.port == 80
+    assert [str(plan) for plan in settings.plans] == ["starter=5:price_a", "pro=50"]
+    assert (settings.signup_domains, settings.port) == (("b.example",), 80)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +283,9 @@ def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
         ("prot = 80", "prot in"),
         ("instance_path = 'x'", "instance_path in"),
         ("port = true", "port in"),
-        ("port = [80]", "port in"),
         ("port = 80.0", "port in"),
         ("signup_domains = [5]", "signup_domains in"),
         ("base_url = 5", "base_url in"),
-        ("claim_days = true", "claim_days in"),
         ("port = ", "can't be read"),
         (b"\xff", "can't be read"),
     ],
@@ -310,8 +310,6 @@ def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
     ("name", "value", "rule"),
     [
         ("instance_path", "~nobody-at-all/data", "Could not determine home"),
-        ("backup_path", "~nobody-at-all/data", "Could not determine home"),
-        ("instance_path", "/data/\udcff", "surrogates not allowed"),
         ("backup_path", "/data/\udcff", "surrogates not allowed"),
     ],
 )
@@ -320,15 +318,6 @@ def test_a_path_that_can_not_be_one_is_refused(
 ) -> None:
     with pytest.raises(SettingError, match=f"TESTIMONIALS_{name.upper()} .*{rule}"):
         load(instance, **{name: value})
-
-
-def test_a_folder_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    with pytest.raises(SettingError, match="can't be used as a folder"):
-        load_settings({})
 
 
 def test_misspelt_variables_are_named() -> None:
@@ -342,7 +331,6 @@ def test_misspelt_variables_are_named() -> None:
         ("127.0.0.1", "http://127.0.0.1:80"),
         ("0.0.0.0", "http://127.0.0.1:80"),  # noqa: S104 - compared, not bound
         ("::", "http://[::1]:80"),
-        ("::1", "http://[::1]:80"),
         ("[::1]", "http://[::1]:80"),
         ("name.example", "http://name.example:80"),
     ],

@@ -216,11 +216,6 @@ def test_counting_leaves_no_transaction_open(app: Flask, limit: Limit) -> None:
         assert db.engine.pool.checkedout() == 0
 
 
-def test_an_unset_storage_is_the_database(app: Flask) -> None:
-    with app.app_context():
-        assert isinstance(limiter.storage, DatabaseStorage)
-
-
 @pytest.mark.parametrize(
     ("address", "key"),
     [
