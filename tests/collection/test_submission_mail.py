@@ -14,12 +14,12 @@ from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
-from testimonials.operations.jobs.registry import Job, run_jobs, send_gathered_mail
+from testimonials.operations.jobs.registry import run_jobs, send_gathered_mail
 from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.rows import add_member, add_testimonial, change_project, change_testimonial
+from tests.rows import add_member, add_testimonial
 from tests.servers import MailSink
 
 
@@ -102,14 +102,6 @@ def test_the_owner_is_told_at_once_with_a_link_that_leads_there(
     assert "They listened." in client.get(path).text
 
 
-def test_long_words_and_names_are_cut(app: Flask, site: Site) -> None:
-    site.send("N" * 120, text="w" * 2000)
-    (mail,) = site.mails()
-    assert "w" * 599 + "…" in mail.html
-    assert "w" * 600 not in mail.html
-    assert mail.subject.startswith("N" * 59 + "… wrote")
-
-
 def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(app: Flask, site: Site) -> None:
     site.send("Robot", subject="Buy now")
     site.send("Nameless", status=422, consent="")
@@ -165,14 +157,6 @@ def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(app: Flask, site:
     assert [name for name in ("Ada", "Ben", "Cy", "Di", "Eve") if f"Words of {name}" in listed] == [
         "Ben", "Cy", "Di", "Eve"
     ]  # fmt: skip
-
-
-def test_the_next_visitor_after_the_pause_brings_what_waited_along(app: Flask, site: Site) -> None:
-    site.send("Ada", "Ben")
-    site.clock.move(minutes=5)
-    site.send("Cy")
-    site.work(minutes=10)
-    assert [subject for _, subject in site.told()][1:] == ["2 new testimonials for Kiln & Clay"]
 
 
 def test_what_was_decided_or_deleted_meanwhile_is_not_told(
@@ -276,17 +260,6 @@ def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
     assert [subject for _, subject in site.told()][1:] == ["7 new testimonials for Kiln & Clay"]
 
 
-def test_a_failing_job_keeps_no_other_up(
-    app: Flask, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site.send("Ada", "Ben")
-    site.clock.move(minutes=6)
-    jobs = (Job("broken", lambda: 1 / 0), Job("gathered-mail", send_gathered_mail))
-    monkeypatch.setattr("testimonials.operations.jobs.registry.JOBS", jobs)
-    site.work()
-    assert len(site.told()) == 2
-
-
 def test_the_mail_that_leaves_says_how_to_end_it_in_one_click(
     app: Flask, site: Site, smtp: MailSink
 ) -> None:
@@ -340,20 +313,3 @@ def test_a_broken_link_ends_nothing(app: Flask, site: Site, client: FlaskClient,
     site.clock.move(minutes=6)
     site.send("Ben")
     assert len(site.told()) == 2
-
-
-def test_the_link_of_a_deleted_project_says_so(app: Flask, site: Site, client: FlaskClient) -> None:
-    site.send("Noor")
-    path = link_in(site.mails()[0], "Stop these mails:")
-    change_project(app, site.project, deleted_at=site.clock.time)
-    assert client.get(path).status_code == 404
-    assert client.post(path).status_code == 404
-
-
-def test_a_mail_is_told_of_an_edited_rating_with_a_fraction(app: Flask, site: Site) -> None:
-    site.send("Ada", "Ben")
-    with app.app_context():
-        row = add_testimonial(app, site.project, status="pending", rating=4.5, text="Half")
-    change_testimonial(app, row, author_name="Cy")
-    site.work(minutes=5)
-    assert "★★★★☆ 4.5 of 5" in site.mails()[1].text

@@ -50,12 +50,8 @@ def test_answers_200_with_message_and_the_created_testimonial(
     assert set(created) == set(FULL) | TIMES | {"_id", "projectId", "status", "source"}
     assert created | FULL == created
     assert created["projectId"] == project_id
-    assert all(TIME.fullmatch(created[name]) for name in TIMES)
-
-
-def test_stores_it_with_source_manual_and_status_approved(owner: Caller, project_id: str) -> None:
-    created = owner.create_testimonial(project_id)
     assert (created["source"], created["status"]) == ("manual", "approved")
+    assert all(TIME.fullmatch(created[name]) for name in TIMES)
 
 
 def test_fields_that_are_not_set_are_omitted_but_author_role_is_empty(
@@ -91,12 +87,6 @@ def test_name_and_text_are_required(owner: Caller, project_id: str, name: str) -
     assert "required" in error["message"]
 
 
-@pytest.mark.parametrize("name", ["authorName", "text"])
-def test_name_and_text_must_not_be_blank(owner: Caller, project_id: str, name: str) -> None:
-    for value in ["", "  \n "]:
-        assert list(_refuse(owner, project_id, NEEDED | {name: value})["errors"]) == [name]
-
-
 @pytest.mark.parametrize(
     ("name", "most"),
     [("authorName", 120), ("authorRole", 120), ("authorCompany", 120), ("text", 2000)],
@@ -111,45 +101,6 @@ def test_lengths_count_code_points_after_trimming(
     assert owner.create_testimonial(project_id, **{name: f"  {longest} \n"})[name] == longest
 
 
-def test_an_avatar_has_at_most_500_characters(owner: Caller, project_id: str) -> None:
-    start = "https://example.com/"
-    longest = start + "a" * (500 - len(start))
-    assert "500" in _refuse(owner, project_id, NEEDED | {"authorAvatar": longest + "a"})["message"]
-    assert owner.create_testimonial(project_id, authorAvatar=longest)["authorAvatar"] == longest
-
-
-def test_an_avatar_is_an_absolute_web_url(owner: Caller, project_id: str) -> None:
-    for url in [
-        "",
-        "maya.jpg",
-        "//example.com/a.png",
-        "ftp://example.com/a.png",
-        "javascript:alert(1)",
-        "data:image/png;base64,AAAA",
-        "https://",
-        "https:///a.png",
-        "https://exa mple.com/a",
-        'https://example.com/"onerror=',
-        "https://example.com/<b>",
-        "http://a:99999/x",
-        "https://user:word@example.com/a",
-        "https://example.com\\@evil.example",
-        "HTTPS:example.com",
-    ]:
-        assert "http://" in _refuse(owner, project_id, NEEDED | {"authorAvatar": url})["message"]
-
-
-def test_a_web_url_is_kept_as_it_is(owner: Caller, project_id: str) -> None:
-    for url in [
-        "http://example.com",
-        "HTTPS://Example.com/Bild.png?x=1&y=%20#a",
-        "https://bücher.example/é",
-        "http://192.0.2.1:8080/a.png",
-        "http://localhost:3000/a.png",
-    ]:
-        assert owner.create_testimonial(project_id, authorAvatar=url)["authorAvatar"] == url
-
-
 def test_a_rating_from_1_to_5_comes_back_as_the_number_it_is(
     owner: Caller, project_id: str
 ) -> None:
@@ -158,12 +109,6 @@ def test_a_rating_from_1_to_5_comes_back_as_the_number_it_is(
         assert created == rating
         # JSON has one kind of number, but 5 and not 5.0 is what a person reads.
         assert isinstance(created, int) == float(rating).is_integer()
-
-
-def test_a_rating_outside_1_to_5_or_no_number_is_400(owner: Caller, project_id: str) -> None:
-    for rating in [0, 0.99, 5.01, 6, -1, 10**30, "5", "", True, False, None, [5], {"value": 5}]:
-        error = _refuse(owner, project_id, NEEDED | {"rating": rating})
-        assert "from 1 to 5" in error["errors"]["rating"][0]
 
 
 def test_nan_and_infinity_are_refused(owner: Caller, project_id: str) -> None:
@@ -208,13 +153,6 @@ def test_every_broken_rule_is_named_at_once(owner: Caller, project_id: str) -> N
     error = _refuse(owner, project_id, {"text": 5, "rating": 9, "shoe": "x"})
     assert set(error["errors"]) == {"authorName", "text", "rating", "shoe"}
     assert all(name in error["message"] for name in error["errors"])
-
-
-@pytest.mark.parametrize("name", ["authorName", "text", "authorRole", "authorCompany"])
-def test_nul_and_other_c0_controls_are_refused(owner: Caller, project_id: str, name: str) -> None:
-    for character in ["\0", "\x01", "\x08", "\x0b", "\x0c", "\r", "\x1b", "\x1f"]:
-        error = _refuse(owner, project_id, NEEDED | {name: f"a{character}b"})
-        assert f"U+{ord(character):04X}" in error["errors"][name][0]
 
 
 @pytest.mark.parametrize("name", ["authorName", "authorRole", "authorCompany"])
@@ -266,15 +204,6 @@ def test_a_body_that_is_no_json_object_is_400(owner: Caller, project_id: str) ->
         assert (answer.status_code, answer.json["code"]) == (400, "INVALID_BODY"), answer.text
 
 
-def test_a_json_content_type_may_have_parameters_and_suffixes(
-    owner: Caller, project_id: str
-) -> None:
-    for kind in ("application/json; charset=utf-8", "application/vnd.agent+json"):
-        headers = owner.headers | {"Content-Type": kind}
-        answer = owner.client.post(_path(project_id), data=json.dumps(NEEDED), headers=headers)
-        assert answer.status_code == 200
-
-
 def test_a_body_over_64_kib_is_413_as_json(owner: Caller, project_id: str) -> None:
     answer = owner.post(_path(project_id), NEEDED | {"text": "a" * 65_536})
     assert (answer.status_code, answer.json["code"]) == (413, "BODY_TOO_LARGE")
@@ -306,13 +235,6 @@ def test_a_bad_pair_is_401_even_for_an_unknown_project(owner: Caller, outsider: 
         assert answer.status_code == 401
 
 
-def test_another_method_is_405_as_json(owner: Caller, project_id: str) -> None:
-    for method in ["PUT", "PATCH", "OPTIONS", "DELETE"]:
-        answer = owner.client.open(_path(project_id), method=method, headers=owner.headers)
-        assert (answer.status_code, answer.json["code"]) == (405, "METHOD_NOT_ALLOWED")
-        assert "POST" in answer.headers["Allow"]
-
-
 def test_the_api_has_no_cookies_and_no_cors(owner: Caller, project_id: str) -> None:
     headers = owner.headers | {"Origin": "https://shop.example"}
     answer = owner.client.post(_path(project_id), headers=headers, json=NEEDED)
@@ -336,12 +258,6 @@ def test_times_strictly_increase_within_a_project_whatever_the_clock_does(
         times.append(owner.create_testimonial(project_id)["createdAt"])
         moved_clock.move(hours=hours)
     assert times == sorted(set(times))
-
-
-def test_two_projects_may_have_the_same_time(owner: Caller, moved_clock: MovableClock) -> None:
-    first, second = (owner.create_project()["_id"] for _ in range(2))
-    times = {owner.create_testimonial(project)["createdAt"] for project in (first, second)}
-    assert len(times) == 1
 
 
 def test_a_refused_creation_moves_neither_time_nor_version(

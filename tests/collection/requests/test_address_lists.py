@@ -135,13 +135,6 @@ def test_files_that_cannot_be_read_are_refused_with_the_reason(content: bytes, r
         read_csv(content)
 
 
-def test_exactly_as_many_as_are_allowed_are_read() -> None:
-    text = "\n".join(f"a{number}@example.com" for number in range(MAX_PEOPLE))
-    assert len(read_pasted(text).people) == MAX_PEOPLE
-    with pytest.raises(ListUnreadable, match="at most 500"):
-        read_pasted(f"{text}\nnot an address")
-
-
 @given(st.text() | st.text(alphabet='a@.,;<>"\n\t \0\r'))
 def test_nothing_that_is_pasted_is_a_fault(text: str) -> None:
     _read(read_pasted, text)

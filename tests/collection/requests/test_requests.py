@@ -110,15 +110,6 @@ def test_nothing_is_sent_before_it_is_confirmed_and_then_once(
     assert len(requests_to(app)) == len(read_requests(app)) == 2
 
 
-def test_a_double_click_makes_one_batch(app: Flask, owner: Caller, project: str) -> None:
-    page = preview(open_browser(app, owner), project, NOOR).text
-    browsers = [open_browser(app, owner) for _ in range(6)]
-    with ThreadPoolExecutor(6) as threads:
-        answers = list(threads.map(lambda each: confirm(each, project, page), browsers))
-    assert {answer.status_code for answer in answers} == {303}
-    assert len(requests_to(app)) == 1
-
-
 def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
     app: Flask, client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
@@ -236,15 +227,6 @@ def test_one_reminder_follows_to_who_has_not_answered(
     assert "This is a reminder, and the only one." in reminded[0].text
     work(app, moved_clock, days=30)
     assert len(requests_to(app)) == 7
-
-
-def test_without_a_reminder_there_is_none(
-    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
-    ask(browser, project, NOOR, reminder="never")
-    assert "There will be no reminder." in requests_to(app)[0].text
-    work(app, moved_clock, days=40)
-    assert len(requests_to(app)) == 1
 
 
 def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(

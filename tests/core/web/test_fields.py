@@ -166,7 +166,9 @@ def test_a_choice_is_not_trimmed_or_folded(value: str) -> None:
 @pytest.mark.parametrize(
     "value",
     ["", "example.com", "//example.com/a", "ftp://example.com", "data:image/png;base64,AAAA",
-     "javascript:alert(1)", "https://a b/", "https://u:p@a.example/", "/a.png"],
+     "javascript:alert(1)", "https://a b/", "https://u:p@a.example/", "/a.png", "https:///a.png",
+     'https://a.example/"b', "https://a.example/<b>", "http://a:99999/x",
+     "https://a.example\\@b.example", "HTTPS:a.example"],
 )  # fmt: skip
 def test_a_url_is_absolute_and_http(value: str) -> None:
     assert "http://" in problems(url=value)["url"][0]

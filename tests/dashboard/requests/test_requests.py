@@ -39,16 +39,6 @@ def many(count: int, start: int = 0) -> str:
     return "\n".join(f"a{number}@example.com" for number in range(start, start + count))
 
 
-def test_share_leads_to_an_empty_list_and_an_open_form(browser: FlaskClient, project: str) -> None:
-    path = f"/dashboard/projects/{project}/invitations"
-    assert f'href="{path}"' in browser.get(f"/dashboard/projects/{project}/share").text
-    page = browser.get(path).text
-    assert "Nobody yet." in page
-    assert '<details class="card ask" open>' in page
-    assert "A few words about Kiln &amp; Clay?" in page
-    assert "happy" not in page
-
-
 def test_a_file_and_pasted_addresses_are_asked_together(
     app: Flask, browser: FlaskClient, project: str
 ) -> None:
@@ -235,15 +225,6 @@ def test_an_admin_asks_and_a_moderator_does_not(
     for path in ("preview", "cancel", "remove"):
         assert colleague.post(f"{base}/{path}", data=FORM).status_code == 403
     assert read_requests(app) == {}
-
-
-def test_an_admins_mails_are_answered_to_the_owner(
-    app: Flask, outsider: Caller, owner: Caller, project: str
-) -> None:
-    add_member(app, project, outsider, "admin")
-    ask(open_browser(app, outsider), project, NOOR)
-    (mail,) = requests_to(app)
-    assert mail.reply_to == owner.email
 
 
 def test_what_people_wrote_is_shown_as_text(app: Flask, browser: FlaskClient, project: str) -> None:
