@@ -132,16 +132,6 @@ def describe_consent(row: Testimonial) -> dict[str, Any] | None:
     }
 
 
-def describe_notifications(mode: str, email: str) -> dict[str, Any]:
-    return {
-        "mode": mode,
-        "email": email,
-        "choices": [
-            {"value": value, "label": label, "text": text} for value, (label, text) in MODES.items()
-        ],
-    }
-
-
 def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]:
     """Return what the account's plan allows and uses; `shared` are all projects it can open."""
     return {

@@ -1,6 +1,6 @@
 """The account: address, password, API key, browsers that are signed in, and leaving."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -48,7 +48,6 @@ from testimonials.dashboard.guards import (
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
-from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_modes
 from testimonials.projects.team.passwords import judge_password
 from testimonials.testimonials.services import count_by_project
@@ -212,25 +211,15 @@ def _page(
         key_since_label=clock.day(found.key_created_at),
         new_key=new_key,
         limit=describe_plan(found, shared),
-        mails=_describe_mails(owner, shared),
+        projects=shared,
+        chosen=find_modes(owner.account_id, shared),
+        modes=MODES,
         sessions=_describe_sessions(owner),
         delete_counts={
             "projects": len(own),
             "testimonials": sum(sum(each.values()) for each in count_by_project(own).values()),
         },
     )
-
-
-def _describe_mails(owner: SignedIn, shared: Sequence[Project]) -> list[dict[str, Any]]:
-    modes = find_modes(owner.account_id, shared)
-    return [
-        {
-            "name": project.name,
-            "label": MODES[modes[project.id]][0],
-            "url": url_for("notifications.show_notifications", project_id=project.id),
-        }
-        for project in shared
-    ]
 
 
 def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:

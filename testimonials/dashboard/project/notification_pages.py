@@ -4,7 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import ValidationFailed
-from testimonials.dashboard.describe import describe_notifications
+from testimonials.dashboard.describe import MODES
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -36,11 +36,11 @@ def choose_notifications(access: Access) -> ResponseReturnValue:
 
 
 def _page(access: Access, errors: Errors) -> str:
-    mode = find_mode(access.user.account_id, access.project.id)
     return render_template(
         "dashboard/project/notifications.html",
         shell=build_shell(access, "notifications"),
         notice=read_notice(),
-        notifications=describe_notifications(mode, access.user.email),
+        mode=find_mode(access.user.account_id, access.project.id),
+        modes=MODES,
         errors=errors,
     )

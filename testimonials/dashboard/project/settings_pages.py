@@ -11,7 +11,7 @@ from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
-from testimonials.dashboard.describe import describe_notifications, describe_plan
+from testimonials.dashboard.describe import MODES, describe_plan
 from testimonials.dashboard.editors.forms import read_rated_form
 from testimonials.dashboard.editors.rated import describe_rated
 from testimonials.dashboard.forms import Errors, to_form_errors
@@ -117,7 +117,8 @@ def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | 
         notice=read_notice(),
         errors=errors or {},
         page={"url": collection_page_url(project.slug), "slug": project.slug},
-        notifications=describe_notifications(find_mode(user.account_id, project.id), user.email),
+        mode=find_mode(user.account_id, project.id),
+        modes=MODES,
         # The plan is the owner's own affair, not their colleagues'.
         limit=describe_plan(account, shared) if access.role == Role.OWNER else None,
         key_last_four=account.key_last_four,
