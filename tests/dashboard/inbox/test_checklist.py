@@ -64,11 +64,9 @@ def test_a_new_project_has_five_steps_to_go(inbox: Inbox) -> None:
     assert page.count('aria-current="step"') == 1
     # One solid button, for the next step.
     assert len(re.findall(r'class="button solid"', page)) == 1
-
-
-def test_looking(inbox: Inbox) -> None:
     assert press(inbox, "look").endswith(f"/widget/{inbox.project}")
     assert done(inbox) == {"look"}
+    assert inbox.client.post(f"{inbox.base}/checklist", data={"do": "fly"}).status_code == 400
 
 
 @pytest.mark.parametrize("config", [{"buttonColor": "#10B981"}, {"headline": "Tell us"}])
@@ -130,11 +128,6 @@ def test_hiding_and_showing(inbox: Inbox) -> None:
     assert "Getting started" in inbox.get("inbox").text
 
 
-def test_an_unknown_button_is_refused(inbox: Inbox) -> None:
-    answer = inbox.client.post(f"{inbox.base}/checklist", data={"do": "fly"})
-    assert answer.status_code == 400
-
-
 def test_samples_are_removed_or_kept(inbox: Inbox) -> None:
     page = inbox.get("inbox").text
     assert "Remove all 6" in page
@@ -164,7 +157,7 @@ def test_it_tells_who_built_the_project(
     app: Flask, inbox: Inbox, make_caller: MakeCaller, moved_clock: MovableClock
 ) -> None:
     # The owner's account was claimed before this project.
-    assert "Your assistant has built" not in inbox.get("inbox").text
+    assert "Your agent built" not in inbox.get("inbox").text
     agent = make_caller("agents@example.com")
     project = agent.create_project()["_id"]
     moved_clock.move(hours=1)

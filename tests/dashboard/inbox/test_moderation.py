@@ -136,19 +136,13 @@ def test_trash_keeps_for_thirty_days(inbox: Inbox, moved_clock: MovableClock) ->
         assert db.session.get(models.Testimonial, maya) is None
 
 
-def test_many_at_once_and_undone_at_once(inbox: Inbox) -> None:
-    ids = inbox.receive("Maya", "Tom", "Aiko")
-    answer = inbox.bulk("approve", ids=ids[:2])
-    assert answer.json["notice"]["text"] == "Approved 2 testimonials"
-    assert sorted(inbox.shown()) == ["Maya", "Tom"]
-    inbox.undo(answer)
-    assert inbox.shown() == []
-
-
 def test_select_all_means_what_the_filter_finds_and_nothing_else(inbox: Inbox) -> None:
-    inbox.receive("Maya One", "Maya Two", "Tom")
-    inbox.bulk("approve", all="1", status="pending", q="maya")
+    _, _, tom = inbox.receive("Maya One", "Maya Two", "Tom")
+    answer = inbox.bulk("approve", all="1", status="pending", q="maya")
     assert sorted(inbox.shown()) == ["Maya One", "Maya Two"]
+    assert inbox.undo(answer).status_code == 200
+    assert inbox.bulk("approve", ids=[tom]).json["notice"]["text"] == "Approved 1 testimonial"
+    assert inbox.shown() == ["Tom"]
 
 
 def test_ids_of_another_project_are_passed_over(
@@ -261,11 +255,3 @@ def test_adding_by_hand_with_date_and_handle(inbox: Inbox) -> None:
     assert item["submittedAt"].startswith("2025-03-12")
     assert item["twitter"]["handle"] == "aiko_t"
     assert item["rating"] == 4.5
-
-
-def test_html_in_every_field_is_text(inbox: Inbox) -> None:
-    bad = "<script>alert(1)</script>"
-    inbox.receive(bad, text=bad, author_role=bad, author_company=bad)
-    page = inbox.get("inbox").text
-    assert bad not in page
-    assert page.count("&lt;script&gt;") >= 3
