@@ -37,10 +37,7 @@ def _advise_on_connecting(transport: SmtpTransport, failed: DeliveryFailed) -> s
     if isinstance(failed.error, ConnectionRefusedError):
         return f"Nothing listens at {where}. Try 587 with ?starttls=1, or 465 with smtps://."
     if isinstance(failed.error, TimeoutError):
-        return (
-            f"No answer from {where}. Check the host and firewalls. Many hosters block port 25: "
-            "use 587 with ?starttls=1, or 465 with smtps://."
-        )
+        return f"No answer from {where}. Check firewalls; many hosters block port 25, but not 587."
     return f"{where} can't be reached. Check the network and the host in SMTP_URL."
 
 
@@ -48,10 +45,7 @@ def _advise_on_greeting(transport: SmtpTransport, failed: DeliveryFailed) -> str
     if failed.code >= 400:
         return "The server accepts no mail from this machine now. Its answer says why."
     if failed.step is Step.HELLO:
-        return (
-            "The server greets and then stops answering. It is overloaded, or a firewall inspects "
-            "mail: try again, or use 465 with smtps://."
-        )
+        return "The server greets and then stops answering. Try again, or use 465 with smtps://."
     return (
         f"Port {transport.port} doesn't answer as a mail server does. If it expects TLS from the "
         "first byte, as 465 does, use smtps:// without ?starttls=1."
@@ -59,19 +53,12 @@ def _advise_on_greeting(transport: SmtpTransport, failed: DeliveryFailed) -> str
 
 
 def _advise_on_tls(transport: SmtpTransport, failed: DeliveryFailed) -> str:
-    error = failed.error
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return _advise_on_certificate(transport, error.verify_message.rstrip("."))
-    if isinstance(error, smtplib.SMTPNotSupportedError):
-        return (
-            f"The server at port {transport.port} doesn't offer STARTTLS. Use smtps:// with port "
-            "465. Leave out ?starttls=1 only for a server on this machine."
-        )
+    if isinstance(failed.error, ssl.SSLCertVerificationError):
+        return _advise_on_certificate(transport, failed.error.verify_message.rstrip("."))
+    if isinstance(failed.error, smtplib.SMTPNotSupportedError):
+        return f"Port {transport.port} doesn't offer STARTTLS. Use smtps:// with port 465."
     if transport.is_tls:
-        return (
-            f"Port {transport.port} doesn't speak TLS from the first byte. Use "
-            f"smtp://...@{transport.host}:{transport.port}?starttls=1."
-        )
+        return f"Port {transport.port} doesn't start with TLS. Use smtp:// with ?starttls=1."
     return "TLS could not be negotiated; the server may be too old. Ask whoever runs it."
 
 
@@ -80,8 +67,7 @@ def _advise_on_certificate(transport: SmtpTransport, reason: str) -> str:
         return f"The server's certificate or this machine's clock is out of date ({reason})."
     if "match" in reason:
         return (
-            f"The certificate is for another name than {transport.host} ({reason}). Use the name "
-            "in the certificate."
+            f"The certificate is for another name than {transport.host} ({reason}). Use its name."
         )
     return (
         f"The server's certificate is not trusted ({reason}). For a certificate authority of your "
@@ -102,27 +88,15 @@ def _advise_on_login(transport: SmtpTransport, failed: DeliveryFailed) -> str:
 
 def _advise_on_refusal(transport: SmtpTransport, failed: DeliveryFailed) -> str:
     if not failed.code:
-        return (
-            "The connection ended. `serve` would send the mail again, with the same Message-ID if "
-            "it has arrived already."
-        )
+        return "The connection ended. `serve` would send the mail again with the same Message-ID."
     if re.search("gr[ae]y-?list", failed.problem, re.IGNORECASE):
-        return (
-            "This is greylisting: the server refuses the first mail from an unknown sender. "
-            "`serve` tries again by itself, and the mail arrives minutes later."
-        )
+        return "This is greylisting: `serve` tries again, and the mail arrives minutes later."
     if failed.code < 500:
         return "The server refuses for now, and `serve` would try again. Its answer says why."
     if failed.step is Step.SENDER:
-        return (
-            f"The server refuses the sender {transport.sender}. Set MAIL_FROM to an address that "
-            "this mail account may send from."
-        )
+        return f"{transport.sender} is refused. Set MAIL_FROM to one this mail account may use."
     if failed.step is not Step.RECIPIENT:
-        return (
-            "The server refuses the mail as spam or by policy. Check SPF, DKIM and DMARC of the "
-            "domain in MAIL_FROM."
-        )
+        return "The server refuses the mail. Check SPF, DKIM and DMARC of the domain in MAIL_FROM."
     if re.search("relay|authenti", failed.problem, re.IGNORECASE):
         return "The server relays mail only after login. Add user and password to SMTP_URL."
     return "The server refuses this recipient. Check the address, or try another one."

@@ -70,7 +70,7 @@ OF_THE_SERVER = [
     ({"GREETING": DIE}, "Connection unexpectedly closed", "doesn't answer as a mail server does"),
     ({"EHLO": HANG}, "timed out", "greets and then stops answering"),
     ({"EHLO": "550 no", "HELO": "550 no"}, "550 no", "accepts no mail from this machine"),
-    ({"MAIL": "550 5.7.1 Not your address"}, "550 5.7.1 Not", "Set MAIL_FROM to an address"),
+    ({"MAIL": "550 5.7.1 Not your address"}, "550 5.7.1 Not", "Set MAIL_FROM to one"),
     ({"MAIL": "530 5.7.0 Must issue a STARTTLS command first"}, "530 5.7.0", "Add ?starttls=1"),
     ({"MAIL": "451 4.7.0 Later"}, "451 4.7.0 Later", "refuses for now"),
     ({"MAIL": DIE}, "Connection unexpectedly closed", "The connection ended"),
@@ -210,7 +210,7 @@ def test_a_certificate_for_another_name_is_named(
 def test_tls_at_a_port_that_begins_in_the_clear_is_named(trusted: tuple[Path, Path]) -> None:
     with secure_server(trusted) as (_, port):
         advice = explain(f"smtps://127.0.0.1:{port}")
-    assert f"Port {port} doesn't speak TLS from the first byte" in advice
+    assert f"Port {port} doesn't start with TLS" in advice
     assert "?starttls=1" in advice
 
 
