@@ -100,8 +100,8 @@ def describe_held(row: Testimonial) -> str | None:
     reasons = (row.held_for or "").split(",")
     if BY_HAND in reasons:
         return "Marked as spam by hand"
-    told = [_count_links(row) if reason == LINKS else HELD.get(reason, "") for reason in reasons]
-    return f"Held: {', '.join(filter(None, told))}"
+    found = [_count_links(row) if reason == LINKS else HELD.get(reason, "") for reason in reasons]
+    return f"Held: {', '.join(filter(None, found))}"
 
 
 def describe_change(change: TestimonialChange) -> dict[str, Any]:

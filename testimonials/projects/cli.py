@@ -66,7 +66,7 @@ def show_command(project: str, as_json: bool) -> None:
 @json_option
 @database_command
 def members_command(project: str, as_json: bool) -> None:
-    """List the people of one project: its owner, members, and who is invited."""
+    """List the people of one project: its owner, members and open invitations."""
     found = get_project(project)
     rows: list[dict[str, Any]] = [
         {
@@ -101,7 +101,7 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
     found = get_project(project)
     count = sum(count_by_status(found.id).values())
     if not yes:
-        question = f"Remove {found.slug} and {count} testimonial(s) for good?"
+        question = f"Remove {found.slug} and {count} testimonial(s) permanently?"
         click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_project(project)

@@ -31,6 +31,6 @@ def send_invitation_mail(project: Project, invitation: MemberInvitation, link: s
         "nothing happens without you.",
         link=link,
         button="Look at the invitation",
-        # Whoever never asked for it can end it without opening anything.
+        # Lets a mail program decline it for its reader.
         list_unsubscribe=f"{link}/decline",
     )

@@ -40,7 +40,7 @@ class Project(Base):
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # The newest testimonial's time, so that the next one's is later without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Deleted by its owner; gone for good after 7 days, and until then gone for everybody else.
+    # Set while only the owner can see and restore it; after 7 days the row is deleted.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -124,7 +124,7 @@ class NotificationChoice(Base):
         ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
     )
     mode: Mapped[str] = mapped_column(default="at_once")
-    # What arrived before has been told.
+    # What arrived until then has been reported.
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 

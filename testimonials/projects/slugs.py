@@ -12,7 +12,7 @@ from testimonials.projects.configuration.defaults import SLUG_LENGTH
 RESERVED = "testimonials_reserved_slugs"
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
 
-# Names of surfaces that are to come, so that no slug stands in their way. The ones that exist are
+# Paths that may be needed, so that no slug is in their way. Those that exist are
 # read from the URL map.
 PLANNED = frozenset(
     {

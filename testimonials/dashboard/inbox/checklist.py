@@ -19,7 +19,7 @@ from testimonials.projects.configuration.defaults import PAGE_CONFIG, default_pa
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# Enough to tell whether somebody has begun, whatever an import has brought.
+# Enough to see whether somebody has begun, even after a large import.
 NEWEST = 500
 SAMPLES_SHOWN = 3
 

@@ -109,7 +109,7 @@ def _describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]
 
 def _describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
     names = [tag.name for tag in tags]
-    # A tag that nothing has any more still stands in an address somewhere.
+    # A bookmarked URL may name a tag that is no longer used.
     missing = [wanted.tag] if wanted.tag and wanted.tag not in names else []
     return {
         "q": wanted.q,

@@ -1,4 +1,4 @@
-"""How the person who is signed in hears of a project's new testimonials."""
+"""The page on which somebody chooses their notifications about a project."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -101,10 +101,7 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
     """
     if mode not in MODES:
         raise ValidationFailed.of({"mode": ["Choose at once, once a day or never."]})
-    choice = db.session.get(NotificationChoice, (project.id, account_id))
-    if choice is None:
-        choice = NotificationChoice(project_id=project.id, account_id=account_id, mode="never")
-        db.session.add(choice)
+    choice = _find_choice(project, account_id, "never")
     if choice.mode == "never":
         choice.told_until = project.last_testimonial_at or clock.EPOCH
     choice.mode = mode
@@ -113,10 +110,7 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
 
 def note_told(project: Project, account_id: str, time: datetime) -> None:
     """Note that the account has just been notified of everything in the locked project."""
-    choice = db.session.get(NotificationChoice, (project.id, account_id))
-    if choice is None:
-        choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=DEFAULT_MODE)
-        db.session.add(choice)
+    choice = _find_choice(project, account_id, DEFAULT_MODE)
     choice.told_until = project.last_testimonial_at
     choice.last_sent_at = time
 
@@ -142,3 +136,12 @@ def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Pro
     if project is None or project.deleted_at or db.session.get(Account, account_id) is None:
         raise NotFound(LINK_BROKEN)
     return project, account_id
+
+
+def _find_choice(project: Project, account_id: str, mode: str) -> NotificationChoice:
+    """Return the account's choice for the locked project; a new one has this mode."""
+    choice = db.session.get(NotificationChoice, (project.id, account_id))
+    if choice is None:
+        choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=mode)
+        db.session.add(choice)
+    return choice
