@@ -85,8 +85,10 @@ class ColumnMapping:
     service: str | None = None
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
-        parts = (cells.get(heading, "").strip() for heading in self.columns.get(field, ()))
-        return " ".join(filter(None, parts))
+        headings = self.columns.get(field, ())
+        if len(headings) == 1:
+            return cells.get(headings[0], "").strip()
+        return " ".join(filter(None, (cells.get(heading, "").strip() for heading in headings)))
 
 
 def guess_mapping(headings: Sequence[str]) -> ColumnMapping:

@@ -5,7 +5,7 @@ twice is harmless, and an interrupted import can be repeated.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,7 @@ from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.transfer.tables.dates import UNCLEAR, find_order
+from testimonials.transfer.tables.headings import ColumnMapping
 from testimonials.transfer.tables.rows import (
     NewTestimonial,
     ReadingOptions,
@@ -49,14 +50,24 @@ _TESTIMONIALS: Any = Testimonial.__table__
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happens to one line (`new`, `there` or `refused`) and why, in texts safe to print."""
+    """What happens to one line: it is `new`, `there` or `refused`, and why."""
 
     line: int
     state: str
-    name: str
-    text: str
-    reason: str = ""
+    cells: Mapping[str, str]
+    problem: str = ""
     testimonial: NewTestimonial | None = None
+
+    def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
+        """Return what happens, in texts that are safe to print."""
+        name, text = (mapping.pick(self.cells, field) for field in ("authorName", "text"))
+        return {
+            "line": self.line,
+            "state": self.state,
+            "name": make_printable(name, SHOWN_LENGTH),
+            "text": make_printable(text, SHOWN_LENGTH),
+            "reason": make_printable(self.problem),
+        }
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
         outcomes.append(outcome)
         if outcome.testimonial is not None:
             present[outcome.testimonial.key] = f"Line {line.number} has it too."
-    return Plan(outcomes, any(each.reason.endswith(UNCLEAR) for each in outcomes))
+    return Plan(outcomes, any(each.problem.endswith(UNCLEAR) for each in outcomes))
 
 
 def find_present(project_id: str) -> dict[str, str]:
@@ -191,21 +202,15 @@ def finish_import(count: int) -> None:
 
 
 def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> Outcome:
-    name, text = (
-        make_printable(options.mapping.pick(line.cells, field), SHOWN_LENGTH)
-        for field in ("authorName", "text")
-    )
-    found, reason = None, line.problem
-    if not reason:
-        try:
-            found = read_row(line.cells, options)
-        except RowRefused as error:
-            reason = str(error)
-    if found is None:
-        return Outcome(line.number, REFUSED, name, text, make_printable(reason or ""))
+    if line.problem:
+        return Outcome(line.number, REFUSED, line.cells, line.problem)
+    try:
+        found = read_row(line.cells, options)
+    except RowRefused as error:
+        return Outcome(line.number, REFUSED, line.cells, str(error))
     if reason := present.get(found.key):
-        return Outcome(line.number, THERE, name, text, reason)
-    return Outcome(line.number, NEW, name, text, "", found)
+        return Outcome(line.number, THERE, line.cells, reason)
+    return Outcome(line.number, NEW, line.cells, testimonial=found)
 
 
 def _make_row(

@@ -12,7 +12,12 @@ from testimonials.core.terminal_text import make_printable
 from testimonials.extensions import db
 from testimonials.projects.services import get_project, lock_project
 from testimonials.transfer.tables.dates import ORDERS
-from testimonials.transfer.tables.headings import change_mapping, guess_mapping, require_mapping
+from testimonials.transfer.tables.headings import (
+    ColumnMapping,
+    change_mapping,
+    guess_mapping,
+    require_mapping,
+)
 from testimonials.transfer.tables.importing import (
     NEW,
     REFUSED,
@@ -27,7 +32,6 @@ from testimonials.transfer.tables.table_files import ENCODINGS, read_table
 
 ACTOR = "The operator"
 MAX_BYTES = 256 * 1024 * 1024
-SHOWN = ("line", "state", "name", "text", "reason")
 LABELS = {NEW: "new", THERE: "already there", REFUSED: "refused"}
 
 
@@ -80,7 +84,7 @@ def import_testimonials(
             "--dates mdy if the month does. Nothing was imported."
         )
     done = None if dry_run else _write(found.id, plan, fetches=fetch_avatars)
-    _tell(plan, mapping.service, done, as_json=as_json)
+    _tell(plan, mapping, done, as_json=as_json)
     if plan.count()[REFUSED]:
         raise click.exceptions.Exit(1)
 
@@ -117,7 +121,7 @@ def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems
 
 def _tell(
     plan: Plan,
-    service: str | None,
+    mapping: ColumnMapping,
     done: tuple[int, Problems] | None,
     *,
     as_json: bool,
@@ -126,17 +130,23 @@ def _tell(
     written, problems = done or (counts[NEW], [])
     counts |= {NEW: written, THERE: counts[THERE] + counts[NEW] - written}
     shown = plan.outcomes if is_dry else plan.list_in(REFUSED) + plan.list_in(THERE)
+    lines = [each.describe(mapping) for each in shown]
     if as_json:
-        lines = [{name: getattr(each, name) for name in SHOWN} for each in shown]
         photos = [{"url": url, "reason": reason} for url, reason in problems]
-        told = {"service": service, "dryRun": is_dry, **counts, "lines": lines, "photos": photos}
+        told = {
+            "service": mapping.service,
+            "dryRun": is_dry,
+            **counts,
+            "lines": lines,
+            "photos": photos,
+        }
         print_json(told)
         return
-    if service:
-        click.echo(f"This looks like a file from {service}.")
-    for each in shown:
-        reason = each.reason or f"{each.name}: {each.text}"
-        click.echo(f"line {each.line}: {LABELS[each.state]}. {reason}")
+    if mapping.service:
+        click.echo(f"This looks like a file from {mapping.service}.")
+    for line in lines:
+        reason = line["reason"] or f"{line['name']}: {line['text']}"
+        click.echo(f"line {line['line']}: {LABELS[line['state']]}. {reason}")
     for url, reason in problems:
         click.echo(make_printable(f"The photo was not copied: {url} {reason}"))
     verb = "would be imported" if is_dry else "imported"
