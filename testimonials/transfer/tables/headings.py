@@ -86,9 +86,8 @@ class ColumnMapping:
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
         headings = self.columns.get(field, ())
-        if len(headings) == 1:
-            return cells.get(headings[0], "").strip()
-        return " ".join(filter(None, (cells.get(heading, "").strip() for heading in headings)))
+        parts = [cell for heading in headings if (cell := cells.get(heading, "").strip())]
+        return " ".join(parts).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def guess_mapping(headings: Sequence[str]) -> ColumnMapping:

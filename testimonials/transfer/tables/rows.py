@@ -23,7 +23,7 @@ from testimonials.testimonials.fields import (
     Words,
 )
 from testimonials.transfer.tables.dates import DateWrong, read_date
-from testimonials.transfer.tables.headings import FIELDS, OWN, SENJA, ColumnMapping
+from testimonials.transfer.tables.headings import FIELDS, OWN, REQUIRED, SENJA, ColumnMapping
 
 STATUSES = ("approved", "pending")
 # What a file says about a testimonial, and what it becomes here.
@@ -33,6 +33,17 @@ _STATES = {
     "rejected": {"rejected", "declined"},
 }
 _NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
+# Empty cells are not even looked at: a file may have millions of them.
+_OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
+_UNSAID: dict[str, Any] = {
+    "author_role": "",
+    "author_company": None,
+    "author_email": None,
+    "author_avatar": None,
+    "rating": None,
+    "submitted_at": None,
+    "tags": [],
+}
 _RATING = re.compile(r"(\d(?:[.,]\d+)?)\s*(?:/\s*5|(?:out )?of 5|stars?|★)?", re.I)
 _STARS = re.compile(r"([★⭐]\ufe0f?)+[☆✩]*")
 
@@ -48,11 +59,12 @@ class WrittenRating(Rating):
         "invalid": "Must be a number from 1 to 5, or empty for none."
     }
 
-    def from_text(self, text: str) -> Any:
-        if _STARS.fullmatch(text):
-            return len(re.findall("[★⭐]", text))
-        found = _RATING.fullmatch(text)
-        return float(found[1].replace(",", ".")) if found else text
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if _STARS.fullmatch(value):
+            value = len(re.findall("[★⭐]", value))
+        elif found := _RATING.fullmatch(value):
+            value = float(found[1].replace(",", "."))
+        return super()._deserialize(value, attr, data, **kwargs)
 
 
 class WrittenDate(RuleField):
@@ -73,7 +85,7 @@ class WrittenStatus(RuleField):
     """A status in the words of any service; what the file calls approved gets the `usual` one."""
 
     def __init__(self, usual: str, **options: Any) -> None:
-        super().__init__(rule="Must be a status.", load_default=usual, **options)
+        super().__init__(rule="Must be a status.", **options)
         self.usual = usual
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -90,12 +102,12 @@ class RowSchema(FormSchema):
 
     text = Words()
     authorName = AuthorName(attribute="author_name")  # noqa: N815
-    authorRole = AuthorLine(attribute="author_role", load_default="")  # noqa: N815
+    authorRole = AuthorLine(attribute="author_role")  # noqa: N815
     authorCompany = AuthorLine(attribute="author_company")  # noqa: N815
     authorEmail = Email(attribute="author_email", is_lasting=False)  # noqa: N815
     authorAvatar = AuthorAvatar(attribute="author_avatar")  # noqa: N815
     rating = WrittenRating()
-    tags = Tags(load_default=list)
+    tags = Tags()
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Say of a cell that it is empty, not that it should be filled in."""
@@ -137,16 +149,17 @@ class NewTestimonial:
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
     """Read one line; raise `RowRefused` with the first thing that is wrong."""
     mapping = options.mapping
-    said = {field: mapping.pick(cells, field) for field in FIELDS}
-    if mapping.service == SENJA and not said["text"] and cells.get("type", "").lower() == "video":
+    said = {field: text for field in FIELDS if (text := mapping.pick(cells, field))}
+    if mapping.service == SENJA and "text" not in said and cells.get("type", "").lower() == "video":
         raise RowRefused("It is a video; only text can be imported.")
     if mapping.service == OWN and cells.get("deletedAt"):
         raise RowRefused("It was in the trash.")
-    row = options.schema.read(said)
-    for field, messages in row.errors.items():
-        raise RowRefused(f"{FIELDS[field]}: {messages[0]}")
-    tags = row.values.pop("tags")
-    return NewTestimonial(make_key(row.values["author_name"], row.values["text"]), row.values, tags)
+    try:
+        row = _UNSAID | {"status": options.status} | options.schema.load(said, partial=_OPTIONAL)
+    except ValidationError as error:
+        field, messages = next(iter(error.messages_dict.items()))
+        raise RowRefused(f"{FIELDS[field]}: {messages[0]}") from None
+    return NewTestimonial(make_key(row["author_name"], row["text"]), row, row.pop("tags"))
 
 
 def make_key(name: str, text: str) -> str:
