@@ -4,10 +4,10 @@ from typing import Any
 
 from flask import url_for
 
-from testimonials.collection.photos import Photo, make_kept_token
+from testimonials.collection.photos import make_kept_token
 from testimonials.collection.picture.share_picture import versioned_picture_url
 from testimonials.collection.schemas import consent_sentence
-from testimonials.core.pictures.images import AVATAR
+from testimonials.core.pictures.images import AVATAR, Image
 from testimonials.core.urls import collection_page_url, image_url
 from testimonials.core.web.errors import FieldErrors
 from testimonials.core.web.languages import PARAMETER, asked_language, gettext, translate
@@ -21,7 +21,7 @@ def describe_form(
     typed: dict[str, str],
     errors: FieldErrors,
     token: str,
-    photo: Photo | None = None,
+    photo: Image | None = None,
 ) -> dict[str, Any]:
     """Return what `collection/page.html` shows: the form with what was typed and what is wrong.
 
@@ -37,7 +37,7 @@ def describe_form(
         "consent": consent_sentence(project),
         "photo": {
             "token": make_kept_token(project, photo),
-            "url": image_url(photo.image_id if photo else None),
+            "url": image_url(photo.id if photo else None),
             "max_bytes": AVATAR.max_bytes,
         },
     }

@@ -20,6 +20,7 @@ from testimonials.collection.requests.answering import find_request, prefill
 from testimonials.collection.schemas import read_prefill
 from testimonials.collection.spam import ADDRESS
 from testimonials.collection.submission_form import FilledForm, read_link, read_submission_form
+from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound, answer_service_error
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
@@ -161,9 +162,9 @@ def _form(project: Project, form: FilledForm, asked: MailedRequest | None) -> st
     return render_template("collection/page.html", **shown, request_token=link)
 
 
-def _keep_photo(photo: photos.Photo | None) -> None:
+def _keep_photo(photo: Image | None) -> None:
     """Store a photo although the form has errors, so that it needn't be sent again."""
-    if photo is not None and photo.image is not None:
+    if photo is not None:
         begin_write()
         photos.store_photo(photo)
         db.session.commit()

@@ -5,8 +5,8 @@ comes back as it was typed, and the form can be sent without it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from sqlalchemy import inspect
 from werkzeug.datastructures import FileStorage
 
 from testimonials.core.data.identifiers import new_identifier
@@ -14,7 +14,7 @@ from testimonials.core.pictures.images import AVATAR, MEGABYTE, Image, ImageRefu
 from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
-from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
@@ -36,14 +36,6 @@ TOO_LARGE = gettext_noop(
 kept_purpose = TokenPurpose("collection-photo")
 
 
-@dataclass(frozen=True)
-class Photo:
-    """A photo that was accepted; `image` is its row where it isn't stored yet."""
-
-    image_id: str
-    image: Image | None = None
-
-
 def collects_photo(project: Project) -> bool:
     return bool(project.page_config["collectFields"].get("avatar"))
 
@@ -52,7 +44,7 @@ def is_new_photo(form: Mapping[str, str], file: FileStorage | None) -> bool:
     return not form.get("without_photo") and file is not None and bool(file.filename)
 
 
-def read_photo(project: Project, form: Mapping[str, str], file: FileStorage | None) -> Photo | None:
+def read_photo(project: Project, form: Mapping[str, str], file: FileStorage | None) -> Image | None:
     """Return the photo that the form brings or names, if any.
 
     Raises `ImageRefused` and `ImageBusy`.
@@ -60,30 +52,28 @@ def read_photo(project: Project, form: Mapping[str, str], file: FileStorage | No
     if is_new_photo(form, file) and file is not None:
         image = read_image(file.stream, AVATAR)
         image.id = new_identifier()
-        return Photo(image.id, image)
+        return image
     kept = form.get("kept_photo", "")
     if not kept or form.get("without_photo") or form.get("drop_photo"):
         return None
     return _find_kept(project, kept)
 
 
-def store_photo(photo: Photo | None) -> None:
+def store_photo(photo: Image | None) -> None:
     """Store the photo, unless it is stored already."""
-    if photo is not None and photo.image is not None:
-        db.session.add(photo.image)
+    if photo is not None and inspect(photo).transient:
+        db.session.add(photo)
         db.session.flush()
 
 
-def make_kept_token(project: Project, photo: Photo | None) -> str:
+def make_kept_token(project: Project, photo: Image | None) -> str:
     """Return what the form carries in place of a photo that is stored already."""
-    return kept_purpose.sign([project.id, photo.image_id]) if photo else ""
+    return kept_purpose.sign([project.id, photo.id]) if photo else ""
 
 
-def _find_kept(project: Project, token: str) -> Photo:
-    try:
-        (project_id, image_id), _time = kept_purpose.read(token, KEPT_SECONDS)
-    except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        project_id = image_id = None
-    if project_id != project.id or db.session.get(Image, image_id) is None:
+def _find_kept(project: Project, token: str) -> Image:
+    project_id, image_id = kept_purpose.find(token, 2, KEPT_SECONDS) or (None, None)
+    image = db.session.get(Image, image_id) if project_id == project.id else None
+    if image is None:
         raise ImageRefused(_(GONE))
-    return Photo(str(image_id))
+    return image

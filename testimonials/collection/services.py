@@ -12,11 +12,12 @@ from sqlalchemy import func, select
 
 from testimonials.collection.emails import send_author_mail
 from testimonials.collection.flood import tell_of_flood
-from testimonials.collection.photos import Photo, store_photo
+from testimonials.collection.photos import store_photo
 from testimonials.collection.requests import answering
 from testimonials.collection.schemas import consent_sentence
 from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint
 from testimonials.core import clock
+from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import current_language, gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -68,7 +69,7 @@ class Submission:
     values: dict[str, Any]
     form_key: str
     signs: Sequence[str]
-    photo: Photo | None = None
+    photo: Image | None = None
     link: str = ""
     may_mail: bool = False
 
@@ -100,7 +101,7 @@ def receive(project: Project, submission: Submission) -> Testimonial:
     asked = answering.find_request(submission.link, project.id, for_update=True)
     photo = submission.photo
     store_photo(photo)
-    values = submission.values | {"avatar_id": photo.image_id if photo else None}
+    values = submission.values | {"avatar_id": photo.id if photo else None}
     # Whom the owner asked is no stranger.
     signs = None if answering.is_unanswered(asked) else submission.signs
     row, is_new = submit_testimonial(project, values, submission.form_key, signs)

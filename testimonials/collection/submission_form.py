@@ -16,7 +16,7 @@ from testimonials.collection.services import (
     read_form_token,
 )
 from testimonials.collection.spam import BAIT
-from testimonials.core.pictures.images import ImageBusy, ImageRefused
+from testimonials.core.pictures.images import Image, ImageBusy, ImageRefused
 from testimonials.core.web.errors import RateLimited
 from testimonials.core.web.languages import translate
 from testimonials.core.web.rate_limits import client_key
@@ -35,7 +35,7 @@ class FilledForm:
     typed: dict[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
-    photo: photos.Photo | None = None
+    photo: Image | None = None
     sending: FormToken = field(default_factory=FormToken)
 
     def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
@@ -95,7 +95,7 @@ def _allow_photo(project: Project) -> bool:
     return (request.content_length or 0) <= photos.UPLOAD_FORM_BYTES
 
 
-def _read_photo(project: Project) -> photos.Photo | None:
+def _read_photo(project: Project) -> Image | None:
     """Return the photo that came along, within an address's limit."""
     if not photos.collects_photo(project):
         return None

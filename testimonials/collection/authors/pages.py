@@ -84,12 +84,6 @@ def correct(token: str) -> ResponseReturnValue:
     return _go(token, "corrected" if is_changed else "")
 
 
-@author.get("/yours/<token>/withdraw")
-def show_withdrawal(token: str) -> ResponseReturnValue:
-    """Ask for confirmation to withdraw the consent."""
-    return _confirm(token, "withdraw")
-
-
 @author.post("/yours/<token>/withdraw")
 @limit_changes
 def withdraw(token: str) -> ResponseReturnValue:
@@ -102,12 +96,6 @@ def withdraw(token: str) -> ResponseReturnValue:
     return _go(token, "withdrawn")
 
 
-@author.get("/yours/<token>/delete")
-def show_deletion(token: str) -> ResponseReturnValue:
-    """Ask for confirmation to delete everything."""
-    return _confirm(token, "delete")
-
-
 @author.post("/yours/<token>/delete")
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
@@ -118,12 +106,14 @@ def delete(token: str) -> ResponseReturnValue:
     return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
 
 
-@author.get("/yours/<token>/not-mine")
-def show_denial(token: str) -> ResponseReturnValue:
-    """Ask for confirmation that the address is a stranger's."""
-    if not find_own(token).is_mailed:
+@author.get("/yours/<token>/<any(withdraw, delete, 'not-mine'):action>")
+def show_confirmation(token: str, action: str) -> ResponseReturnValue:
+    """Show the one button that withdraws, deletes, or removes a stranger's address."""
+    own = find_own(token)
+    if action == "not-mine" and not own.is_mailed:
         return _go(token)
-    return _confirm(token, "not-mine")
+    page = describe_confirmation(own, token, action)
+    return answer_privately(render_template("collection/authors/confirm.html", **page))
 
 
 @author.post("/yours/<token>/not-mine")
@@ -174,11 +164,6 @@ def _edit(
 ) -> Response:
     page = describe_edit(own, token, typed, errors)
     return answer_privately(render_template("collection/authors/edit.html", **page), status)
-
-
-def _confirm(token: str, action: str) -> ResponseReturnValue:
-    page = describe_confirmation(find_own(token), token, action)
-    return answer_privately(render_template("collection/authors/confirm.html", **page))
 
 
 def _go(token: str, done: str = "") -> Response:

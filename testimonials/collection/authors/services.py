@@ -16,7 +16,7 @@ from testimonials.core.data.identifiers import hash_secret, new_identifier
 from testimonials.core.urls import author_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import PARAMETER, current_language, gettext_noop
-from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
@@ -126,10 +126,10 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     Paused and deleted projects are found too: as long as words are stored, their author can take
     them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
-    try:
-        (testimonial_id, fingerprint), _ = author_purpose.read(token, LINK_SECONDS)
-    except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        raise AuthorLinkInvalid from None
+    named = author_purpose.find(token, 2, LINK_SECONDS)
+    if named is None:
+        raise AuthorLinkInvalid
+    testimonial_id, fingerprint = map(str, named)
     query = (
         select(Project)
         .join(Testimonial, Testimonial.project_id == Project.id)

@@ -13,11 +13,11 @@ from testimonials.collection.models import (
     hash_email,
 )
 from testimonials.collection.requests.address_lists import AddressList, Person
-from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, write_due_mails
+from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.errors import ServiceError
-from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
@@ -47,16 +47,6 @@ class LeftOut:
 
     person: Person
     reason: str
-
-
-@dataclass(frozen=True)
-class Letter:
-    """What is sent to everybody of a batch."""
-
-    subject: str
-    message: str
-    language: str
-    remind_after_days: int | None
 
 
 def choose_people(
@@ -119,41 +109,28 @@ def make_batch_token(project: Project) -> str:
 
 
 def _read_batch_token(project: Project, token: str) -> str:
-    try:
-        (project_id, batch_id), _ = batch_purpose.read(token, PREVIEW_SECONDS)
-    except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        project_id = batch_id = None
+    project_id, batch_id = batch_purpose.find(token, 2, PREVIEW_SECONDS) or (None, None)
     if project_id != project.id:
         raise AskingRefused("This preview is more than a day old. Look at the new one, then send.")
     return str(batch_id)
 
 
 def ask_people(
-    project: Project, token: str, letter: Letter, listed: AddressList, actor: str
+    project: Project, token: str, batch: RequestBatch, listed: AddressList, actor: str
 ) -> int:
     """Note everybody on a list as to be asked now, and send as many mails as the pace allows.
 
-    The account and the project are locked, `token` is of the preview. Returns how many are asked: 0
-    where the preview was confirmed before, by a double click or a reload. Raises `AskingRefused`.
+    The account and the project are locked, `token` is of the preview, `batch` has the letter.
+    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`.
     """
     batch_id = _read_batch_token(project, token)
     if db.session.get(RequestBatch, batch_id) is not None:
         return 0
     people, _ = choose_people(project, [listed])
     now = clock.now()
-    db.session.add(
-        RequestBatch(
-            id=batch_id,
-            project_id=project.id,
-            actor=actor,
-            subject=letter.subject[:SUBJECT_LENGTH],
-            message=letter.message,
-            language=letter.language,
-            remind_after_days=letter.remind_after_days,
-            size=len(people),
-            created_at=now,
-        )
-    )
+    batch.id, batch.project_id, batch.actor = batch_id, project.id, actor
+    batch.size, batch.created_at = len(people), now
+    db.session.add(batch)
     db.session.flush()
     db.session.add_all(
         MailedRequest(

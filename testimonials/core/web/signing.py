@@ -69,3 +69,14 @@ class TokenPurpose:
         except BadData:
             raise TokenInvalid from None
         return payload, time
+
+    def find(
+        self, token: str, length: int, max_age_seconds: int | None = None
+    ) -> tuple[Any, ...] | None:
+        """Return a payload that is a list of `length`; None for a token that isn't valid."""
+        try:
+            payload, _ = self.read(token, max_age_seconds)
+        except (TokenInvalid, TokenExpired):
+            return None
+        is_list = isinstance(payload, list) and len(payload) == length
+        return tuple(payload) if is_list else None

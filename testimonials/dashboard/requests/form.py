@@ -7,6 +7,7 @@ from flask import request
 from marshmallow import ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.collection.models import RequestBatch
 from testimonials.collection.requests.address_lists import (
     MAX_FILE_BYTES,
     AddressList,
@@ -14,7 +15,7 @@ from testimonials.collection.requests.address_lists import (
     read_csv,
     read_pasted,
 )
-from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS, Letter
+from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, suggest_texts
 from testimonials.core.web.fields import Choice, RuleField, Text
 from testimonials.core.web.forms import FormSchema
@@ -84,10 +85,11 @@ class RequestForm:
         return request.form.get("token", "")
 
     @property
-    def letter(self) -> Letter:
+    def batch(self) -> RequestBatch:
+        """The letter that everybody gets, as a row that is not stored yet."""
         reminder = self.values["reminder"]
-        return Letter(
-            subject=self.typed["subject"],
+        return RequestBatch(
+            subject=self.typed["subject"][:SUBJECT_LENGTH],
             message=self.typed["message"],
             language=self.values["language"],
             remind_after_days=None if reminder == NEVER else int(reminder),

@@ -75,7 +75,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
     lock_account(access.project.account_id)
     project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
     try:
-        count = ask_people(project, form.token, form.letter, form.pasted, access.user.email)
+        count = ask_people(project, form.token, form.batch, form.pasted, access.user.email)
     except AskingRefused as error:
         db.session.rollback()
         return _refuse(access, form, error)

@@ -15,7 +15,7 @@ from testimonials.collection.requests.address_lists import (
     write_table,
 )
 from testimonials.collection.requests.asked_people import PAGE_SIZE, STATES, AskedPerson
-from testimonials.collection.requests.asking import REMINDERS, LeftOut, Letter, count_room
+from testimonials.collection.requests.asking import REMINDERS, LeftOut, count_room
 from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.portraits import colour_of, initials_of
@@ -123,7 +123,7 @@ def describe_preview(
         "more": max(0, len(people) - LISTED),
         "wrong": wrong,
         "left_out": [{"email": each.person.email, "reason": each.reason} for each in left_out],
-        **_render_first_mail(project, account, form.letter, people[0]),
+        **_render_first_mail(project, account, form.batch, people[0]),
         "values": form.typed | {"people": write_table(people)},
         # What "Change" leads back to: as it was typed, wrong lines too; a file isn't kept.
         "original": write_table(form.uploaded.people + form.pasted.people)
@@ -142,22 +142,16 @@ def _describe_wrong(label: str, lines: Iterable[WrongLine]) -> list[dict[str, st
 
 
 def _render_first_mail(
-    project: Project, account: Account, letter: Letter, person: Person
+    project: Project, account: Account, batch: RequestBatch, person: Person
 ) -> dict[str, Any]:
     """Render the mail to the first of them; its rows exist only for this."""
-    batch = RequestBatch(
-        subject=letter.subject,
-        message=letter.message,
-        language=letter.language,
-        remind_after_days=letter.remind_after_days,
-    )
     request = MailedRequest(
         id=new_identifier(),
         email=person.email,
         email_hash=hash_email(account.id, person.email),
         name=person.name,
     )
-    with speaking(letter.language) as language:
+    with speaking(batch.language) as language:
         values = describe_mail(project, account, batch, request)
         mail = render_template("email/_request.html", **values, is_preview=True)
     # Rendered by a template of ours, which escapes all that people wrote.
