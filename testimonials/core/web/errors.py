@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import BadHost, HTTPException
 
-from testimonials.core.data.outages import BUSY, log_fault
+from testimonials.core.data.outages import log_fault
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import gettext_noop, ngettext, translate, use_visitors_language
 
@@ -122,8 +122,6 @@ PAGE_MESSAGES = {
     414: gettext_noop("The URL is too long."),
     500: gettext_noop("Nothing was changed. Please try again in a moment."),
 }
-
-BUSY_MESSAGE = BUSY.message
 
 TITLES = {
     400: gettext_noop("That didn’t work"),
