@@ -98,7 +98,7 @@ class RateLimiter(flask_limiter.Limiter):
         return self.limiter.storage
 
     def per_address(self, limit: Limit, *, ipv6_bits: int = 64) -> flask_limiter.RouteLimit:
-        """Make a decorator that counts every request from the client's address before the view."""
+        """Return a decorator that counts each request by the client's address before the view."""
         return self.shared_limit(
             f"{limit.per_hour} per {limit.hours} hour",
             limit.scope,
@@ -110,8 +110,8 @@ class RateLimiter(flask_limiter.Limiter):
     def count(self, limit: Limit, key: str) -> int:
         """Count one request and return how many there were within the limit's hours.
 
-        Raises `RateLimited` (429 with Retry-After) past the limit. Comes before a door's writing
-        transaction: what was read so far is over.
+        Raises `RateLimited` (429 with Retry-After) past the limit. Call it before a door's writing
+        transaction, since counting in the database closes the session.
         """
         item = limit.item
         if limit.for_load and self._has_just_failed():
