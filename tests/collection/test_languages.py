@@ -16,6 +16,8 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.rows import change_project, read_testimonials
 
+pytestmark = pytest.mark.sqlite
+
 # A word of the button that sends, by language.
 SEND = {
     "en": "Send my testimonial",

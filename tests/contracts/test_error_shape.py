@@ -11,6 +11,8 @@ from werkzeug.test import TestResponse
 
 from tests.conftest import Caller, MakeApp
 
+pytestmark = pytest.mark.sqlite
+
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 PATHS = (
     "/v1/auth/agent-init",

@@ -14,6 +14,8 @@ from werkzeug.test import TestResponse
 from testimonials.core.web.openapi import method_of
 from tests.conftest import Caller, MakeCaller
 
+pytestmark = pytest.mark.sqlite
+
 Document = dict[str, Any]
 
 # The document does not list itself: it describes what takes an account's calls.

@@ -11,6 +11,8 @@ from testimonials.projects.slugs import RESERVED, make_slug, random_slug
 from tests.conftest import Caller
 from tests.shapes import error_of
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.mark.parametrize(
     ("text", "slug"),

@@ -4,7 +4,11 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
+
 from tests.conftest import Caller, MakeApp
+
+pytestmark = pytest.mark.sqlite
 
 BASE = "https://testimonials.example.com"
 

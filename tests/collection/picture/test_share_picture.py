@@ -20,6 +20,8 @@ from tests.dashboard.project.test_settings import rename
 from tests.pictures import photo, read, read_image, to_bytes
 from tests.rows import change_project, count_rows, expire_account
 
+pytestmark = pytest.mark.sqlite
+
 WHITE = (255, 255, 255)
 
 

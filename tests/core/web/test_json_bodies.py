@@ -8,6 +8,8 @@ from werkzeug.test import TestResponse
 from tests.conftest import Caller
 from tests.shapes import data_of, error_of
 
+pytestmark = pytest.mark.sqlite
+
 LIMIT = 64 * 1024
 
 

@@ -14,6 +14,8 @@ from testimonials.core.pictures.colours import contrast, find_readable
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.sqlite
+
 JSON = {"Accept": "application/json"}
 CHANGES = {
     "businessName": "Fern & Fable",

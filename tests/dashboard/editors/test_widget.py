@@ -18,6 +18,8 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.rows import add_member
 
+pytestmark = pytest.mark.sqlite
+
 JSON = {"Accept": "application/json"}
 STATIC = Path(testimonials.__file__).parent / "static"
 OTHER: dict[str, Any] = {

@@ -11,6 +11,8 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 
+pytestmark = pytest.mark.sqlite
+
 STEPS = ("look", "brand", "share", "approve", "embed")
 TITLES = {
     "Look at your widget": "look",
