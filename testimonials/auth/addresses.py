@@ -1,4 +1,4 @@
-"""E-mail addresses: which ones are usable, and who may sign up."""
+"""Email addresses: which are accepted, and who may sign up."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -60,7 +60,7 @@ def parse_email(text: str) -> str:
 def read_email(text: str) -> str:
     """Return a typed address in the form under which it would be stored, for looking it up.
 
-    What is no address stays as it is: nobody has it, and that is found by looking.
+    Anything else is returned as it is: nobody has it, as the look-up will show.
     """
     try:
         return parse_email(text)
@@ -72,7 +72,7 @@ def read_email(text: str) -> str:
 def hash_mailbox(email: str) -> str:
     """Return the key under which requests for mail to this mailbox are counted.
 
-    Providers deliver what stands behind a plus to the mailbox before it, and Gmail ignores dots.
+    Providers ignore a plus and what follows it, and Gmail ignores dots.
     """
     name, _, domain = email.rpartition("@")
     name = name.partition("+")[0] or name

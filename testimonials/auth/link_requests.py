@@ -1,7 +1,7 @@
 """Links that somebody asks for by mail.
 
-The page that is asked only writes the request down, so its answer takes the same time whether the
-address has an account or not; `operations.link_mail` looks a moment later.
+The page only writes the request down, so its answer takes the same time whether the address has
+an account or not; `operations.jobs.link_mail` looks a moment later.
 """
 
 from enum import StrEnum
@@ -26,10 +26,10 @@ class LinkPurpose(StrEnum):
 
 
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
-    """Note that a link is to be mailed, unless as many were asked for lately as may be.
+    """Note that a link is to be mailed, unless too many were requested lately.
 
-    Nobody is told of the latter: else anybody could keep an owner from choosing a new password.
-    Begins the write. Raises `RateLimited` for what one address asks, whoever it is about.
+    Nobody is told of that: otherwise anybody could keep an owner from choosing a new password.
+    Begins the write. Raises `RateLimited` for too many requests from one IP address.
     """
     is_within = _count(_limit_key(purpose, email), visitor)
     begin_write()
@@ -38,10 +38,10 @@ def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
 
 
 def _limit_key(purpose: LinkPurpose, email: str) -> str:
-    """Return what requests are counted under, so that those that send nothing use up no other.
+    """Return the key requests are counted under: those that send no mail don't use up others.
 
-    Anybody may sign up, so any spelling of a mailbox gets a mail then; the other links go only to
-    an address that an account has.
+    Anybody may sign up, so every spelling of a mailbox can get a mail; other links only go to the
+    address of an account.
     """
     subject = hash_mailbox(email) if purpose == LinkPurpose.SIGN_UP else hash_secret(email)
     return f"{purpose} {subject}"

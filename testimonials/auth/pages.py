@@ -1,6 +1,6 @@
-"""The pages on which a person claims an account, or says that they never asked for it.
+"""The pages on which a person claims an account, or deletes one that they never asked for.
 
-A GET never changes anything, since mail scanners open links; the POST redeems the link.
+A GET changes nothing, since mail scanners open links; the POST redeems the link.
 """
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -75,7 +75,7 @@ def show_decline(token: str) -> ResponseReturnValue:
 @claim.post("/claim/<token>/decline")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def decline_claim(token: str) -> ResponseReturnValue:
-    """Remove an account whose owner never asked for it."""
+    """Delete an account that its owner never asked for."""
     begin_write()
     account = find_account_of_link(token)
     delete_account(account)
@@ -96,7 +96,7 @@ def show_link_request() -> ResponseReturnValue:
 
 @claim.post("/claim")
 def send_new_link() -> ResponseReturnValue:
-    """Mail a new link if an account waits to be claimed; the answer is the same if not."""
+    """Mail a new link if there is an account to claim; the answer is the same if not."""
     sent = NewLinkForm().read(request.form)
     if sent.errors:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422

@@ -1,4 +1,4 @@
-"""Sightings: on which websites the widget was seen, and when last.
+"""Sightings: the websites on which the widget was seen, and when.
 
 A browser names the website it is on with each request for the widget's data. That request is the
 hottest path, so it only looks into memory; the background work writes down what was noted there.

@@ -205,7 +205,7 @@ def test_an_expired_link_says_so_and_offers_a_new_one(
                 assert sweep()["accounts"] == 1
         for answer in (client.get(link), redeem(client, link)):
             assert answer.status_code == 410
-            assert "This link has run out" in answer.text
+            assert "This link has expired" in answer.text
             assert 'name="email"' in answer.text
     assert "accountId" in init(client, EMAIL).json["data"]
 

@@ -185,7 +185,7 @@ def test_newer_link_can_be_asked_for_and_works(
     expect(address).to_have_value("no address")
     address.fill(project.email.upper())
     follow(page.get_by_role("button", name="Send me a new link"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Look in your mail")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Check your mail")
     new = site.claim_link(project.email, other_than=old)
     page.goto(old)
     expect(page.get_by_role("heading", level=1)).to_have_text("There is a newer link")

@@ -54,7 +54,7 @@ def ask_for_link(page: Page) -> None:
     """Ask for a new link."""
     address = f"nobody{next(numbers)}@example.com"
     page.get_by_role("textbox", name="Your email address").fill(address)
-    press("Send me a new link", "Look in your mail")(page)
+    press("Send me a new link", "Check your mail")(page)
 
 
 def wait_for_widget(page: Page) -> None:

@@ -1,8 +1,8 @@
 """The pages that give an account a new address, and that take it back to the old one.
 
 A GET changes nothing, since mail scanners open links. The mail to the new address proves that
-somebody reads it, not who they are: that takes the session of the account. The mail to the old
-address needs none: it is for those who can't sign in any more.
+somebody reads it, not who they are, so confirming takes a session of the account. The link in the
+mail to the old address needs none: it is for people who can't sign in any more.
 """
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -82,7 +82,7 @@ def show_take_back(token: str) -> ResponseReturnValue:
 @address.post("/take-back/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def take_account_back(token: str) -> ResponseReturnValue:
-    """Restore the old address, sign every browser out, and go on to a new password."""
+    """Restore the old address, sign out every browser, and go on to a new password."""
     begin_write()
     former = find_take_back(token)
     replaced = former.account.email

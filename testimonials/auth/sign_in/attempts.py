@@ -1,4 +1,4 @@
-"""Who may try a password now, so that guessing is slow and nobody is locked out by a stranger."""
+"""Limits on passwords: guessing is slow, and strangers can't lock anybody out."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
         is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
         limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
         key = f"{account_key} {visitor.network}"
-    # Counted before the password is checked: of many at once none gets past the limit.
+    # Counted before the password is checked, so that many at once can't get past the limit.
     limiter.count(limit, key)
     try:
         account = check_password(email, password)

@@ -1,4 +1,4 @@
-"""The cookies of a browser, and how a request becomes signed in and known."""
+"""The cookies of sessions, known browsers and the theme."""
 
 from flask import after_this_request, g, request
 from werkzeug import Response

@@ -1,4 +1,4 @@
-"""Passwords at work: signing in, and choosing a new one."""
+"""Checking a password, and choosing a new one."""
 
 from sqlalchemy import select
 
@@ -15,12 +15,12 @@ RESET_SECONDS = 60 * 60
 
 reset_purpose = TokenPurpose("reset")
 
-# What an unknown address is checked against, so that it costs what a known one does.
+# Unknown addresses are checked against this hash, so that they take as long as known ones.
 _nobody: list[str] = []
 
 
 class SignInRefused(ServiceError):
-    """Address and password do not match; the same for an address that nobody has."""
+    """Address and password do not match, or nobody has the address."""
 
     status = 422
     code = "SIGN_IN_REFUSED"

@@ -1,4 +1,4 @@
-"""Sessions: a browser is signed in for as long as its row is there and not too old."""
+"""Sessions: a browser is signed in while its row exists and has not expired."""
 
 import secrets
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class SignedIn:
     session_id: str
     account_id: str
     email: str
-    # When who is there was last proved, by the password say.
+    # When the person last proved who they are, such as with the password.
     proved_at: datetime | None
-    # The session was just made longer, and so must be its cookie.
+    # The session was just extended, so its cookie must be too.
     is_renewed: bool = False
 
 
@@ -44,7 +44,7 @@ class SessionEnded(ServiceError):
 
     status = 401
     code = "SIGNED_OUT"
-    default_message = "You were signed out meanwhile. Nothing was changed."
+    default_message = "You have been signed out. Nothing was changed."
 
 
 def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
