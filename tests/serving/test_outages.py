@@ -63,7 +63,7 @@ def test_a_frozen_postgresql_is_503_until_it_goes_on(
     assert service.stop() == 0
     log = "".join(service.output)
     assert "Traceback" not in log
-    assert log.count("a request failed: ") == 1, log
+    assert log.count("a request failed (DATABASE_AWAY): ") == 1, log
 
 
 def test_only_a_server_that_answers_nobody_is_given_up(
