@@ -21,10 +21,10 @@ def from_milliseconds(count: int) -> datetime:
 
 
 def iso(time: datetime) -> str:
-    """Write `time` as the API does: UTC, ISO 8601, milliseconds and Z."""
+    """Return `time` as the API writes it: UTC, ISO 8601, milliseconds and Z."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
 
 
 def day(time: datetime) -> str:
-    """Write the date for a reader: 12 Mar 2026."""
+    """Return the date for people: 12 Mar 2026."""
     return f"{time.day} {time:%b %Y}"

@@ -1,14 +1,14 @@
-"""Counting where every fraction of a microsecond counts."""
+"""A counter for the hot path, where every fraction of a microsecond matters."""
 
 import itertools
 import threading
 
 
 class Ticker:
-    """A number that many threads raise and few read.
+    """A counter that many threads increment and few read.
 
-    `next(ticker.ticks)` raises it: one step of the interpreter, so that no lock is needed and no
-    tick is lost. What reading itself raised is taken off again.
+    `next(ticker.ticks)` increments it: one step of the interpreter, so no lock is needed and no
+    tick is lost. Reading increments it too, which is subtracted again.
     """
 
     def __init__(self) -> None:

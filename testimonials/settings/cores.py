@@ -1,4 +1,4 @@
-"""The processor cores: how many there are for this process, and keeping it on one."""
+"""Processor cores: how many this process may use, and pinning it to one."""
 
 import math
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def count_cores() -> int:
-    """Count the cores that this process may use, a container's limit (cgroup v2) included."""
+    """Return how many cores this process may use, with a container's limit (cgroup v2)."""
     usable = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -20,9 +20,9 @@ def count_cores() -> int:
 
 
 def pin_to_core(number: int) -> None:
-    """Keep this process on one core, another for each number below the count of cores.
+    """Pin this process to one core, a different one for each number below the count of cores.
 
-    Its threads would otherwise hand the interpreter's lock from core to core, which costs most of
+    Its threads would otherwise pass the interpreter's lock from core to core, which costs most of
     the speed.
     """
     if hasattr(os, "sched_setaffinity"):

@@ -42,14 +42,14 @@ def insert_if_missing(session: Session, model: type[Base], **values: Any) -> Non
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
-    """Have PostgreSQL count the rows of tables to which many were just added; it commits nothing.
+    """Update PostgreSQL's statistics of tables that many rows were just added to; doesn't commit.
 
-    By itself it counts only about a minute later. Until then it takes a new table for empty, and
-    goes through all of its thousands of rows for each row of another. SQLite never plans by counts.
+    By itself it does so only about a minute later. Until then it takes a new table for empty, and
+    scans all of its thousands of rows for each row of another. SQLite doesn't plan by counts.
     """
     if connection.dialect.name == "postgresql":
         names = map(connection.dialect.identifier_preparer.format_table, tables)
-        # Whoever holds a table back is counting it already.
+        # A table that is locked is being analyzed already.
         connection.execute(text(f"ANALYZE (SKIP_LOCKED) {', '.join(names)}"))
 
 

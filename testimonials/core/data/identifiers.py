@@ -34,12 +34,12 @@ def first_identifier(time: datetime) -> str:
 
 
 def is_identifier(text: str) -> bool:
-    """Tell whether `text` has the form of an id, before it gets anywhere near a query."""
+    """Tell whether `text` has the form of an id."""
     return _IDENTIFIER.fullmatch(text) is not None
 
 
 def new_api_key() -> str:
-    """Make an API key: prefix, 190 random bits, and a checksum for secret scanners."""
+    """Return a new API key: prefix, 190 random bits, and a checksum for secret scanners."""
     secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
     return KEY_PREFIX + secret + _checksum(secret)
 

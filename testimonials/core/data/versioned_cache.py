@@ -17,7 +17,7 @@ Answer = tuple[str, list[tuple[str, str]], bytes]
 
 @dataclass(frozen=True)
 class Body:
-    """The bytes of one answer, plain and compressed."""
+    """The bytes of one response, plain and compressed."""
 
     version: int
     plain: bytes
@@ -29,13 +29,13 @@ class Body:
 
 
 def make_body(version: int, plain: bytes, *, level: int) -> Body:
-    """Compress and name the bytes of one answer, once for all who ask for it."""
+    """Return the body of a response, compressed and with its ETag."""
     digest = hashlib.sha256(plain).hexdigest()[:20]
     return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"')
 
 
 class VersionedCache:
-    """A thread-safe cache of bodies that holds at most `max_bytes`, least recently used out."""
+    """A thread-safe cache of at most `max_bytes`, which drops the least recently used bodies."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -44,10 +44,10 @@ class VersionedCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, version: int, make: Callable[[], bytes]) -> Body:
-        """Return the body of `key` at `version`; call `make` when it isn't here.
+        """Return the body of `key` at `version`; call `make` if it isn't cached.
 
-        `version` must have been read before what `make` reads, so that a body may be newer than
-        its version says, and is then made once more, but never older.
+        Read `version` before the data that `make` reads: a body may then be newer than its version,
+        and is made once more, but never older.
         """
         with self._lock:
             body = self._bodies.get(key)

@@ -1,7 +1,7 @@
-"""Pictures that people upload: decoded, turned upright, made small, and stored as WebP.
+"""Pictures that people upload: decoded, turned upright, scaled down, and stored as WebP.
 
-Nothing of the file itself is kept, so neither a camera's place and name nor whatever else was
-hidden in it. What can't be a plain picture is refused with the reason.
+Nothing of the file itself is kept: no location, no camera, nothing hidden in it. What is not a
+plain picture is refused with the reason.
 """
 
 import os
@@ -43,7 +43,7 @@ AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
 
 
 class Image(Base):
-    """One stored picture, as WebP; it never changes, and its address is its id."""
+    """One stored picture, as WebP; it never changes, and its URL has its id."""
 
     __tablename__ = "image"
 

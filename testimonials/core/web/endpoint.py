@@ -24,7 +24,7 @@ View = Callable[..., ResponseReturnValue]
 
 @dataclass(frozen=True)
 class Operation:
-    """What one endpoint takes and gives; read by `core.openapi`."""
+    """What an endpoint takes and returns; read by `core.web.openapi`."""
 
     data: type[Schema]
     many: bool
@@ -84,7 +84,7 @@ def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 class QuerySchema(StrictSchema):
-    """The schema of a query string: parameters of other names are passed over."""
+    """The schema of a query string: unknown parameters are ignored."""
 
 
 def read_json_object() -> dict[str, Any]:

@@ -14,12 +14,12 @@ def wrap(message: str, data: object) -> bytes:
 
 
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
-    """Answer 200 with ``{message, data}``; a secret one is not to be kept by any cache."""
+    """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
     return answer_bytes(wrap(message, data), is_secret=is_secret)
 
 
 def answer_bytes(envelope: bytes, *, is_secret: bool = False) -> Response:
-    """Answer 200 with an envelope that is written already."""
+    """Return a 200 response of an envelope that is written already."""
     response = Response(envelope, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store" if is_secret else "private, no-cache"
     return response

@@ -136,19 +136,19 @@ def gettext_noop(message: str) -> str:
 
 
 def isolate(text: str, name: str) -> Markup:
-    """Return a sentence whose direction of reading the name in it can't turn."""
+    """Return `text` with `name` isolated, so that a name in another script can't reorder it."""
     return escape(text).replace(escape(name), Markup("<bdi>{}</bdi>").format(name))
 
 
 def format_number(number: int) -> str:
-    """Write a whole number with the separators of the language spoken now, from five digits on."""
+    """Return a whole number with the language's separators, from five digits on."""
     if abs(number) < 10_000:
         return str(number)
     return f"{number:,}".replace(",", current_language().thousands)
 
 
 def list_switches() -> list[dict[str, object]]:
-    """Return the links of the language switch: this address in each language, with its query."""
+    """Return the links of the language switch: this page in each language, with its query."""
     is_kept = len(request.query_string) <= LONGEST_QUERY
     values = request.args.items(multi=True) if is_kept else ()
     kept = [(name, value) for name, value in values if name != PARAMETER]

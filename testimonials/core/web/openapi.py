@@ -83,7 +83,7 @@ def method_of(rule: Rule) -> str:
 
 
 def _open_answers(document: dict[str, Any]) -> None:
-    """Let answers have more fields than are described; only bodies of requests are closed."""
+    """Allow more fields in responses than are described; only request bodies are closed."""
     bodies = {
         operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
         for methods in document["paths"].values()
