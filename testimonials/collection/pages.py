@@ -38,8 +38,7 @@ from testimonials.projects.services import find_public_project, lock_project
 collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
 
-# A tablet on a counter has one address for all who write on it, so what is above the first number
-# is only held; above the second no person is behind it.
+# Many people may write on one tablet on a counter, so above this they are only held.
 HELD_ABOVE = 30
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
@@ -55,7 +54,7 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     link = request.args.get("invitation", "")
     asked = find_request(link, project.id) if link else None
     known = read_prefill(request.args, project.page_config["collectFields"])
-    # A link may bring words along, and then a person can be done at once.
+    # With words from a link, a person can be done at once.
     is_empty = not set(request.args) - {PARAMETER}
     token = services.make_form_token(project, is_empty=is_empty)
     page = _form(project, FilledForm(token, known | prefill(asked)), asked)
@@ -65,10 +64,7 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
 
 @collection.post("/<slug>")
 def submit_testimonial(slug: str) -> ResponseReturnValue:
-    """Store what a visitor wrote, once for each act of sending; then go to the thank-you page.
-
-    What looks like spam is held for the owner to see, and whoever sent it is thanked all the same.
-    """
+    """Store what a visitor wrote, once, and go to the thank-you page; spam is thanked too."""
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project), 409
@@ -129,9 +125,9 @@ def get_share_picture(slug: str) -> Response:
 
 @collection.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Lead an address that a project had before to its present one, a sent form with all it holds.
+    """Redirect a project's former address, with a sent form if there is one.
 
-    Only for now, since the address is free again after a while.
+    Not for good, since the address is free again after a while.
     """
     slug = (request.view_args or {}).get("slug", "")
     if request.endpoint is None or (renamed := find_renamed(slug)) is None:

@@ -1,7 +1,6 @@
-"""The photo of an author: read from the form, kept while the rest of it has errors, stored.
+"""The photo of an author, which is kept while the rest of its form has errors.
 
-A photo never costs the words: what is wrong with it is an error of its own field, everything else
-comes back as it was typed, and the form can be sent without it.
+A photo never costs the words: its error is one of its own field, and the form can be sent without.
 """
 
 from collections.abc import Mapping
@@ -18,10 +17,10 @@ from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
-# As much as the server lets in, so that a photo that is too large still brings the words along.
+# The server's limit, so that a photo that is too large still brings the words along.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
-# Shorter than pictures that nothing names are kept (testimonials/unused_pictures.py).
+# Shorter than unused pictures are kept (testimonials/unused_pictures.py).
 KEPT_SECONDS = 40 * 60 * 60
 
 GONE = gettext_noop("The photo is no longer stored. Choose it again, or send without it.")

@@ -75,10 +75,10 @@ class Submission:
 
 
 def make_form_token(project: Project, *, is_empty: bool) -> str:
-    """Return the token of one act of sending: it is what makes a repetition one row.
+    """Return the token of a form, which makes a repetition one row.
 
-    It carries the time, which tells a form that was sent sooner than a person can fill it in. Of a
-    form that came filled in already (`is_empty` is false) the time tells nothing.
+    Its time shows whether the form was sent sooner than a person can fill it in, unless a link had
+    filled it in already (`is_empty` is false).
     """
     return form_purpose.sign([project.id, secrets.token_urlsafe(16), int(is_empty)])
 
@@ -90,7 +90,7 @@ def read_form_token(project: Project, token: str) -> FormToken:
         raise FormStale from None
     if project_id != project.id:
         raise FormStale
-    # Tokens know whole seconds, cut off: a form seems up to a second older than it is.
+    # Tokens are cut to seconds, so a form seems up to a second older than it is.
     age = (clock.now() - made).total_seconds()
     is_fast = is_empty and age < current_settings().min_form_seconds
     return FormToken(str(key), (FAST,) if is_fast else ())
@@ -115,11 +115,11 @@ def receive(project: Project, submission: Submission) -> Testimonial:
 def submit_testimonial(
     project: Project, values: dict[str, Any], form_key: str, signs: Sequence[str] | None = ()
 ) -> tuple[Testimonial, bool]:
-    """Store a visitor's testimonial, once for each act of sending; tell who wants to know.
+    """Store a visitor's testimonial once, and notify those who want to know.
 
     `project` is locked, `values` are columns (spec, "States and transitions"), `signs` speak for
-    spam; None for somebody known, whose words are never held. It is pending, or held as spam, which
-    nobody is told of. Returns the testimonial and whether it is new.
+    spam, None for somebody known, whose words are never held. Returns the testimonial, pending or
+    held as spam, and whether it is new.
     """
     key = _make_submission_key(form_key, values)
     if (arrived := _find_arrived(project, values, key)) is not None:
@@ -158,10 +158,10 @@ def _make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
 
 
 def _find_arrived(project: Project, values: Mapping[str, Any], key: str) -> Testimonial | None:
-    """Return what came of the same form, or of the same author in the same words within a day.
+    """Return what came of the same form, or of the same author and words within a day.
 
-    A double click and a retry send the form again; a second tab has a form of its own. What the
-    owner deleted or the author took back may be sent again from another form.
+    A double click or a retry sends the same form; a second tab has a form of its own. What was
+    deleted or withdrawn may be sent again from another form.
     """
     by_key = select(Testimonial).where(Testimonial.submission_key == key)
     if (found := db.session.scalars(by_key).one_or_none()) is not None:

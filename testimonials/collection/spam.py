@@ -1,8 +1,7 @@
-"""Which submissions are held in the spam folder, and why.
+"""Which submissions are held as spam, and why.
 
-Nothing here refuses anybody: what is held is stored whole and can be released. Each rule looks for
-what people don't do, so that one of them alone is reason enough; being quick counts only together
-with a link.
+Nothing is refused here: what is held is stored and can be released. Each rule looks for what people
+don't do, so one of them alone is enough; being quick counts only together with a link.
 """
 
 import hashlib
@@ -12,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import func, select
 
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -25,77 +24,36 @@ BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
 )  # fmt: skip
 REASONS = (BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD)
 
-MOST_LINKS = 2
+MAX_LINKS = 2
 DUPLICATE_DAYS = timedelta(days=7)
-# Several people may well write the same few words; nobody writes the same sentence as another.
+# Several people may write the same few words, but not the same sentence.
 OWN_WORDS_LENGTH = 30
-# A project that usually gets many may get more than the setting says: a tenth of thirty days.
+# A project that usually gets many may get a tenth of its last thirty days in an hour.
 FLOOD_SHARE = 10
 USUAL_DAYS = timedelta(days=30)
-MOST_COUNTED = 20_000
+MAX_COUNTED = 20_000
 
-# What a browser or a person would see as a link: with a scheme, with www, or a host with a path.
-# A name has at most ten parts here, so that looking for one takes no longer in a text full of dots.
+# A link has a scheme, www, or a host with a path. A host has at most ten parts here, so that the
+# search takes no longer in a text full of dots.
 _LINK = re.compile(
     r"(?:(?:https?://|www\.)|(?<![a-z0-9-])(?:[a-z0-9-]{1,63}+\.){1,9}[a-z]{2,63}+/)"
     r"[^\s<>\"'\[\]]++",
     re.IGNORECASE,
 )
-# Nobody writes markup to a customer's praise; programs try which kind works.
+# People don't write markup; programs try which kind works.
 _MARKUP = re.compile(r"<a\s[^<>]*href|\[(?:url|link)\b", re.IGNORECASE)
-
-
-# The queries are asked with each submission, so they are built once.
-_OF_PROJECT = Testimonial.project_id == bindparam("project_id")
-_FIND_NAMES = (
-    select(Testimonial.author_name)
-    .where(
-        _OF_PROJECT,
-        Testimonial.text_fingerprint == bindparam("fingerprint"),
-        Testimonial.created_at > bindparam("since"),
-        Testimonial.deleted_at.is_(None),
-        # Who took their consent back may write again.
-        Testimonial.status != "withdrawn",
-    )
-    # The newest tell enough of a flood of the same words.
-    .order_by(Testimonial.created_at.desc())
-    .limit(50)
-)
-# Looking for the hundredth newest costs little, however many there are.
-_FIND_NTH = (
-    select(Testimonial.id)
-    .where(
-        _OF_PROJECT,
-        Testimonial.source == "public_page",
-        Testimonial.created_at > bindparam("since"),
-    )
-    .order_by(Testimonial.created_at.desc())
-    .offset(bindparam("before"))
-    .limit(1)
-)
-_COUNT_USUAL = select(func.count()).select_from(
-    select(Testimonial.id)
-    .where(
-        _OF_PROJECT,
-        Testimonial.status.in_(("pending", "approved")),
-        Testimonial.created_at > bindparam("since"),
-        Testimonial.created_at <= bindparam("until"),
-    )
-    .limit(MOST_COUNTED)
-    .subquery()
-)
 
 
 def find_reasons(
     project: Project, values: Mapping[str, Any], signs: Sequence[str], now: datetime
 ) -> list[str]:
-    """Return why a submission to the locked project is held; none for the queue.
+    """Return why a submission to the locked project is held, if it is.
 
-    `values` are its columns, `signs` the reasons that the door saw in the act of sending.
+    `values` are its columns, `signs` what spoke for a program in the request.
     """
     found = set(signs)
     if not find_links(values["text"]):
-        # Prepared words are pasted as quickly; only with a link in them does it tell of a program.
+        # People paste prepared words as quickly.
         found.discard(FAST)
     if is_link_stuffed(values["text"], values["author_name"]):
         found.add(LINKS)
@@ -107,12 +65,9 @@ def find_reasons(
 
 
 def is_link_stuffed(text: str, name: str) -> bool:
-    """Tell whether a text holds three links, more link than words, or the markup of a link.
-
-    A name never holds one.
-    """
+    """Tell whether a text has three links, more link than words, or markup; or a name has one."""
     links = find_links(text)
-    if len(links) > MOST_LINKS or _MARKUP.search(text) or find_links(name):
+    if len(links) > MAX_LINKS or _MARKUP.search(text) or find_links(name):
         return True
     length = sum(map(len, links))
     return length > len("".join(text.split())) - length
@@ -123,8 +78,7 @@ def find_links(text: str) -> list[str]:
 
 
 def fingerprint(text: str) -> str:
-    """Return a short text that is the same for the same words,
-    however they are spaced and dotted."""
+    """Return a hash of the words, whatever their case, spaces and punctuation."""
     return hashlib.sha256(_bare(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -134,27 +88,55 @@ def _bare(text: str) -> str:
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -> bool:
-    wanted = {
-        "project_id": project.id,
-        "fingerprint": fingerprint(values["text"]),
-        "since": now - DUPLICATE_DAYS,
-    }
-    names = db.session.connection().scalars(_FIND_NAMES, wanted).all()
+    # The newest are enough in a flood of the same words.
+    names = db.session.scalars(
+        select(Testimonial.author_name)
+        .where(
+            Testimonial.project_id == project.id,
+            Testimonial.text_fingerprint == fingerprint(values["text"]),
+            Testimonial.created_at > now - DUPLICATE_DAYS,
+            Testimonial.deleted_at.is_(None),
+            # Who withdrew their consent may write again.
+            Testimonial.status != "withdrawn",
+        )
+        .order_by(Testimonial.created_at.desc())
+        .limit(50)
+    ).all()
     if len(_bare(values["text"])) >= OWN_WORDS_LENGTH:
         return bool(names)
     return _bare(values["author_name"]) in map(_bare, names)
 
 
 def _is_flooded(project: Project, now: datetime) -> bool:
-    hour = now - timedelta(hours=1)
-    limit = current_settings().flood_per_hour
+    """Tell whether the project got more within the hour than the setting and its usual share."""
+    hour, limit = now - timedelta(hours=1), current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):
         return False
-    times = {"project_id": project.id, "since": now - USUAL_DAYS, "until": hour}
-    allowed = int(db.session.connection().scalar(_COUNT_USUAL, times) or 0) // FLOOD_SHARE
+    usual = (
+        select(Testimonial.id)
+        .where(
+            Testimonial.project_id == project.id,
+            Testimonial.status.in_(("pending", "approved")),
+            Testimonial.created_at > now - USUAL_DAYS,
+            Testimonial.created_at <= hour,
+        )
+        .limit(MAX_COUNTED)
+    )
+    count = db.session.scalar(select(func.count()).select_from(usual.subquery()))
+    allowed = int(count or 0) // FLOOD_SHARE
     return allowed <= limit or _reaches(project, hour, allowed)
 
 
 def _reaches(project: Project, since: datetime, count: int) -> bool:
-    values = {"project_id": project.id, "since": since, "before": count - 1}
-    return db.session.connection().scalar(_FIND_NTH, values) is not None
+    # Looking for the hundredth newest costs little, however many there are.
+    query = (
+        select(Testimonial.id)
+        .where(
+            Testimonial.project_id == project.id,
+            Testimonial.source == "public_page",
+            Testimonial.created_at > since,
+        )
+        .order_by(Testimonial.created_at.desc())
+        .offset(count - 1)
+    )
+    return db.session.scalar(query.limit(1)) is not None
