@@ -24,23 +24,23 @@ PROJECT = {
 }
 TESTIMONIALS = (
     {
-        "authorName": "Hannah Whitlock",
-        "authorRole": "Wedding client",
+        "author_name": "Hannah Whitlock",
+        "author_role": "Wedding client",
         "text": "I arrived with a photo from 1998 and very little hope. Noor asked three good "
         "questions, put the photo away, and gave me hair that stayed up through rain, two "
         "ceremonies and my uncle’s dancing. Worth every minute.",
         "rating": 5.0,
     },
     {
-        "authorName": "ليلى منصور",
-        "authorRole": "مصممة داخلية",
+        "author_name": "ليلى منصور",
+        "author_role": "مصممة داخلية",
         "text": "صالون هادئ ونظيف، والموعد يبدأ في وقته دائمًا. طلبت خصلات خفيفة تناسب لون شعري "
         "الطبيعي، وكانت النتيجة أجمل مما تخيلت.",
         "rating": 5.0,
     },
     {
-        "authorName": "Paul Brandt",
-        "authorRole": "Saturday regular",
+        "author_name": "Paul Brandt",
+        "author_role": "Saturday regular",
         "text": "My daughter and I get our hair done on the same Saturday. It has become the "
         "nicest hour of our month. Parking is the only thing I’d change.",
         "rating": 4.5,

@@ -11,7 +11,7 @@ class Demo:
 
     author_name: str
     author_role: str
-    author_company: str
+    author_company: str | None
     text: str
     rating: float
 
@@ -54,7 +54,7 @@ DEMOS = (
     Demo(
         "Aiko Tanaka",
         "Event planner",
-        "",
+        None,
         "My clients notice the details, so I do too. With {name} I have stopped checking twice.",
         5,
     ),
@@ -63,7 +63,7 @@ DEMOS = (
         "Finance manager",
         "Alder Street Clinic",
         "I’m hard to please and I say so. Two small things could be smoother, and I told them "
-        "both. One was mended within the month. That is why I keep recommending {name}.",
+        "both. One was fixed within the month. That is why I keep recommending {name}.",
         4,
     ),
 )

@@ -26,12 +26,14 @@ OPTIONAL = (
 class TestimonialCreateSchema(StrictSchema):
     """The body of POST testimonials."""
 
-    authorName = AuthorName()  # noqa: N815
+    authorName = AuthorName(attribute="author_name")  # noqa: N815
     text = Words()
     rating = Rating(description="Fractions are allowed; leave out for no stars.")
-    authorRole = AuthorLine()  # noqa: N815
-    authorCompany = AuthorLine()  # noqa: N815
-    authorAvatar = AuthorAvatar(description="URL of a public image.")  # noqa: N815
+    authorRole = AuthorLine(attribute="author_role")  # noqa: N815
+    authorCompany = AuthorLine(attribute="author_company")  # noqa: N815
+    authorAvatar = AuthorAvatar(  # noqa: N815
+        attribute="author_avatar", description="URL of a public image."
+    )
 
 
 class TwitterSchema(Schema):

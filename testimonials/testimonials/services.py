@@ -1,5 +1,6 @@
 """The rules of testimonials: adding, listing, samples."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -18,54 +19,33 @@ from testimonials.testimonials.samples import DEMOS, FALLBACK_NAME
 LARGEST_OFFSET = 2**62
 
 
-def add_approved_testimonial(project: Project, values: dict[str, Any]) -> Testimonial:
-    """Add a testimonial that shows at once, from loaded `values` (names as in the API).
+def add_approved_testimonial(project: Project, columns: dict[str, Any]) -> Testimonial:
+    """Add a testimonial that shows at once; `project` is locked.
 
-    `project` is locked (spec, "POST /v1/projects/:id/testimonials").
+    See spec, "POST /v1/projects/:id/testimonials".
     """
-    mark_changed(project)
-    time = next_time(project)
-    testimonial = Testimonial(
-        project_id=project.id,
-        status="approved",
-        source="manual",
-        author_name=values["authorName"],
-        author_role=values.get("authorRole", ""),
-        author_company=values.get("authorCompany") or None,
-        author_avatar=values.get("authorAvatar"),
-        text=values["text"],
-        rating=values.get("rating"),
-        submitted_at=time,
-        created_at=time,
-        updated_at=time,
-    )
-    db.session.add(testimonial)
-    db.session.flush()
-    return testimonial
+    company = columns.get("author_company") or None
+    approved = {"status": "approved", "source": "manual", "author_company": company}
+    return add_row(project, columns | approved)
 
 
 def seed_demos(project: Project) -> None:
     """Add the six samples to a new project (spec, "States and transitions")."""
-    mark_changed(project)
     name = project.business_name or FALLBACK_NAME
     for demo in reversed(DEMOS):
-        time = next_time(project)
-        db.session.add(
-            Testimonial(
-                project_id=project.id,
-                status="demo",
-                source="demo",
-                author_name=demo.author_name,
-                author_role=demo.author_role,
-                author_company=demo.author_company or None,
-                text=demo.text.replace("{name}", name),
-                rating=demo.rating,
-                submitted_at=time,
-                created_at=time,
-                updated_at=time,
-            )
-        )
+        columns = dataclasses.asdict(demo) | {"text": demo.text.replace("{name}", name)}
+        add_row(project, columns | {"status": "demo", "source": "demo"})
+
+
+def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
+    """Add a testimonial of any status to the locked project, at its next time."""
+    mark_changed(project)
+    time = next_time(project)
+    times = {"submitted_at": time, "created_at": time, "updated_at": time}
+    row = Testimonial(**{"project_id": project.id, **times, **columns})
+    db.session.add(row)
     db.session.flush()
+    return row
 
 
 def delete_demos(project: Project) -> int:

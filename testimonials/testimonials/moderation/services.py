@@ -12,11 +12,10 @@ from testimonials.core.data.identifiers import is_identifier, new_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_change
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
-from testimonials.testimonials.services import next_time
+from testimonials.testimonials.services import add_row
 
 TRASH_DAYS = timedelta(days=30)
 SPAM_DAYS = TRASH_DAYS
@@ -127,20 +126,10 @@ def edit_testimonial(
 
 def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Testimonial:
     """Add an approved testimonial from columns; `project` is locked."""
-    time = next_time(project)
-    row = Testimonial(
-        project_id=project.id,
-        status="approved",
-        source="manual",
-        created_at=time,
-        updated_at=time,
-        reviewed_at=time,
-        **({"submitted_at": time} | values | _spell_tags(project, values)),
-    )
-    db.session.add(row)
-    db.session.flush()
+    columns = values | _spell_tags(project, values)
+    row = add_row(project, columns | {"status": "approved", "source": "manual"})
+    row.reviewed_at = row.created_at
     record_change(row, {}, new_identifier(), actor, "add")
-    mark_changed(project)
     db.session.flush()
     return row
 
