@@ -1,7 +1,6 @@
 """The Share page: the snippet, the collection page's link and QR code, a message to customers."""
 
 from collections.abc import Callable
-from typing import Any
 
 from flask import (
     Blueprint,
@@ -20,16 +19,17 @@ from markupsafe import Markup
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.urls import collection_page_url, fragment_url, image_url, wall_url
+from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.share.embed_choice import describe_choice, read_choice
 from testimonials.dashboard.share.embed_code import describe_platforms, describe_policy
 from testimonials.dashboard.share.qr_codes import draw_inline, draw_png, draw_svg
 from testimonials.dashboard.share.view import (
+    MessageForm,
     describe_mail,
     describe_sighting,
     has_own_message,
     message_of,
-    read_message,
     set_message,
 )
 from testimonials.extensions import db
@@ -48,27 +48,24 @@ def show_share(access: Access) -> ResponseReturnValue:
     ``?platform=`` opens that tab; ``?shape=``, ``?id=``, ``?tag=``, ``?min=``, ``?theme=`` and
     ``?pin=`` choose what the snippet is for.
     """
-    project = access.project
-    return _page(access, message_of(project), [])
+    return _page(access, message_of(access.project), {})
 
 
 @share.post("/dashboard/projects/<project_id>/share/message")
 @require_role(Role.ADMIN, for_update=True)
 def save_message(access: Access) -> ResponseReturnValue:
-    """Keep the message; the page saves while one types, and has a button without its script."""
-    is_reset = "reset" in request.form
-    message, problems = read_message("" if is_reset else request.form.get("message", ""))
-    wants_json = request.accept_mimetypes.best == "application/json"
+    """Keep the message, or go back to the suggested one."""
     project = access.project
-    if problems:
+    sent = MessageForm().read({} if "reset" in request.form else request.form)
+    if sent.errors:
         db.session.rollback()
-        if wants_json:
-            return jsonify({"message": problems[0]}), 422
-        return _page(access, message, problems), 422
-    set_message(project, message)
+        if wants_json():
+            return answer_errors(sent.errors)
+        return _page(access, sent.typed["message"], sent.errors), 422
+    set_message(project, sent.values["message"])
     record_project_event(EventType.PROJECT_CHANGED, project)
     db.session.commit()
-    if wants_json:
+    if wants_json():
         return jsonify({"ok": True, "is_own": has_own_message(project)})
     return redirect(url_for(".show_share", _anchor="message"), 303)
 
@@ -100,10 +97,9 @@ def show_card(access: Access) -> ResponseReturnValue:
     )
 
 
-def _page(access: Access, message: str, problems: list[str]) -> str:
+def _page(access: Access, message: str, errors: Errors) -> str:
     project = access.project
     link = collection_page_url(project.slug)
-    errors: dict[str, Any] = {"message": problems} if problems else {}
     choice = read_choice(project, request.args)
     g.has_preview = True
     return render_template(

@@ -4,10 +4,9 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from marshmallow import ValidationError
-
 from testimonials.core.urls import collection_page_url
-from testimonials.core.web.fields import clean
+from testimonials.core.web.fields import Text
+from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.describe import describe_age, describe_time
 from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.models import Project
@@ -15,6 +14,12 @@ from testimonials.widget.sightings import find_newest_sighting
 
 # Stands for the link in a message that is stored, so that the message follows a new address.
 LINK = "{link}"
+
+
+class MessageForm(FormSchema):
+    """The message to customers; an empty one is the suggested one."""
+
+    message = Text(MESSAGE_LENGTH, load_default="")
 
 
 def describe_sighting(project: Project) -> dict[str, Any] | None:
@@ -48,19 +53,6 @@ def message_of(project: Project) -> str:
 
 def has_own_message(project: Project) -> bool:
     return bool(project.dashboard_config.get(SHARE_MESSAGE))
-
-
-def read_message(text: str) -> tuple[str, list[str]]:
-    """Return the message as typed, trimmed and with plain line breaks,
-    and what is wrong with it."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    try:
-        text = clean(text, one_line=False)
-    except ValidationError:
-        return text, ["Remove the control characters from this."]
-    if len(text) > MESSAGE_LENGTH:
-        return text, [f"Shorten this to {MESSAGE_LENGTH:,} characters; it has {len(text):,}."]
-    return text, []
 
 
 def set_message(project: Project, text: str) -> None:
