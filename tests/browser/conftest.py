@@ -62,6 +62,11 @@ class Project:
         """The address of its collection page."""
         return f"{self.site.url}/{self.slug}"
 
+    @property
+    def dashboard(self) -> str:
+        """What the addresses of its pages in the dashboard begin with."""
+        return f"{self.site.url}/dashboard/projects/{self.id}"
+
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Call the API about this project; return the payload."""
         answer = self.site.service.call(
@@ -78,8 +83,9 @@ class Project:
         """Return every testimonial there is, pending ones too."""
         return self.site.run_json("testimonials", "list", self.id)
 
-    def sign_in(self, page: Page) -> None:
-        """Claim the account and sign the page's browser in, without the mail and the form.
+    def sign_in(self, page: Page, path: str = "") -> None:
+        """Claim the account and sign the page's browser in, without the mail and the form; go to a
+        path of the project's dashboard.
 
         What the form does is done by the same services, so most tests need not wait for a mail and
         for a new hash; the tests of claiming and signing in go the whole way.
@@ -94,6 +100,8 @@ class Project:
             db.session.commit()
         cookie = {"name": "testimonials", "value": token, "url": self.site.url}
         page.context.add_cookies([cookie | {"httpOnly": True, "sameSite": "Lax"}])  # type: ignore[list-item]
+        if path:
+            page.goto(f"{self.dashboard}{path}")
 
 
 @dataclass
@@ -131,15 +139,19 @@ class Site:
         slug = answer.data["publicPageConfig"]["slug"]
         return Project(self, headers, email, answer.data["_id"], slug)
 
-    def claim_link(self, email: str, *, other_than: str | None = None) -> str:
-        """Return the magic link of the newest mail to `email`, once it is not `other_than`."""
+    def mailed_link(self, email: str, pattern: str, *, other_than: str | None = None) -> str:
+        """Return the first match in the newest mail to `email` that has one, not `other_than`."""
 
         def find() -> str | None:
             texts = [mail.text for mail in self.sink.received if mail.recipients == [email]]
-            found = re.search(rf"{re.escape(self.url)}/claim/\S+", texts[-1]) if texts else None
+            found = next(filter(None, (re.search(pattern, each) for each in reversed(texts))), None)
             return found[0] if found and found[0] != other_than else None
 
-        return str(wait_for(find, what=f"a mail to {email}"))
+        return str(wait_for(find, what=f"a mail with {pattern} to {email}"))
+
+    def claim_link(self, email: str, *, other_than: str | None = None) -> str:
+        """Return the magic link of the newest mail to `email`."""
+        return self.mailed_link(email, rf"{self.url}/claim/\S+", other_than=other_than)
 
     def pause(self, project_id: str) -> None:
         """Pause a project, which is the dashboard's to do and so has no call or command."""

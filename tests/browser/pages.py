@@ -1,9 +1,15 @@
 """Going from one page to the next without acting on the one that is about to be replaced."""
 
 import contextlib
+import itertools
+import re
 from collections.abc import Iterator
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Project
+
+numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
@@ -21,3 +27,13 @@ def follow(control: Locator) -> None:
     """Click a link or button that leads to another page, and wait for that page."""
     with next_page(control.page):
         control.click()
+
+
+def send_testimonial(page: Page, project: Project, name: str, words: str = "") -> None:
+    """Send a testimonial as a visitor does."""
+    page.goto(project.page_url)
+    page.get_by_label("Your words").fill(words or f"Words of {name}")
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("checkbox", name=re.compile("may show my words")).check()
+    follow(page.get_by_role("button", name="Send my testimonial"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")

@@ -1,23 +1,16 @@
 """An author from the form to the widget and back out of it, by the links that they get."""
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site, other_address
 from tests.browser.pages import follow
+from tests.browser.screens import check_screens
 from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-PASSWORD = "three blue wardrobes"
 TEXT = "Two good questions, then gold."
-SCREENS = {
-    "phone, light": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light"},
-    "desk, dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
-}
 
 
 def write(page: Page, email: str) -> str:
@@ -29,26 +22,6 @@ def write(page: Page, email: str) -> str:
     follow(page.get_by_role("button", name="Send my testimonial"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
     return page.get_by_role("textbox", name="Your own link").input_value()
-
-
-def mailed_link(site: Site, email: str) -> str:
-    """Return the link in the mail that has come to an address."""
-
-    def find() -> str | None:
-        texts = [mail.text for mail in site.sink.received if mail.recipients == [email]]
-        found = re.search(rf"{re.escape(site.url)}/yours/\S+", texts[-1]) if texts else None
-        return found[0] if found else None
-
-    return str(wait_for(find, what=f"a mail to {email}"))
-
-
-def sign_in(project: Project, page: Page) -> None:
-    """Claim the owner's account, which signs in."""
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="Keep it").check()
-    follow(page.get_by_role("button", name="Claim my account"))
-    expect(page.get_by_role("heading", name="Your account is claimed")).to_be_visible()
-    page.goto(f"{project.site.url}/dashboard/projects/{project.id}/inbox")
 
 
 def shown(project: Project) -> tuple[int, int, int]:
@@ -68,15 +41,15 @@ def test_from_the_form_to_the_widget_and_back(
     email = f"hannah-{project.slug}@example.com"
     page = open_page(project.page_url, java_script_enabled=has_script)
     own = write(page, email)
-    mailed = mailed_link(site, email)
+    mailed = site.mailed_link(email, rf"{site.url}/yours/\S+")
     assert mailed.partition("?")[0] != own.partition("?")[0]
     page.goto(mailed)
     expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
     follow(page.get_by_role("button", name="Yes, this is my address"))
     expect(page.get_by_role("status").first).to_contain_text("this is your address")
 
-    owner = open_page(project.claim_link())
-    sign_in(project, owner)
+    owner = open_page(project.page_url)
+    project.sign_in(owner, "/inbox")
     row = owner.get_by_role("listitem").filter(has_text=TEXT)
     expect(row.get_by_text("verified")).to_be_visible()
     row.get_by_role("button", name="Approve").click()
@@ -88,7 +61,7 @@ def test_from_the_form_to_the_widget_and_back(
     follow(page.get_by_role("button", name="Withdraw my consent"))
     expect(page.get_by_text("Withdrawn", exact=True)).to_be_visible()
     assert shown(project) == (0, 0, 0)
-    owner.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=rejected")
+    owner.goto(f"{project.dashboard}/inbox?status=rejected")
     expect(owner.get_by_text("Withdrawn by its author")).to_be_visible()
     expect(owner.get_by_role("button", name="Approve: Hannah")).to_have_count(0)
 
@@ -122,40 +95,30 @@ def test_the_link_is_copied(site: Site, open_page: OpenPage) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == own
 
 
-@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_axe_finds_nothing_and_nothing_overflows(
-    site: Site, open_page: OpenPage, screen: str, language: str
+    site: Site, open_page: OpenPage, language: str
 ) -> None:
     project = site.create_project()
     email = f"axe-{project.slug}@example.com"
-    page = open_page(project.page_url, **SCREENS[screen])  # type: ignore[arg-type]
+    page = open_page(project.page_url)
     token = write(page, email).partition("?")[0]
-    mailed = mailed_link(site, email).partition("?")[0]
+    mailed = site.mailed_link(email, rf"{site.url}/yours/\S+").partition("?")[0]
     site.service.call("POST", f"{token.removeprefix(site.url)}/withdraw", b"", other_address())
     paths = [f"/{project.slug}/thanks?yours={token.rpartition('/')[2]}&lang={language}"]
     # Withdrawn first; what may be done with what waits is looked at after consenting again.
     paths += [f"{token.removeprefix(site.url)}?lang={language}"]
     for path in paths:
         page.goto(site.url + path)
-        look(page, path)
+        check_screens(page)
     body = b"consent=yes"
     headers = other_address() | {"Content-Type": "application/x-www-form-urlencoded"}
     site.service.call("POST", token.removeprefix(site.url), body, headers)
     page.goto(f"{token}?lang={language}")
-    look(page, "waiting")
+    check_screens(page)
     mailed = mailed.removeprefix(site.url)
     for path in ("", "/correct", "/withdraw", "/delete", "/not-mine"):
         page.goto(f"{site.url}{mailed}{path}?lang={language}")
-        look(page, path)
+        check_screens(page)
     page.goto(f"{site.url}/yours/done/deleted?lang={language}")
-    look(page, "deleted")
-
-
-def look(page: Page, what: str) -> None:
-    """Check one page by axe and for what sticks out of it."""
-    assert find_violations(page) == [], what
-    width = page.evaluate(
-        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert width[0] <= width[1], what
+    check_screens(page)

@@ -1,8 +1,5 @@
 """An account that somebody else began, and one that somebody else got into, in a browser."""
 
-import itertools
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import update
@@ -10,9 +7,8 @@ from sqlalchemy import update
 from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.pages import follow
+from tests.browser.pages import follow, numbers
 from tests.browser.screens import check_screens
-from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -21,25 +17,12 @@ NEW = "seven green lanterns"
 # As long as people have them, so that what is too wide is found.
 LONG = "a-rather-long-name-of-somebody@subdomain.of.example.com"
 
-numbers = itertools.count(1)
-
-
-def mailed(site: Site, email: str, path: str) -> str:
-    """Wait for a mail with a link to the path; return the newest such link."""
-
-    def find() -> str | None:
-        texts = [mail.text for mail in site.sink.received if mail.recipients == [email]]
-        found = re.findall(rf"{re.escape(site.url)}/{path}/\S+", "\n".join(texts))
-        return found[-1] if found else None
-
-    return str(wait_for(find, what=f"a link to {path} for {email}"))
-
 
 def press(page: Page, button: str, heading: str) -> None:
     """Press a button, and look at the page that follows on every screen."""
     follow(page.get_by_role("button", name=button, exact=True))
     expect(page.get_by_role("heading", level=1)).to_have_text(heading)
-    check_screens(page, (320, 1280))
+    check_screens(page)
 
 
 def forget_proofs(site: Site) -> None:
@@ -87,13 +70,13 @@ def test_an_account_is_taken_back_from_who_moved_it(site: Site, open_page: OpenP
     thief.get_by_label("Your password").fill(PASSWORD)
     press(thief, "Confirm", "Account")
     expect(thief.get_by_text(f"Open the link in the mail to {theirs}")).to_be_visible()
-    thief.goto(mailed(site, theirs, "email"))
-    check_screens(thief, (320, 1280))
+    thief.goto(site.mailed_link(theirs, rf"{site.url}/email/\S+"))
+    check_screens(thief)
     press(thief, "Use this address", "Account")
 
-    owner = open_page(mailed(site, project.email, "take-back"))
+    owner = open_page(site.mailed_link(project.email, rf"{site.url}/take-back/\S+"))
     expect(owner.get_by_role("heading", level=1)).to_have_text("Take your account back?")
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
     press(owner, "Take it back", "Choose a new password")
     expect(owner.get_by_role("checkbox", name="Replace the API key too")).to_be_checked()
     owner.get_by_label("New password").fill(NEW)

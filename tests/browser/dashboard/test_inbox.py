@@ -1,6 +1,5 @@
 """The owner's way: from the mail to an approved testimonial in the widget."""
 
-import itertools
 import re
 
 import pytest
@@ -8,24 +7,12 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow
+from tests.browser.pages import follow, send_testimonial
 from tests.browser.screens import check_screens
 from tests.servers import wait_for
 from tests.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
-
-numbers = itertools.count(1)
-
-
-def submit(page: Page, project: Project, name: str) -> None:
-    """Send a testimonial as a visitor does."""
-    page.goto(project.page_url)
-    page.get_by_label("Your words").fill(f"Words of {name}")
-    page.get_by_label("Your name").fill(name)
-    page.get_by_role("checkbox", name=re.compile("may show my words")).check()
-    follow(page.get_by_role("button", name="Send my testimonial"))
-    page.wait_for_url("**/thanks?*")
 
 
 def claim(page: Page, project: Project) -> None:
@@ -42,7 +29,7 @@ def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
 ) -> None:
     project = site.create_project()
     visitor = open_page(project.page_url)
-    submit(visitor, project, "Hannah Whitlock")
+    send_testimonial(visitor, project, "Hannah Whitlock")
     page = open_page(project.page_url, java_script_enabled=has_script)
     claim(page, project)
     follow(page.get_by_role("link", name="Open your dashboard"))
@@ -79,7 +66,7 @@ def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) 
 def test_undo_brings_a_row_back(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url)
-    submit(page, project, "Tom Okafor")
+    send_testimonial(page, project, "Tom Okafor")
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard")
     page.keyboard.press("a")
@@ -94,7 +81,7 @@ def test_undo_outlives_a_page_from_before_it_that_comes_late(
 ) -> None:
     project = site.create_project()
     page = open_page(project.page_url)
-    submit(page, project, "Tom Okafor")
+    send_testimonial(page, project, "Tom Okafor")
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard")
     late: list[tuple[Route, APIResponse]] = []
@@ -140,7 +127,7 @@ def test_a_session_that_was_ended_elsewhere_is_out_at_once(site: Site, open_page
 def test_axe_finds_nothing_on_the_owners_pages(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=False)
     page = open_page(project.page_url)
-    submit(page, project, "ليلى منصور " + "x" * 60)
+    send_testimonial(page, project, "ليلى منصور " + "x" * 60)
     project.sign_in(page)
     base = f"{site.url}/dashboard"
     inbox = f"{base}/projects/{project.id}"
@@ -156,7 +143,7 @@ def test_axe_finds_nothing_on_the_owners_pages(site: Site, open_page: OpenPage) 
         f"{base}/account",
     ):
         page.goto(address)
-        check_screens(page, (360, 1280))
+        check_screens(page)
 
 
 @pytest.mark.parametrize("path", ["/login", "/signup", "/forgot", "/reset/broken"])

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.dashboard.test_inbox import numbers
-from tests.browser.pages import follow
+from tests.browser.pages import follow, numbers
 from tests.browser.screens import check_screens
 from tests.servers import Received, wait_for
 
@@ -97,25 +96,25 @@ def test_axe_finds_nothing_on_the_pages_of_asking(site: Site, open_page: OpenPag
     owner = open_page(project.page_url)
     project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/invitations")
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
     follow(owner.get_by_role("button", name="Preview"))
     expect(owner.get_by_role("heading", name="One thing needs a change")).to_be_visible()
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
     email = f"leila{number}@example.com"
     long = f"{'a' * 60}{number}@{'b' * 60}.example.com"
     owner.get_by_label("Email addresses").fill(f"ليلى منصور <{email}>\n{long}\n{email}\nfoo")
     follow(owner.get_by_role("button", name="Preview"))
     expect(owner.get_by_text("1 line needs a correction")).to_be_visible()
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
     follow(owner.get_by_role("button", name=re.compile("^Send to 2")))
     expect(owner.get_by_text("2 requests are on the way")).to_be_visible()
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
     mail = mail_to(site, email)
     visitor = open_page(link_in(mail, "Write a few words"))
-    check_screens(visitor, (320, 1280))
+    check_screens(visitor)
     for words in ("I’d rather not", "Don’t ask me again"):
         visitor.goto(link_in(mail, words))
-        check_screens(visitor, (320, 1280))
+        check_screens(visitor)
         follow(visitor.get_by_role("button", name=words))
         expect(visitor.get_by_role("button", name=words)).to_have_count(0)
-        check_screens(visitor, (320, 1280))
+        check_screens(visitor)

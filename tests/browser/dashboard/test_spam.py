@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.pages import follow, send_testimonial
 from tests.browser.screens import check_screens
 from tests.conftest import StartService
 from tests.servers import wait_for
@@ -48,16 +48,6 @@ FILLER = """
 LINKS = "Look: https://a.example https://b.example https://c.example " + "more of it " * 8
 
 
-def write(page: Page, project: Project, name: str, words: str) -> None:
-    """Send a testimonial as a visitor does, and be thanked."""
-    page.goto(project.page_url)
-    page.get_by_label("Your words").fill(words)
-    page.get_by_label("Your name").fill(name)
-    page.get_by_role("checkbox", name=re.compile("may show my words")).check()
-    page.get_by_role("button", name="Send my testimonial").click()
-    page.wait_for_url("**/thanks*")
-
-
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "pt", "ja", "ar"])
 def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
     site: Site, open_page: OpenPage, language: str
@@ -89,8 +79,8 @@ def test_the_bait_can_neither_be_seen_nor_reached(site: Site, open_page: OpenPag
 def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url)
-    write(page, project, "Link Farm", LINKS)
-    write(page, project, "Maya", "Words of Maya")
+    send_testimonial(page, project, "Link Farm", LINKS)
+    send_testimonial(page, project, "Maya")
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard")
     expect(page.get_by_role("listitem").filter(has_text="Words of Maya")).to_be_visible()
@@ -112,7 +102,7 @@ def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) ->
 def test_the_tab_appears_when_something_is_marked(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url)
-    write(page, project, "Maya", "Words of Maya")
+    send_testimonial(page, project, "Maya")
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard")
     tab = page.get_by_role("link", name=re.compile("^Spam"))
@@ -126,7 +116,7 @@ def test_the_tab_appears_when_something_is_marked(site: Site, open_page: OpenPag
 def test_without_a_script_spam_is_released(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url, java_script_enabled=False)
-    write(page, project, "Link Farm", LINKS)
+    send_testimonial(page, project, "Link Farm", LINKS)
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=spam")
     follow(page.get_by_role("button", name=re.compile("Not spam.*Link Farm")))
@@ -155,12 +145,8 @@ def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: Sta
 def test_axe_finds_nothing_in_the_spam_folder(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url)
-    write(page, project, "Link Farm", LINKS)
+    send_testimonial(page, project, "Link Farm", LINKS)
     project.sign_in(page)
-    base = f"{site.url}/dashboard/projects/{project.id}"
-    for address in (
-        f"{base}/inbox?status=spam",
-        f"{base}/testimonials/{project.stored()[0]['_id']}",
-    ):
-        page.goto(address)
-        check_screens(page, (320, 1280))
+    for path in ("/inbox?status=spam", f"/testimonials/{project.stored()[0]['_id']}"):
+        page.goto(f"{project.dashboard}{path}")
+        check_screens(page)

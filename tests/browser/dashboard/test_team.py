@@ -7,10 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.dashboard.test_inbox import numbers, submit
-from tests.browser.pages import follow, next_page
+from tests.browser.pages import follow, next_page, numbers, send_testimonial
 from tests.browser.screens import check_screens
-from tests.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -19,7 +17,7 @@ PASSWORD = "seven paper lanterns"
 
 def invite(page: Page, project: Project, email: str, role: str = "moderator") -> str:
     """Invite a colleague on the team page; return the link that the mail server received."""
-    page.goto(f"{project.site.url}/dashboard/projects/{project.id}/settings")
+    page.goto(f"{project.dashboard}/settings")
     follow(page.get_by_role("link", name="Manage team"))
     page.get_by_label("Their email address").fill(email)
     page.locator(f"#role-{role}").check()
@@ -27,12 +25,23 @@ def invite(page: Page, project: Project, email: str, role: str = "moderator") ->
     expect(page.get_by_text("The invitation is on its way")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text=email)).to_be_visible()
 
-    def find() -> str | None:
-        texts = [mail.text for mail in project.site.sink.received if mail.recipients == [email]]
-        found = re.search(rf"{re.escape(project.site.url)}/invite/\S+", "".join(texts))
-        return found and found[0]
+    return project.site.mailed_link(email, rf"{project.site.url}/invite/\S+")
 
-    return str(wait_for(find, what=f"an invitation to {email}"))
+
+def join(page: Page) -> None:
+    """Choose a password on the page of an invitation, and join."""
+    page.get_by_label("Choose a password").fill(PASSWORD)
+    follow(page.get_by_role("button", name="Create my account and join"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
+
+
+def remove(page: Page, email: str) -> None:
+    """Remove a colleague on the team page."""
+    row = page.get_by_role("listitem").filter(has_text=email)
+    follow(row.get_by_role("link", name=re.compile("Remove")))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(email)
+    follow(page.get_by_role("button", name="Remove"))
+    expect(page.get_by_text("Removed from the project")).to_be_visible()
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
@@ -41,7 +50,7 @@ def test_a_colleague_joins_decides_and_is_removed(
 ) -> None:
     project = site.create_project()
     visitor = open_page(project.page_url)
-    submit(visitor, project, "Hannah Whitlock")
+    send_testimonial(visitor, project, "Hannah Whitlock")
     owner = open_page(project.page_url, java_script_enabled=has_script)
     project.sign_in(owner)
     email = f"noor{next(numbers)}@example.com"
@@ -50,9 +59,7 @@ def test_a_colleague_joins_decides_and_is_removed(
     colleague = open_page(link, java_script_enabled=has_script)
     expect(colleague.get_by_role("heading", level=1)).to_contain_text("Fern & Fable")
     expect(colleague.get_by_text(project.email)).to_be_visible()
-    colleague.get_by_label("Choose a password").fill(PASSWORD)
-    follow(colleague.get_by_role("button", name="Create my account and join"))
-    expect(colleague.get_by_role("heading", level=1)).to_have_text("Inbox")
+    join(colleague)
     expect(colleague.get_by_role("link", name="Settings")).to_have_count(0)
     colleague.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
     expect(colleague.get_by_text("Approved Hannah Whitlock")).to_be_visible()
@@ -62,11 +69,7 @@ def test_a_colleague_joins_decides_and_is_removed(
     expect(words.first).to_be_visible()
 
     owner.reload()
-    row = owner.get_by_role("listitem").filter(has_text=email)
-    follow(row.get_by_role("link", name=re.compile("Remove")))
-    expect(owner.get_by_role("heading", level=1)).to_contain_text(email)
-    follow(owner.get_by_role("button", name="Remove"))
-    expect(owner.get_by_text("Removed from the project")).to_be_visible()
+    remove(owner, email)
     expect(owner.get_by_role("listitem").filter(has_text=email)).to_have_count(0)
 
     follow(colleague.get_by_role("link", name=re.compile("^All")).first)
@@ -81,18 +84,14 @@ def test_a_removed_colleagues_key_press_says_so_and_decides_nothing(
 ) -> None:
     project = site.create_project()
     owner = open_page(project.page_url)
-    submit(owner, project, "Tom Okafor")
+    send_testimonial(owner, project, "Tom Okafor")
     project.sign_in(owner)
     email = f"noor{next(numbers)}@example.com"
     colleague = open_page(invite(owner, project, email))
-    colleague.get_by_label("Choose a password").fill(PASSWORD)
-    follow(colleague.get_by_role("button", name="Create my account and join"))
+    join(colleague)
     expect(colleague.get_by_role("listitem").filter(has_text="Tom Okafor")).to_be_visible()
     owner.reload()
-    row = owner.get_by_role("listitem").filter(has_text=email)
-    follow(row.get_by_role("link", name=re.compile("Remove")))
-    follow(owner.get_by_role("button", name="Remove"))
-    expect(owner.get_by_text("Removed from the project")).to_be_visible()
+    remove(owner, email)
     colleague.keyboard.press("a")
     expect(
         colleague.get_by_text("No project with this id belongs to the account").first
@@ -104,7 +103,7 @@ def look(page: Page, address: str, heading: str | re.Pattern[str]) -> None:
     """Open an address; on every screen axe finds nothing, and nothing is too wide."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
-    check_screens(page, (320, 1280))
+    check_screens(page)
 
 
 def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPage) -> None:
@@ -117,22 +116,20 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPag
     held = f"held{number}@example.com"
     site.agent_init(held)
     held_link = invite(owner, project, held, "admin")
-    base = f"{site.url}/dashboard/projects/{project.id}"
+    base = project.dashboard
 
     stranger = open_page(link)
     look(stranger, link, "Join")
     look(stranger, held_link, "Join")
     follow(stranger.get_by_role("button", name="Claim my account and join"))
     expect(stranger.get_by_role("heading", name="2 things need a change")).to_be_visible()
-    check_screens(stranger, (320, 1280))
+    check_screens(stranger)
     look(stranger, f"{link}/decline", "Decline the invitation?")
     look(stranger, f"{site.url}/invite/broken", "This link doesn’t work")
     look(owner, link, "Join")
 
     stranger.goto(link)
-    stranger.get_by_label("Choose a password").fill(PASSWORD)
-    follow(stranger.get_by_role("button", name="Create my account and join"))
-    expect(stranger.get_by_role("heading", level=1)).to_have_text("Inbox")
+    join(stranger)
     look(stranger, link, "You are already in")
     look(stranger, f"{base}/leave", "Leave")
     look(stranger, f"{base}/team", "Your role doesn’t allow this")
@@ -143,10 +140,10 @@ def test_axe_finds_nothing_on_the_pages_of_a_team(site: Site, open_page: OpenPag
     owner.goto(f"{base}/team")
     follow(owner.get_by_role("button", name="Send invitation"))
     expect(owner.get_by_role("heading", name="One thing needs a change")).to_be_visible()
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
     follow(owner.get_by_role("link", name=re.compile("^Remove")))
     expect(owner.get_by_role("heading", level=1)).to_contain_text("Remove")
-    check_screens(owner, (320, 1280))
+    check_screens(owner)
 
 
 def test_all_of_it_goes_by_keyboard(site: Site, open_page: OpenPage) -> None:
