@@ -46,7 +46,7 @@ def test_from_the_form_to_the_widget_and_back(
     page.goto(mailed)
     expect(page.get_by_text("Waiting", exact=True)).to_be_visible()
     follow(page.get_by_role("button", name="Yes, this is my address"))
-    expect(page.get_by_role("status").first).to_contain_text("Thank you for confirming your address")
+    expect(page.get_by_role("status").first).to_contain_text("Thank you for confirming")
 
     owner = open_page(project.page_url)
     project.sign_in(owner, "/inbox")
