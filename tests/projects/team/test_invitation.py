@@ -320,7 +320,9 @@ def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> No
     answers = race(
         *(lambda word=word: accept(team.app.test_client(), link, password=word) for word in words)
     )
-    assert sorted(answers) == [303, 410]
+    # The one who comes second is told, or sent back to a page that says so.
+    assert 303 in answers
+    assert set(answers) <= {303, 410}
     assert members(team.app) == {NOOR: "moderator"}
     assert count_rows(team.app, Account) == 2
     signed = [sign_in(team.app.test_client(), NOOR, word).status_code for word in words]
