@@ -39,7 +39,7 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     if not dry_run and not yes and not found.is_empty:
         # Programs that read the output get the answer alone.
         _tell(found, address, "To delete", is_aside=as_json)
-        click.confirm("Delete all of this for good?", abort=True, err=as_json)
+        click.confirm("Delete all of this permanently?", abort=True, err=as_json)
     if not dry_run:
         begin_write()
         found = forget_address(address)

@@ -59,28 +59,6 @@ def test_the_page_shows_what_was_sent_and_agreed_to(visitor: Visitor) -> None:
     assert clock.now() - row.consented_at < timedelta(minutes=1)
 
 
-def test_sending_the_same_form_again_leads_to_the_same_testimonial(
-    app: Flask, visitor: Visitor
-) -> None:
-    form = visitor.make_form()
-    first, second = visitor.send(form), visitor.send(form)
-    assert count_rows(app, models.Testimonial) == 1
-    assert len(visitor.mailed()) == 1
-    visitor.post(first + "/withdraw")
-    assert "Withdrawn" in visitor.see(second)
-
-
-def test_the_thanks_of_another_project_show_no_link(
-    visitor: Visitor, owner: Caller, client: FlaskClient
-) -> None:
-    token = visitor.write().removeprefix("/yours/")
-    owner.create_project(businessName="Other", slug="other")
-    for query in (token, token[:-1], "nonsense", ""):
-        answer = client.get(f"/other/thanks?yours={query}")
-        assert answer.status_code == 200
-        assert "/yours/" not in answer.text
-
-
 def test_a_correction_waits_for_the_owner_who_is_told(
     app: Flask, visitor: Visitor, inbox: Inbox, moved_clock: MovableClock
 ) -> None:
@@ -117,14 +95,6 @@ def test_a_correction_waits_for_the_owner_who_is_told(
     assert "The author" in page
     assert inbox.act(row.id, "approve").status_code == 200
     assert inbox.shown() == ["Noor H."]
-
-
-def test_a_second_correction_keeps_the_first_words(app: Flask, visitor: Visitor) -> None:
-    path = visitor.write()
-    for text in ("Second words", "Third words"):
-        visitor.post(path + "/correct", text=text, name="Noor Haddad")
-    assert visitor.row().original_text == WORDS["text"]
-    assert history(app) == [("The author", "correct")] * 2
 
 
 def test_a_correction_obeys_the_rules_of_sending(app: Flask, visitor: Visitor) -> None:
@@ -288,20 +258,6 @@ def test_deleting_leaves_nothing(
     assert "Nothing is left here" in visitor.see(path, 410)
     for page in ("/withdraw", "/correct", "/delete", "", "/verify", "/not-mine"):
         assert "Better words" in visitor.post(path + page, 410, text="Better words").text
-
-
-def test_the_author_deletes_what_lies_in_the_owners_trash(
-    visitor: Visitor, inbox: Inbox, app: Flask
-) -> None:
-    path = visitor.write()
-    inbox.act(visitor.row().id, "delete")
-    page = visitor.see(path)
-    assert "has removed it" in page
-    assert "/correct" not in page
-    visitor.post(path + "/correct", text="Other", name="Noor")
-    assert visitor.row().text == WORDS["text"]
-    visitor.post(path + "/delete")
-    assert count_rows(app, models.Testimonial) == 0
 
 
 def test_in_a_deleted_project_only_leaving_is_left(

@@ -119,7 +119,7 @@ def test_it_asks_and_no_means_no(app: Flask, inbox: Inbox) -> None:
     before = everything(app)
     result = run(app, "authors", "erase", EMAIL, typed="n\n")
     assert result.exit_code == 1
-    assert "Delete all of this for good?" in result.output
+    assert "Delete all of this permanently?" in result.output
     assert everything(app) == before
 
 
@@ -179,7 +179,7 @@ def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox)
         result = run(app, *arguments, "--json", typed="y\n")
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)
-        assert "for good?" in result.stderr
+        assert "[y/N]" in result.stderr
 
 
 def test_an_address_of_which_nothing_is_kept(app: Flask, owner: Caller) -> None:

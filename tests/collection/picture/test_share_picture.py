@@ -120,13 +120,6 @@ def test_it_is_drawn_once(
     assert draw(client, slug).size == (64, 48)
 
 
-def test_whoever_has_it_is_not_sent_it_again(client: FlaskClient, slug: str) -> None:
-    first = client.get(f"/{slug}/share.png")
-    assert "public" in first.headers["Cache-Control"]
-    again = client.get(f"/{slug}/share.png", headers={"If-None-Match": first.headers["ETag"]})
-    assert (again.status_code, again.data) == (304, b"")
-
-
 def test_the_logo_takes_the_initials_place(
     app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
 ) -> None:

@@ -284,19 +284,6 @@ def test_several_processes_send_each_mail_once(
     assert len(recipients) == len(set(recipients)) == 60
 
 
-def test_a_paused_project_sends_nothing_until_it_goes_on(
-    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
-    change_project(app, project, status="inactive")
-    ask(browser, project, NOOR)
-    work(app, moved_clock, hours=1)
-    assert requests_to(app) == []
-    assert states(browser, project) == {"noor@example.com": "Waiting"}
-    change_project(app, project, status="active")
-    work(app, moved_clock, hours=1)
-    assert len(requests_to(app)) == 1
-
-
 def test_the_mail_is_in_the_chosen_language_and_a_standard_text_follows_it(
     app: Flask, browser: FlaskClient, project: str, client: FlaskClient
 ) -> None:
