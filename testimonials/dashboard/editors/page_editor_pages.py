@@ -27,6 +27,7 @@ from testimonials.core.web.response_headers import answer_as
 from testimonials.dashboard.editors.forms import ASKED, PageForm, read_edit
 from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.changes import set_logo, update_page_config
@@ -60,7 +61,7 @@ def save_page(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "config": flatten(project), "contrast": _judge(project)})
-    return redirect(url_for(".show_page_editor", done="saved"), 303)
+    return redirect(add_notice(url_for(".show_page_editor"), "Saved"), 303)
 
 
 @page_editor.post("/dashboard/projects/<project_id>/page/logo")
@@ -144,7 +145,7 @@ def _read_logo() -> tuple[Image | None, str]:
 def _answer_logo(project: Project) -> ResponseReturnValue:
     if wants_json():
         return jsonify({"ok": True, "logo_url": image_url(project.logo_id)})
-    return redirect(url_for(".show_page_editor", done="saved"), 303)
+    return redirect(add_notice(url_for(".show_page_editor"), "Saved"), 303)
 
 
 def _refuse(access: Access, shown: dict[str, Any], errors: Errors) -> ResponseReturnValue:
@@ -157,11 +158,10 @@ def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
     project = access.project
     g.has_preview = True
     before = flatten(project)
-    is_saved = request.args.get("done") == "saved"
     return render_template(
         "dashboard/editors/page_editor.html",
         shell=build_shell(access, "page"),
-        notice={"text": "Saved", "undo_url": None} if is_saved else None,
+        notice=read_notice(),
         values=before | shown,
         errors=errors,
         before=before,

@@ -17,6 +17,7 @@ from testimonials.dashboard.editors.forms import Edit, WidgetForm, read_edit
 from testimonials.dashboard.editors.widget_settings import DEFAULTS, change_widget, flatten_widget
 from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration import defaults
@@ -28,7 +29,6 @@ from testimonials.widget.settings import CTA_LABEL
 widget_editor = Blueprint("widget_editor", __name__)
 
 UNDO_SECONDS = 3600
-NOTICES = {"saved": "Saved", "undone": "Your settings are back"}
 
 reset_purpose = TokenPurpose("widget-reset")
 
@@ -54,7 +54,7 @@ def save_widget(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "config": flatten_widget(project)})
-    return redirect(url_for(".show_editor", done="saved"), 303)
+    return redirect(add_notice(url_for(".show_editor"), "Saved"), 303)
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
@@ -84,7 +84,7 @@ def undo_reset(access: Access) -> ResponseReturnValue:
     change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
     record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
-    return redirect(url_for(".show_editor", done="undone"), 303)
+    return redirect(add_notice(url_for(".show_editor"), "Your settings are back"), 303)
 
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
@@ -143,13 +143,8 @@ def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
 
 
 def _read_notice(project: Project) -> dict[str, str | None] | None:
-    if text := NOTICES.get(request.args.get("done", "")):
-        return {"text": text, "undo_url": None, "undo_token": None}
     token = request.args.get("undo", "")
     if _read_reset(project, token) is None:
-        return None
-    return {
-        "text": "Back to the defaults",
-        "undo_url": url_for(".undo_reset"),
-        "undo_token": token,
-    }
+        return read_notice()
+    undo_url = url_for(".undo_reset")
+    return {"text": "Back to the defaults", "undo_url": undo_url, "undo_token": token}
