@@ -86,8 +86,13 @@ def pytest_configure(config: pytest.Config) -> None:
 # What these make for their tests takes long, so one worker makes it, and early.
 TOGETHER = (
     "tests/browser/widget/test_other_engines.py",
+    "tests/operations/backup/test_restore.py",
     "tests/serving/test_binary.py",
+    "tests/serving/test_nginx.py",
     "tests/serving/test_packaging.py",
+    "tests/serving/test_serve.py",
+    "tests/serving/test_serve_pictures.py",
+    "tests/serving/test_serve_workers.py",
 )
 
 
