@@ -50,7 +50,7 @@ def send_signup_mail(account: Account, link: str) -> None:
     lines = ["Open this link and choose a password. Then you can set up your first project."]
     if account.has_key:
         lines.append(
-            f"An assistant has held a key to this account since {clock.day(account.key_created_at)}"
+            f"An agent has held a key to this account since {clock.day(account.key_created_at)}"
             ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
             "added, and you decide whether to keep that and the key."
         )

@@ -155,9 +155,9 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
     if not account.has_key:
         return None
     if choice not in ("keep", other):
-        return "Choose whether the assistant keeps its key."
+        return "Choose whether the agent keeps its key."
     if choice == "keep" and seen != account.key_last_four:
-        return "An assistant got a new key while this page was open. Look at it, and choose again."
+        return "An agent got a new key while this page was open. Look at it, and choose again."
     return None
 
 

@@ -83,7 +83,7 @@ def test_who_signs_up_decides_on_what_an_agent_began_before(
     form = {"password": PASSWORD, "key_seen": key["x-api-key"][-4:]}
     undecided = client.post(link, data=form)
     assert undecided.status_code == 422
-    assert "Choose whether the assistant keeps its key." in undecided.text
+    assert "Choose whether the agent keeps its key." in undecided.text
     assert " checked" not in undecided.text
     answer = client.post(link, data=form | {"key": choice} | ({"drop": "1"} if drop else {}))
     assert answer.status_code == 200
@@ -106,7 +106,7 @@ def test_an_agent_that_comes_later_changes_nothing_behind_an_open_page(
         key = credentials(init(client, EMAIL))
         answer = client.post(link, data=form)
         assert answer.status_code == 422
-        assert "An assistant got a new key while this page was open." in answer.text
+        assert "An agent got a new key while this page was open." in answer.text
     assert client.get(agents_link).status_code == 404
     assert " checked" not in client.get(mailed_path(app, "claim")).text
     form["key"] = "replace"

@@ -46,10 +46,10 @@ def test_who_signs_up_clears_away_what_a_stranger_began(site: Site, open_page: O
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     press(page, "Claim my account", "Make it yours")
-    expect(page.get_by_role("alert")).to_contain_text("Choose whether the assistant keeps its key.")
+    expect(page.get_by_role("alert")).to_contain_text("Choose whether the agent keeps its key.")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("radio", name="Replace it").check()
-    page.get_by_role("checkbox", name="remove all of it").check()
+    page.get_by_role("checkbox", name="I don’t recognise this").check()
     press(page, "Claim my account", "Your account is claimed")
     assert site.service.call("GET", "/v1/me", headers=strange.headers).status == 401
     assert site.service.call("GET", f"/{strange.slug}").status == 404

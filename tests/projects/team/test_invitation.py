@@ -179,7 +179,7 @@ def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
     # A form from before there was an agent doesn't decide for the person.
     answer = accept(client, link, password=PASSWORD)
     assert answer.status_code == 422
-    assert "Choose whether the assistant keeps its key." in answer.text
+    assert "Choose whether the agent keeps its key." in answer.text
     assert members(team.app) == {}
     form = {"password": PASSWORD, "key": choice, "key_seen": agent.api_key[-4:]}
     if choice == "keep":
