@@ -130,28 +130,8 @@ def test_a_page_holds_50_by_default_and_100_at_most(
 def test_a_negative_or_something_else_than_digits_is_400(
     owner: Caller, project_id: str, name: str
 ) -> None:
-    for value in [
-        "-1",
-        "abc",
-        "",
-        "1_0",
-        "%205",
-        "5%20",
-        "+5",
-        "%2B5",
-        "1.0",
-        "1e1",
-        "0x10",
-        "٣",
-        "５",
-        "²",
-        "null",
-        "true",
-        "NaN",
-        "5%00",
-        "5%0A",
-        "9" * 5000,
-    ]:
+    odd = "-1 abc 1_0 %205 5%20 +5 %2B5 1.0 1e1 0x10 ٣ ５ ² null true NaN 5%00 5%0A"
+    for value in ["", *odd.split(), "9" * 5000]:
         answer = owner.get(f"/v1/projects/{project_id}/testimonials?{name}={value}")
         assert answer.status_code == 400
         assert list(answer.json["errors"]) == [name]

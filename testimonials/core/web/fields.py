@@ -142,15 +142,6 @@ class Text(RuleField, fields.String):
         return text
 
 
-def clean(value: str, *, one_line: bool) -> str:
-    """Trim outer white space; refuse control characters and, on one line, line breaks.
-
-    Raises `ValidationError`, naming the character.
-    """
-    text: str = Text(len(value), one_line=one_line).deserialize(value)
-    return text
-
-
 class WebUrl(Text):
     """An absolute http(s) URL."""
 
