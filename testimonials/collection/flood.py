@@ -1,4 +1,4 @@
-"""Telling owners that more came at once than is let through, since it may be an event of theirs."""
+"""Telling owners that a flood was held as spam, since it may be an event of theirs."""
 
 from datetime import datetime, timedelta
 
@@ -15,14 +15,13 @@ from testimonials.settings.current import current_settings
 from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 
-# The inbox tells of a flood for so long.
+# How long the inbox shows a flood.
 TOLD_DAYS = timedelta(days=7)
 
 
 def tell_of_flood(project: Project, row: Testimonial) -> None:
     """Tell the project's people of the day's first submission that a flood held back."""
     midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
-    # In a flood the newest of the others tells.
     others = _find_flood(project, midnight).where(Testimonial.id != row.id)
     newest = others.order_by(Testimonial.created_at.desc()).limit(1)
     if db.session.scalar(newest) is not None:
@@ -40,17 +39,16 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
         "flood",
         f"Many testimonials came at once for {name}",
         [
-            f"More than {current_settings().flood_per_hour} came within an hour. What comes on "
-            "top is held in the spam folder for 30 days, since it is mostly programs that write "
-            "so many.",
-            "If it was an event or a newsletter of yours, release them there; nothing is lost. "
-            "Whoever runs this service can raise the limit.",
+            f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
+            "The rest are held as spam for 30 days, since it is mostly programs that send so many.",
+            "If they came from an event or a newsletter, release them there; nothing is lost. The "
+            "operator of this service can raise the limit.",
         ],
         footnote="You get this mail once a day at most, and never if you choose no mail under "
         "Notifications.",
         link=f"{project_url(project.id, 'inbox')}?status=spam",
         button="Open the spam folder",
-        # Whoever never asked for it can end it without opening anything.
+        # It can be ended without signing in.
         list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),
     )
 

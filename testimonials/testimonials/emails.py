@@ -13,7 +13,7 @@ from testimonials.projects.notifications.services import Reader, make_unsubscrib
 from testimonials.testimonials.models import Testimonial
 
 NAME_LENGTH = 60
-# One testimonial is told nearly whole; of many, enough to know each by.
+# One testimonial is shown nearly whole; of several, enough to recognise each.
 ONE_LENGTH = 600
 MANY_LENGTH = 200
 

@@ -49,7 +49,7 @@ class Testimonial(Base):
     author_company: Mapped[str | None] = mapped_column(String(120))
     # A picture elsewhere, by its address, or one that was uploaded here.
     author_avatar: Mapped[str | None] = mapped_column(String(500))
-    # An image's id. No foreign key: a picture is removed only when nothing names it any more.
+    # An image's id. No foreign key: a picture is deleted only when nothing uses it.
     avatar_id: Mapped[str | None] = mapped_column(index=True)
     twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     text: Mapped[str] = mapped_column(Text)
@@ -66,7 +66,7 @@ class Testimonial(Base):
     # One testimonial of another service makes one row, however often its file is imported.
     import_key: Mapped[str | None] = mapped_column(String(64))
     # Why it lies in the spam folder (status `spam`) instead of the queue: words with commas between
-    # them. They stay when it is released, so that it is told to nobody as new.
+    # them. They stay when it is released, so that nobody is notified of it as new.
     held_for: Mapped[str | None]
     # The same for the same words; only of what visitors sent.
     text_fingerprint: Mapped[str | None] = mapped_column(String(32))

@@ -1,7 +1,7 @@
 """Notifications: mail about new testimonials, at once, after a pause, or once a day.
 
 A mail goes into the outbox in the transaction that notes who was told of what, under the project's
-lock; so everybody is told of a testimonial once, however many processes run.
+lock; so nobody is notified twice, however many processes run.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ LARGEST_BATCH = 200
 def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
     """Notify those who want to know at once of what was just sent to the locked project.
 
-    Who had a mail in the last minutes is told later, by `tell_waiting`.
+    Those who had a mail in the last minutes are notified later, by `tell_waiting`.
     """
     now = clock.now()
     for reader in list_readers(project):
         if reader.mode != "at_once" or not _is_rested(reader, now):
             continue
         if reader.told_until is None:
-            # Nobody was told before; what has been waiting since then is no news.
+            # The first notification is of this one alone, not of all that waits.
             _tell(project, reader, [testimonial], 1, now)
         else:
             _tell(project, reader, *_find_untold(project, reader), now)
@@ -138,7 +138,7 @@ def _queued_at() -> ColumnElement[datetime]:
 def _is_waiting() -> ColumnElement[bool]:
     return and_(
         Testimonial.status == "pending",
-        # Whoever released it from the spam folder knows of it.
+        # What was released from spam is known already.
         Testimonial.held_for.is_(None),
         Testimonial.source == "public_page",
         Testimonial.deleted_at.is_(None),

@@ -1,4 +1,4 @@
-"""What a person is told of their projects in mails and on the claim page."""
+"""The summary of a person's projects in mails and on the claim page."""
 
 from testimonials.auth.emails import ProjectSummary
 from testimonials.core.urls import collection_page_url, widget_page_url

@@ -1,4 +1,4 @@
-"""Pictures that nothing shows any more."""
+"""Pictures that are no longer used."""
 
 from datetime import timedelta
 

@@ -1,6 +1,6 @@
 """What the author of a testimonial may do with it by a link of their own, without an account.
 
-Whoever sent a testimonial gets the link on the thank-you page. The one that is mailed names the
+The thank-you page shows the link. The one that is mailed names the
 address too: using it proves that the address is the author's.
 """
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PIL import ImageDraw
 
 WIDTH, HEIGHT = 1200, 630
-# Raised when the same project is drawn otherwise than before.
+# Raised when the drawing changes.
 STYLE = 1
 MARGIN = 84
 # Where the card lies on the picture, and its bar in the button's colour.
@@ -27,7 +27,7 @@ INITIAL = range(54, 53, -1)
 LINES = 3
 STAR_SIZE, STAR_STEP = 60, 70
 STARS = 4 * STAR_STEP + STAR_SIZE
-# Shapes are drawn larger and then reduced, since Pillow draws them with steps.
+# Shapes are drawn larger and then reduced, since Pillow doesn't smooth edges.
 FINER = 3
 
 THEMES: dict[str, dict[str, str]] = {
@@ -41,13 +41,13 @@ THEMES: dict[str, dict[str, str]] = {
         "secondary": "#A1A1AA", "star": "#FBBF24", "star_line": "#FBBF24",
     },
 }  # fmt: skip
-# The star of every other surface, in a square of 24.
+# The star of all pages, in a square of 24.
 STAR = (
     (12, 2.7), (14.8, 8.7), (21.3, 9.5), (16.5, 14), (17.8, 20.5),
     (12, 17.3), (6.2, 20.5), (7.5, 14), (2.7, 9.5), (9.2, 8.7),
 )  # fmt: skip
 
-# One at a time in a process: drawing takes a processor for a while.
+# One drawing at a time in a process, since it takes a while.
 drawing = threading.Lock()
 
 
@@ -78,7 +78,7 @@ def draw_share_picture(shown: Shown) -> bytes:
     name = _lay_out(without_symbols(shown.name), NAME_SIZES, 1, WIDTH - MARGIN - start)
     headline = _lay_out(without_symbols(shown.headline), HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
     initial = None if logo else _lay_out(without_symbols(shown.name)[:1].upper(), INITIAL, 1, TILE)
-    # Without a headline the rest stands in the middle.
+    # Without a headline the rest is centred.
     top = 92 if headline else 200
 
     def place(left: int, size: int) -> int:

@@ -49,7 +49,7 @@ def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str
 def find_request(token: str, project_id: str, *, for_update: bool = False) -> MailedRequest | None:
     """Return the request of a mailed link to the project's form, locked if it is to change.
 
-    None for a link that isn't valid (any more): its visitor is one like any other.
+    None for a link that isn't valid, whose visitor is like any other.
     """
     try:
         request_id, _ = link_purpose.read(token, LINK_SECONDS)

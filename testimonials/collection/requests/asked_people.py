@@ -102,7 +102,7 @@ def remove_asked(project: Project, request_id: str) -> None:
             .with_for_update()
         ).one_or_none()
     if request is None:
-        raise NotFound("This person isn’t on the list any more.")
+        raise NotFound("This person is no longer on the list.")
     _drop_mail(request)
     db.session.delete(request)
     db.session.flush()

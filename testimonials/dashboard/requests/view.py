@@ -36,7 +36,7 @@ LABELS = {
     "failed": "Not delivered",
     "unsubscribed": "Unsubscribed",
 }
-# Of those who get the mail, so many are named in the preview.
+# How many people the preview names.
 LISTED = 10
 
 
