@@ -10,7 +10,6 @@ _BREAK = r"\n\u0085\u2028\u2029"
 # What `str.strip` removes.
 _SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
-CONTROL = re.compile(f"[{_CONTROL}]")
 LINE_BREAK = re.compile(f"[{_BREAK}]")
 # Halves of a character too: JSON can hold them, as where an emoji was cut, and no database can.
 UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")

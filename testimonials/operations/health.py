@@ -22,7 +22,8 @@ from testimonials.settings.current import current_settings
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
-# Mail leaves within seconds; a receiver may ask to come back in some minutes.
+# For mail, which leaves within seconds unless the receiver asks for a retry in a few minutes, and
+# between two runs of a background job, which are a minute apart.
 LONGEST_WAIT = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
 # Enough for a day of writing and the database's log.

@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from email.utils import getaddresses
+from itertools import chain
 
 from testimonials.auth.addresses import Email
+from testimonials.core.csv_rows import TableUnreadable, find_delimiter, read_rows
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
-# That many people with names and addresses as long as they may be.
+# As many people, with the longest names and addresses allowed.
 LONGEST_PASTED = MAX_PEOPLE * 400
-# A quote that nobody closed takes in everything that follows.
+# A quote that isn't closed swallows everything after it.
 LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
 SHOWN_LENGTH = 80
@@ -38,7 +40,7 @@ DISPOSABLE = "This is a disposable address, which may not be read anymore."
 
 
 class _PersonSchema(FormSchema):
-    """The columns that are read of a list."""
+    """The columns that are read from a list."""
 
     email = Email(
         required=True,
@@ -55,13 +57,9 @@ class _PersonSchema(FormSchema):
 _PERSON = _PersonSchema()
 
 
-class ListUnreadable(Exception):
-    """The list as a whole can't be read; the message says what to do."""
-
-
 @dataclass(frozen=True)
 class Person:
-    """Somebody on a list; lines count from one."""
+    """A person on a list; lines count from one."""
 
     line: int
     email: str
@@ -92,7 +90,7 @@ class AddressList:
     def add(
         self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
     ) -> None:
-        """Add somebody, or note why not; `whole` is the text on the list."""
+        """Add a person, or note why not; `whole` is the text on the list."""
         self._require_room()
         sent = _PERSON.read({"email": email, "name": name, "company": company})
         if not sent.errors:
@@ -108,24 +106,24 @@ class AddressList:
         self.wrong.append(WrongLine(line, make_printable(whole, SHOWN_LENGTH), reason))
 
     def _require_room(self) -> None:
-        # At once: checking tens of thousands of addresses only to count them takes seconds.
+        # Before the rest is read: checking tens of thousands of addresses takes seconds.
         if len(self.people) + len(self.wrong) >= MAX_PEOPLE:
-            raise ListUnreadable(TOO_MANY)
+            raise TableUnreadable(TOO_MANY)
 
 
 def read_pasted(text: str) -> AddressList:
-    """Read addresses one a line or with commas, ``Name <a@b>`` too, or a pasted table.
+    """Read addresses separated by lines or commas, also as ``Name <a@b>``, or a pasted table.
 
-    Raises `ListUnreadable`.
+    Raises `TableUnreadable`.
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    if _find_columns(_split_row(first)) is not None:
-        return _read_table(lines)
+    text = text.removeprefix("\ufeff")
+    _number, head = next(_read_rows(text), (1, []))
+    if _find_columns(head) is not None:
+        return _read_table(text)
     if len(text) > LONGEST_PASTED:
-        raise ListUnreadable(TOO_MANY)
+        raise TableUnreadable(TOO_MANY)
     found = AddressList()
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
         if not line.strip(" \t,;"):
             continue
         pairs = _read_line(line)
@@ -138,23 +136,23 @@ def read_pasted(text: str) -> AddressList:
 
 
 def read_csv(content: bytes) -> AddressList:
-    """Read a CSV file with columns for the address and, if there are, name and company.
+    """Read a CSV file with a column of addresses and, optionally, names and companies.
 
-    Raises `ListUnreadable`.
+    Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise ListUnreadable("The file is too large: the limit is 1 MB.")
+        raise TableUnreadable("The file is too large: the limit is 1 MB.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ListUnreadable(
+        raise TableUnreadable(
             "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
         ) from None
-    return _read_table(text.splitlines(keepends=True))
+    return _read_table(text)
 
 
 def _read_line(line: str) -> list[tuple[str, str]]:
-    # Strict versions of the library give nothing for a line with an empty place in it.
+    # Strict versions of the library return nothing for a line with an empty place in it.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
     try:
         return [pair for pair in getaddresses([line]) if any(pair)]
@@ -171,24 +169,23 @@ def write_table(people: Iterable[Person]) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def _read_table(lines: Sequence[str]) -> AddressList:
-    first = next((line for line in lines if line.strip()), "")
-    if not first:
-        raise ListUnreadable("The list is empty.")
-    head = _split_row(first)
+def _read_table(text: str) -> AddressList:
+    rows = _read_rows(text)
+    first, head = next(rows, (1, []))
+    if not head:
+        raise TableUnreadable("The list is empty.")
     columns = _find_columns(head)
-    has_head = columns is not None
     if columns is None:
         columns = _guess_columns(head)
+        rows = chain([(first, head)], rows)
     if columns is None:
-        raise ListUnreadable(
+        raise TableUnreadable(
             "There is no column of email addresses. Name it “email” in the first line."
         )
     found = AddressList()
-    for number, row in _read_rows(lines, _find_delimiter(first)):
-        if has_head:
-            has_head = False
-            continue
+    for number, row in rows:
+        if any(len(cell) > LONGEST_CELL for cell in row):
+            raise TableUnreadable(f"Line {number} is too long: a quote may not be closed.")
         cells = {name: row[place] if place < len(row) else "" for name, place in columns.items()}
         full = f"{cells.get('first', '')} {cells.get('last', '')}"
         name = cells.get("name") or full.strip()
@@ -196,38 +193,12 @@ def _read_table(lines: Sequence[str]) -> AddressList:
     return found
 
 
-def _read_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Return the rows that aren't empty, each with its first line."""
-    # Pasted lines lack their ends, without which a quoted line break would be lost.
-    reader = csv.reader((f"{line.rstrip(chr(10))}\n" for line in lines), delimiter=delimiter)
-    begin = 1
-    try:
-        for row in reader:
-            if any(len(cell) > LONGEST_CELL for cell in row):
-                raise csv.Error("a quote may not be closed")
-            if any(cell.strip() for cell in row):
-                yield begin, row
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        raise ListUnreadable(
-            f"Line {reader.line_num} can’t be read as CSV ({error}). Save the file again."
-        ) from None
-
-
-def _split_row(line: str) -> list[str]:
-    try:
-        line = line.lstrip("\ufeff")[:LONGEST_CELL]
-        return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
-    except csv.Error:
-        return []
-
-
-def _find_delimiter(line: str) -> str:
-    return max(DELIMITERS, key=line.count) if any(map(line.count, DELIMITERS)) else ","
+def _read_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    return read_rows(text, find_delimiter(text, DELIMITERS))
 
 
 def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
-    """Return the columns by their headings; None without one for the address."""
+    """Return the columns by their headings, or None if none of them is for addresses."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(head):
         for name, headings in HEADINGS.items():

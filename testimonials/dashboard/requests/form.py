@@ -11,12 +11,12 @@ from testimonials.collection.models import RequestBatch
 from testimonials.collection.requests.address_lists import (
     MAX_FILE_BYTES,
     AddressList,
-    ListUnreadable,
     read_csv,
     read_pasted,
 )
 from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, suggest_texts
+from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.web.fields import Choice, RuleField, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
@@ -38,7 +38,7 @@ class _PastedList(RuleField):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> AddressList:
         try:
             return read_pasted(value)
-        except ListUnreadable as error:
+        except TableUnreadable as error:
             raise ValidationError(str(error)) from None
 
 
@@ -120,7 +120,7 @@ def read_request_form(project: Project) -> RequestForm:
     try:
         if file is not None and file.filename:
             form.uploaded = read_csv(file.read())
-    except ListUnreadable as error:
+    except TableUnreadable as error:
         form.errors["file"] = [str(error)]
     if not form.errors and form.pasted.is_empty and form.uploaded.is_empty:
         form.errors["people"] = ["Paste at least one address, or choose a file."]

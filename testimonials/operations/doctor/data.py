@@ -20,14 +20,13 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations import runner
 from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_wanted
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
+from testimonials.operations.health import LONGEST_WAIT
 from testimonials.operations.jobs.registry import JOBS
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
 # Far more than clocks set by the network differ by.
 CLOCK_DIFFERENCE = timedelta(minutes=1)
-# The jobs of each round are done every minute.
-JOB_SILENCE = timedelta(minutes=15)
 MAX_DAMAGE = 3
 SET_CLOCK = "Let the network set the clock: timedatectl set-ntp true"
 NOT_DAMAGED = (
@@ -120,7 +119,7 @@ def check_work() -> Iterator[Finding]:
     known = {job.name: job for job in db.session.scalars(select(BackgroundJob))}
     rows = [known[job.name] for job in JOBS if job.name in known and job.name != BACKUP_JOB]
     newest = max((row.finished_at for row in rows if row.finished_at), default=None)
-    oldest = clock.now() - JOB_SILENCE
+    oldest = clock.now() - LONGEST_WAIT
     if newest is None or newest < oldest:
         since = f"since {iso(newest)}" if newest else "on this database yet"
         yield Finding(

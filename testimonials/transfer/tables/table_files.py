@@ -1,7 +1,5 @@
 """Files with testimonials: CSV as spreadsheet programs write it, and JSON."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -9,12 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from testimonials.core.web.errors import ServiceError
+from testimonials.core.csv_rows import SAMPLE, TableUnreadable, find_delimiter, read_rows
 from testimonials.transfer.tables.table_export import COLUMNS, unshield
 
 MAX_LINES = 50_000
-# Empty rows are skipped, and a spreadsheet program may write as many as it has.
-MAX_ROWS = 10 * MAX_LINES
 MAX_COLUMNS = 200
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {
@@ -23,24 +19,14 @@ ENCODINGS = {
     "latin-1": "latin-1",
     "utf-16": "utf-16",
 }
-# A cell that is too long refuses its line; the module's own limit would refuse the whole file.
-csv.field_size_limit(1024**3)
-# Spreadsheet programs say with it what separates the cells of the lines below.
+# The first line in which spreadsheet programs may name the delimiter of the others.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
-SAMPLE = 20_000
-# Where services put their lists in JSON.
+# The keys under which services put their lists in JSON.
 LISTS = ("testimonials", "reviews", "items", "data", "results")
 
 
-class TableUnreadable(ServiceError):
-    """The file as a whole can't be read; the message says what to do."""
-
-    status = 422
-    code = "TABLE_UNREADABLE"
-
-
 class EncodingUnclear(TableUnreadable):
-    """The file is not in UTF-8, and nothing says in what it is; `likely` is a guess."""
+    """The file is not in UTF-8 and doesn't name its encoding; `likely` is a guess."""
 
     def __init__(self, likely: str, found: str) -> None:
         super().__init__(
@@ -106,9 +92,10 @@ def _decode(content: bytes, encoding: str) -> str:
 
 def _read_csv(text: str) -> Table:
     said = SEPARATOR_LINE.match(text)
-    stream = io.StringIO(text[said.end() :] if said else text, newline="")
-    delimiter = said[1] if said else _find_delimiter(text)
-    rows = _number(csv.reader(stream, delimiter=delimiter, strict=True), 1 if said else 0)
+    if said:
+        rows = read_rows(text[said.end() :], said[1], first_line=2, is_strict=True)
+    else:
+        rows = read_rows(text, find_delimiter(text, DELIMITERS), is_strict=True)
     _begin, head = next(rows, (1, []))
     _require_few_columns(head)
     headings = _name_columns(head)
@@ -120,30 +107,6 @@ def _read_csv(text: str) -> Table:
         problem = "The line has more cells than there are headings." if has_extra else None
         lines.append(Line(begin, dict(zip(headings, row, strict=False)), problem))
     return Table(headings, lines)
-
-
-def _number(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that isn't empty with the number of its first line, after `before` others."""
-    begin = before + 1
-    try:
-        for count, row in enumerate(reader):
-            if count > MAX_ROWS:
-                raise csv.Error("too many empty rows")
-            if any(cell.strip() for cell in row):
-                yield begin, row
-            begin = before + reader.line_num + 1
-    except csv.Error as error:
-        raise TableUnreadable(
-            f"The file can’t be read as CSV: line {begin}, {error}. Save it again in your "
-            "spreadsheet program."
-        ) from None
-
-
-def _find_delimiter(text: str) -> str:
-    """Return the delimiter of the headings; characters between quotes don't count."""
-    lines = re.sub('"[^"]*(?:"|$)', "", text[:SAMPLE]).splitlines()
-    head = next((line for line in lines if line.strip()), "")
-    return max(DELIMITERS, key=head.count)
 
 
 def _name_columns(head: Sequence[str]) -> list[str]:

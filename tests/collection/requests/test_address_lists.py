@@ -15,13 +15,13 @@ from testimonials.collection.requests.address_lists import (
     MAX_PEOPLE,
     NO_ADDRESS,
     AddressList,
-    ListUnreadable,
     Person,
     WrongLine,
     read_csv,
     read_pasted,
     write_table,
 )
+from testimonials.core.csv_rows import TableUnreadable
 from testimonials.settings.table import load_settings
 
 
@@ -127,11 +127,14 @@ def test_lines_of_a_file_are_counted_as_an_editor_does() -> None:
         ("email\na@example.com".encode("utf-16"), "UTF-8"),
         (b"x" * (MAX_FILE_BYTES + 1), "too large"),
         (b"email\n" + b"a@example.com\n" * (MAX_PEOPLE + 1), "at most 500"),
-        (b'email,name\na@example.com,"' + b"x" * 140_000, "can’t be read as CSV"),
+        (
+            b'email,name\na@example.com,"' + b"x" * 140_000,
+            "a quote may not be closed",
+        ),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_with_the_reason(content: bytes, reason: str) -> None:
-    with pytest.raises(ListUnreadable, match=reason):
+    with pytest.raises(TableUnreadable, match=reason):
         read_csv(content)
 
 
@@ -164,7 +167,7 @@ def test_a_table_that_is_written_is_read_back(cells: list[tuple[str, str]]) -> N
 def _read(reader: object, source: object) -> None:
     try:
         found = reader(source)  # type: ignore[operator]
-    except ListUnreadable as error:
+    except TableUnreadable as error:
         found = AddressList(wrong=[WrongLine(1, "", str(error))])
     for person in found.people:
         assert isinstance(person, Person)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from testimonials.core import clock
+from testimonials.core.csv_rows import TableUnreadable
 from testimonials.extensions import db
 from testimonials.testimonials import models
 from testimonials.transfer.tables import importing, testimonials_cli
@@ -20,7 +21,7 @@ from testimonials.transfer.tables.dates import DateWrong, read_date
 from testimonials.transfer.tables.headings import guess_mapping
 from testimonials.transfer.tables.rows import ReadingOptions, read_row
 from testimonials.transfer.tables.table_export import shield, unshield
-from testimonials.transfer.tables.table_files import TableUnreadable, read_table
+from testimonials.transfer.tables.table_files import read_table
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.rows import add_testimonial, change_testimonial, count_rows, read_testimonials
@@ -219,8 +220,8 @@ def test_a_file_in_another_encoding_is_read_when_it_is_named(
         (b"", "The file is empty."),
         (b"\xef\xbb\xbf\n", "The file is empty."),
         (b"Name,Review\n", "The file has headings but no lines below them."),
-        (b'Name,Review\nA,"open', "The file can’t be read as CSV: line 2, unexpected end"),
-        (b'Name,Review\nA,"x"y', "The file can’t be read as CSV: line 2"),
+        (b'Name,Review\nA,"open', "Line 2 can’t be read as CSV: unexpected end"),
+        (b'Name,Review\nA,"x"y', "Line 2 can’t be read as CSV"),
         ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in UTF-16."),
         (b"Name,Review" + b",a" * 100_000 + b"\nA,B", "The file has more than 200 columns."),
         (b"[1", "begins like JSON but is not valid JSON"),

@@ -1,0 +1,54 @@
+"""Reading CSV as spreadsheet programs write it."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+from testimonials.core.web.errors import ServiceError
+
+# The module's own limit would refuse a whole file for one long cell.
+csv.field_size_limit(1024**3)
+# Empty rows are skipped, and a spreadsheet program may write as many as it has.
+MAX_ROWS = 500_000
+SAMPLE = 20_000
+
+
+class TableUnreadable(ServiceError):
+    """The file or list as a whole can't be read; the message says what to do."""
+
+    status = 422
+    code = "TABLE_UNREADABLE"
+
+
+def find_delimiter(text: str, delimiters: Sequence[str]) -> str:
+    """Return the delimiter of the first row, a comma if it has none; quoted ones don't count.
+
+    Of several that are equally frequent, the first in `delimiters` wins.
+    """
+    lines = re.sub('"[^"]*(?:"|$)', "", text[:SAMPLE]).splitlines()
+    head = next((line for line in lines if line.strip()), "")
+    return max(delimiters, key=head.count) if any(map(head.count, delimiters)) else ","
+
+
+def read_rows(
+    text: str, delimiter: str, *, first_line: int = 1, is_strict: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that isn't empty with the number of the line on which it begins.
+
+    If `is_strict`, raises `TableUnreadable` for unclosed quotes and for text after a closing one.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=is_strict)
+    line = first_line
+    try:
+        for count, row in enumerate(reader):
+            if count > MAX_ROWS:
+                raise csv.Error("too many empty rows")
+            if any(cell.strip() for cell in row):
+                yield line, row
+            line = first_line + reader.line_num
+    except csv.Error as error:
+        raise TableUnreadable(
+            f"Line {line} can’t be read as CSV: {error}. Save the file again in your spreadsheet "
+            "program."
+        ) from None
