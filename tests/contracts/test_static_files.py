@@ -1,4 +1,4 @@
-"""Style sheets and scripts: each address that a page or a script names is a file."""
+"""Style sheets and scripts: what names them, and the one way in which scripts send."""
 
 import re
 from pathlib import Path
@@ -22,3 +22,11 @@ def test_every_named_file_exists_and_every_file_is_named() -> None:
         named |= {(path.parent / name).resolve() for name in found}
     kinds = ("js", "css", "img")
     assert named == {path for kind in kinds for path in (STATIC / kind).rglob("*.*")}
+
+
+def test_one_script_sends_for_all() -> None:
+    scripts = read_all(STATIC / "js", "*.js")
+    assert [path.name for path, text in scripts.items() if "method: 'POST'" in text] == ["post.js"]
+    # A file that is no module would leave its names to all others.
+    pages = "\n".join(read_all(ROOT / "templates", "*.html").values())
+    assert not re.findall(r"<script src=\S+'static'", pages)
