@@ -26,7 +26,7 @@ from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.services import list_projects
-from testimonials.projects.team.passwords import judge_password
+from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.summaries import summarize_projects
 
 claim = Blueprint("claim", __name__)

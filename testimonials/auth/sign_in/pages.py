@@ -37,7 +37,7 @@ from testimonials.core.web.errors import RateLimited
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
-from testimonials.projects.team.passwords import judge_password
+from testimonials.projects.team.services import judge_password
 
 session = Blueprint("session", __name__)
 

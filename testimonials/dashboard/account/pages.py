@@ -49,7 +49,7 @@ from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.notifications.services import find_modes
-from testimonials.projects.team.passwords import judge_password
+from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.services import count_by_project
 
 account = Blueprint("account", __name__)

@@ -20,6 +20,8 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import ROLES, Access, Role, find_access
 from testimonials.projects.emails import send_invitation_mail
 from testimonials.projects.team.invitations import (
+    INVITE_PER_ACCOUNT,
+    INVITE_PER_EMAIL,
     MAX_TEAM,
     NewInvitation,
     invite_member,
@@ -27,7 +29,6 @@ from testimonials.projects.team.invitations import (
     resend_invitation,
     revoke_invitation,
 )
-from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
 from testimonials.projects.team.services import (
     TeamMember,
     change_role,
@@ -115,7 +116,6 @@ def give_role(access: Access, account_id: str) -> ResponseReturnValue:
 @team.get("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
 @require_role(Role.ADMIN)
 def show_removal(access: Access, account_id: str) -> ResponseReturnValue:
-    """Show the button that removes a colleague; changes nothing."""
     member = find_member(access.project, account_id)
     if not may_manage(access.role, member.role):
         return redirect(url_for(".show_team"), 303)
@@ -134,7 +134,6 @@ def remove(access: Access, account_id: str) -> ResponseReturnValue:
 @team.get("/dashboard/projects/<project_id>/leave")
 @require_role(Role.MODERATOR)
 def show_leaving(access: Access) -> ResponseReturnValue:
-    """Show the button that leaves the project; changes nothing."""
     if access.role == Role.OWNER:
         return redirect(url_for(".show_team"), 303)
     return _confirmation(access, access.user.email)
@@ -194,6 +193,6 @@ def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
         now=clock.now(),
         errors=errors,
         values=values,
-        # The owner takes no place.
+        # The owner doesn't count.
         limit={"used": len(members) - 1 + len(invitations), "allowed": MAX_TEAM},
     )

@@ -1,8 +1,8 @@
 """The pages on which somebody answers an invitation to a project.
 
-A GET never changes anything, since mail scanners open links; a POST accepts or declines. The link
-proves the address, as a magic link does, so it also lets somebody without an account choose a
-password: the invitation is the permission, whatever the sign-up setting says.
+A GET never changes anything, since mail scanners open links. The link proves the address, as a
+magic link does, so somebody without an account can choose a password here, even where sign-up is
+closed.
 """
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -34,14 +34,14 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
 from testimonials.projects.team.invitations import (
+    INVITATION_PER_ADDRESS,
     InvitationInvalid,
     OpenInvitation,
     accept_invitation,
     decline_invitation,
     find_invitation,
 )
-from testimonials.projects.team.limits import INVITATION_PER_ADDRESS
-from testimonials.projects.team.passwords import judge_password
+from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.summaries import summarize_projects
 
 invitation = Blueprint("invitation", __name__)
@@ -51,7 +51,6 @@ Errors = dict[str, list[str]]
 
 @invitation.get("/invite/<token>")
 def show_invitation(token: str) -> ResponseReturnValue:
-    """Show who invites to which project in which role, and how to accept; changes nothing."""
     signed_in = find_session(read_session_cookie())
     return answer_privately(_page(find_invitation(token), signed_in, {}))
 
@@ -61,12 +60,8 @@ def show_invitation(token: str) -> ResponseReturnValue:
 def accept(token: str) -> ResponseReturnValue:
     """Join as the account that is signed in, or as a new one with a password."""
     signed_in, found = find_session(read_session_cookie()), find_invitation(token)
-    email = found.invitation.email
-    if signed_in is not None and signed_in.email == email:
+    if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
         return _join(token, signed_in)
-    if signed_in is not None or find_claimed_account(email) is not None:
-        # The page says what is in the way.
-        return redirect(url_for(".show_invitation", token=token), 303)
     if errors := _find_problems(found):
         return answer_privately(_page(found, None, errors), 422)
     return _join_with_password(token, hash_password(request.form["password"]))
@@ -74,12 +69,8 @@ def accept(token: str) -> ResponseReturnValue:
 
 @invitation.get("/invite/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
-    """Show the button that declines; changes nothing."""
-    page = render_template(
-        "projects/team/invitation_decline.html",
-        **_describe(find_invitation(token)),
-    )
-    return answer_privately(page)
+    shown = _describe(find_invitation(token))
+    return answer_privately(render_template("projects/team/invitation_decline.html", **shown))
 
 
 @invitation.post("/invite/<token>/decline")
@@ -109,10 +100,15 @@ def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
     return answer_privately(page, error.status)
 
 
-def _join(token: str, signed_in: SignedIn) -> ResponseReturnValue:
+def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
+    """Join as the account that is signed in, or show what is in the way of it."""
     begin_write()
+    # Read again under the lock: another request may have used the link in the meantime.
     found = find_invitation(token, for_update=True)
-    account = get_account(signed_in.account_id)
+    account = get_account(signed_in.account_id) if signed_in else None
+    if account is None or account.email != found.invitation.email:
+        db.session.rollback()
+        return redirect(url_for(".show_invitation", token=token), 303)
     accept_invitation(found, account)
     _record_joining(found, account)
     db.session.commit()
@@ -131,7 +127,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
             "then nobody can join with it."
         )
     if started is None or _find_key_problem(started[0]):
-        # Claimed in the meantime, or begun by an agent; the page now says so.
+        # Claimed in the meantime, or started by an agent; the page now says so.
         db.session.rollback()
         return redirect(url_for(".show_invitation", token=token), 303)
     account, _ = started
@@ -148,7 +144,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
 
 
 def _give_up(account: Account) -> None:
-    """Delete the projects and the key that an agent made, as far as the form asks for it."""
+    """Delete the projects and the key that an agent made, if the form asks for it."""
     if "drop" in request.form:
         for gone in delete_projects(account.id):
             record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)

@@ -13,12 +13,16 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.urls import invitation_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.access import ROLES, Access
 from testimonials.projects.models import MemberInvitation, Project, ProjectMember
 from testimonials.projects.team.services import list_members, require_over
 
+INVITE_PER_ACCOUNT = Limit("invite-account", 30, "from one account")
+INVITE_PER_EMAIL = Limit("invite-email", 5, "for one e-mail address")
+INVITATION_PER_ADDRESS = Limit("invitation-ip", 60, "from one IP address")
 MAX_TEAM = 20
 LIFETIME = timedelta(days=7)
 # How long an expired invitation stays in the list, so that it can be sent again.
@@ -43,16 +47,9 @@ class InvitationInvalid(ServiceError):
         self.reason, self.status = reason, STATUSES[reason]
 
 
-class InvitationForOther(ServiceError):
-    status = 403
-    code = "INVITATION_FOR_OTHER"
-    title = "This invitation is for another address"
-    default_message = "Sign in as the account it was sent to, and open the link again."
-
-
 @dataclass(frozen=True)
 class NewInvitation:
-    """An invitation with its link, which is known only now."""
+    """An invitation with its link, which isn't stored."""
 
     invitation: MemberInvitation
     link: str
@@ -88,7 +85,7 @@ def invite_member(access: Access, email: str, role: str) -> NewInvitation:
     if any(invitation.email == email for invitation in invitations):
         problem = f"{email} is already invited. Send the mail again from the list."
         raise ValidationFailed.of({"email": [problem]})
-    # The owner takes no place.
+    # The owner doesn't count.
     if len(members) - 1 + len(invitations) >= MAX_TEAM:
         raise ValidationFailed.of({"email": [TEAM_FULL]})
     invitation = MemberInvitation(project_id=project.id, email=email, role=role)
@@ -111,13 +108,12 @@ def revoke_invitation(access: Access, email: str) -> None:
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
-    """Return the invitation of a link, its project locked if it is to be answered.
+    """Return the invitation of a link, with its project locked if asked for.
 
     Raises `InvitationInvalid`.
     """
     project_id, email, nonce = _read(token)
     query = select(Project).where(Project.id == project_id, Project.deleted_at.is_(None))
-    # The project is locked first, as everywhere that changes a team.
     project = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
     invitation = db.session.get(MemberInvitation, (project_id, email))
     if project is None:
@@ -132,14 +128,9 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
 
 
 def accept_invitation(found: OpenInvitation, account: Account) -> None:
-    """Let the account in that the locked invitation is for, and use the link up.
-
-    Raises `InvitationForOther`.
-    """
+    """Add the invited account to the locked project; its invitation is used up."""
     project, invitation = found.project, found.invitation
-    if account.email != invitation.email:
-        raise InvitationForOther
-    # A member who has changed to this address since keeps their role.
+    # Somebody who was a member under another address keeps their role.
     key = (project.id, account.id)
     if project.account_id != account.id and db.session.get(ProjectMember, key) is None:
         member = ProjectMember(project_id=project.id, account_id=account.id, role=invitation.role)
@@ -164,7 +155,7 @@ def delete_expired_invitations() -> int:
 
 
 def _find_manageable(access: Access, email: str) -> MemberInvitation:
-    # PostgreSQL refuses to look for this one character.
+    # PostgreSQL refuses queries with this character.
     key = (access.project.id, email.replace("\0", ""))
     invitation = db.session.get(MemberInvitation, key)
     if invitation is None:

@@ -1,16 +1,17 @@
 """A project's team: its owner and members, and who may change them.
 
-The owner is named in the project's row; colleagues are members. Admins manage moderators, and only
-the owner manages admins. Changing anything takes a locked project, so that two changes of one team
-wait for each other.
+Admins manage moderators; only the owner manages admins. Every change locks the project first.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import delete, select
 
 from testimonials.auth.models import Account
+from testimonials.core.passwords import find_password_problem
+from testimonials.core.urls import app_url, base_url
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.access import ROLES, Access, Role, RoleTooLow
@@ -47,7 +48,7 @@ class Membership:
 
 
 def list_members(project: Project) -> list[TeamMember]:
-    """Return the owner, then the members in the order in which they joined."""
+    """Return the owner, then the members in the order they joined."""
     owner = db.session.get_one(Account, project.account_id)
     rows = db.session.execute(
         select(ProjectMember, Account.email)
@@ -118,14 +119,21 @@ def leave_project(access: Access) -> None:
 
 
 def may_manage(actor: Role, role: Role) -> bool:
-    """Return whether `actor` may invite, change and remove colleagues of this role."""
+    """Return whether `actor` may invite, change and remove colleagues with this role."""
     return actor >= Role.ADMIN and actor > role
 
 
 def require_over(actor: Role, role: Role) -> None:
-    """Raise `RoleTooLow` unless `actor` may manage colleagues of this role."""
     if not may_manage(actor, role):
         raise RoleTooLow
+
+
+def judge_password(password: str, email: str, projects: Iterable[Project]) -> str | None:
+    """Return what is wrong with a new password of somebody in these projects, or None."""
+    names = ["testimonials", app_url(), base_url()]
+    for project in projects:
+        names += [project.name, project.slug, project.page_config["website"]]
+    return find_password_problem(password, email, names)
 
 
 def _end_membership(project: Project, account_id: str) -> None:
@@ -137,7 +145,7 @@ def _end_membership(project: Project, account_id: str) -> None:
 
 
 def _withdraw_invitations_by(project: Project, account_id: str) -> None:
-    """Withdraw the invitations of a former admin, who could come back through them."""
+    """Withdraw the invitations that a former admin sent, and could come back through."""
     db.session.execute(
         delete(MemberInvitation).where(
             MemberInvitation.project_id == project.id,

@@ -15,8 +15,7 @@ from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import MemberInvitation, NotificationChoice, ProjectMember
-from testimonials.projects.team.invitations import MAX_TEAM
-from testimonials.projects.team.limits import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL
+from testimonials.projects.team.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
 from tests.auth.browsers import mailed_path, open_browser, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
