@@ -1,5 +1,6 @@
-"""`testimonials accounts`: what an operator does with accounts."""
+"""`testimonials accounts`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ from testimonials.auth.services import (
 from testimonials.auth.sign_in.sessions import end_sessions, list_sessions
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
+    Command,
     database_command,
     json_option,
     print_json,
@@ -31,12 +33,20 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.services import count_projects, project_limit_of
 from testimonials.testimonials.summaries import summarize_projects
 
-ACCOUNT = click.argument("account", metavar="ID_OR_EMAIL")
-
 
 @click.group()
 def accounts() -> None:
     """List, create and change accounts."""
+
+
+def account_command(name: str) -> Callable[[Command], click.Command]:
+    """Declare a command that takes an account as its first argument, and ``--json``."""
+
+    def declare(command: Command) -> click.Command:
+        account = click.argument("account", metavar="ID_OR_EMAIL")
+        return accounts.command(name)(account(json_option(database_command(command))))
+
+    return declare
 
 
 @accounts.command("list")
@@ -56,7 +66,7 @@ def list_command(as_json: bool) -> None:
 def create_command(email: str, no_mail: bool, as_json: bool) -> None:
     """Start an account for EMAIL, whatever the sign-up setting, and print its new key.
 
-    For an address that is not claimed yet this replaces key and link, as agent-init does.
+    If the account exists but is unclaimed, its key and link are replaced, as by agent-init.
     """
     address = normalize_email(email)
     begin_write()
@@ -78,24 +88,18 @@ def create_command(email: str, no_mail: bool, as_json: bool) -> None:
     print_record(record, as_json=as_json)
 
 
-@accounts.command("show")
-@ACCOUNT
-@json_option
-@database_command
+@account_command("show")
 def show_command(account: str, as_json: bool) -> None:
     """Show one account."""
     print_record(_describe(get_account(account)), as_json=as_json)
 
 
-@accounts.command("set-limit")
-@ACCOUNT
+@account_command("set-limit")
 @click.argument("limit")
-@json_option
-@database_command
 def set_limit_command(account: str, limit: str, as_json: bool) -> None:
     """Set how many projects an account may have: a number, or `default` for the setting."""
     if limit != "default" and not (limit.isascii() and limit.isdigit() and int(limit) <= 1_000_000):
-        raise click.ClickException("LIMIT is a whole number from 0 to 1000000, or default.")
+        raise click.ClickException("LIMIT must be a whole number from 0 to 1000000, or default.")
     begin_write()
     found = get_account(account)
     found.project_limit = None if limit == "default" else int(limit)
@@ -104,15 +108,12 @@ def set_limit_command(account: str, limit: str, as_json: bool) -> None:
     print_record(_describe(found), as_json=as_json)
 
 
-@accounts.command("set-plan")
-@ACCOUNT
+@account_command("set-plan")
 @click.argument("plan", metavar="NAME")
-@json_option
-@database_command
 def set_plan_command(account: str, plan: str, as_json: bool) -> None:
-    """Put an account on a plan of the settings, or on `none`.
+    """Put an account on a plan from the settings, or on `none`.
 
-    What the payment provider says next of a subscription of this account replaces it.
+    The payment provider's next event about a subscription of this account replaces it.
     """
     begin_write()
     found = get_account(account)
@@ -122,12 +123,9 @@ def set_plan_command(account: str, plan: str, as_json: bool) -> None:
     print_record(_describe(found), as_json=as_json)
 
 
-@accounts.command("rotate-key")
-@ACCOUNT
-@json_option
-@database_command
+@account_command("rotate-key")
 def rotate_key_command(account: str, as_json: bool) -> None:
-    """Replace an account's API key and print the new one; the old one stops now."""
+    """Replace an account's API key and print the new one; the old one stops working."""
     begin_write()
     found = get_account(account)
     api_key = replace_key(found)
@@ -137,14 +135,11 @@ def rotate_key_command(account: str, as_json: bool) -> None:
     print_record(record, as_json=as_json)
 
 
-@accounts.command("sign-out")
-@ACCOUNT
-@json_option
-@database_command
+@account_command("sign-out")
 def sign_out_command(account: str, as_json: bool) -> None:
-    """Sign every browser of an account out; the password and the API key stay.
+    """Sign an account out of every browser; the password and the API key stay.
 
-    No browser is known any more, so each counts as a stranger's where wrong passwords are counted.
+    The limits on wrong passwords then treat each of those browsers as a stranger's.
     """
     begin_write()
     found = get_account(account)
@@ -155,20 +150,17 @@ def sign_out_command(account: str, as_json: bool) -> None:
     if as_json:
         print_json({"accountId": found.id, "email": found.email, "signedOut": count})
     else:
-        click.echo(f"Signed {count} browser(s) of {found.email} out.")
+        click.echo(f"Signed {found.email} out of {count} browser(s).")
 
 
-@accounts.command("delete")
-@ACCOUNT
-@click.option("--yes", is_flag=True, help="Don't ask.")
-@json_option
-@database_command
+@account_command("delete")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def delete_command(account: str, yes: bool, as_json: bool) -> None:
-    """Remove an account with its projects and testimonials."""
+    """Delete an account with its projects and testimonials."""
     found = get_account(account)
     count = count_projects(found.id)
     if not yes:
-        question = f"Remove {found.email} and {count} project(s) for good?"
+        question = f"Delete {found.email} and {count} project(s) for good?"
         click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_account(account)
@@ -178,7 +170,7 @@ def delete_command(account: str, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"accountId": found.id, "deleted": True, "projects": count})
     else:
-        click.echo(f"Removed {found.email} and {count} project(s).")
+        click.echo(f"Deleted {found.email} and {count} project(s).")
 
 
 def _describe(account: Account) -> dict[str, Any]:

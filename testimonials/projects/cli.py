@@ -93,7 +93,7 @@ def members_command(project: str, as_json: bool) -> None:
 
 @projects.command("delete")
 @PROJECT
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 @database_command
 def delete_command(project: str, yes: bool, as_json: bool) -> None:

@@ -101,7 +101,7 @@ def test_delete_asks_first(app: Flask, agent: Caller) -> None:
     agent.create_project()
     result = run(app, "delete", agent.email, typed="n\n")
     assert result.exit_code != 0
-    assert f"Remove {agent.email} and 1 project(s)" in result.output
+    assert f"Delete {agent.email} and 1 project(s)" in result.output
     assert agent.get("/v1/me").status_code == 200
 
 
@@ -145,6 +145,6 @@ def test_set_plan_refuses_what_is_not_in_the_settings(make_app: MakeApp, owner: 
     app = make_app(plans="starter=2, pro=50")
     result = run(app, "set-plan", owner.email, "gold")
     assert result.exit_code == 1
-    assert "There is no plan gold in TESTIMONIALS_PLANS; there are: starter, pro." in result.output
+    assert "There is no plan gold in TESTIMONIALS_PLANS. Its plans: starter, pro." in result.output
     assert run(app, "set-plan", "nobody@example.com", "pro").exit_code == 1
     assert run_json(app, "show", owner.email)["plan"] is None

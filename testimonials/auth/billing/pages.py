@@ -1,4 +1,4 @@
-"""The door for the payment provider's events; it is there only where its secret is set."""
+"""The webhook for the payment provider's events; it exists only where its secret is set."""
 
 import json
 import logging
@@ -41,10 +41,10 @@ def take_stripe_event() -> Response:
 
 
 def _check_signature(raw: bytes, header: str, secret: str) -> None:
-    # Loaded with the first event: most services take no payments.
+    # Imported with the first event: most services take no payments.
     from stripe import SignatureVerificationError, Webhook
 
-    # The other errors are what it stumbles over in a signed body that is no event.
+    # The other errors come from signed bodies that are no events.
     try:
         Webhook.construct_event(raw, header, secret)
     except (SignatureVerificationError, ValueError, AttributeError, KeyError, TypeError) as error:
