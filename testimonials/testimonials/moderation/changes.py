@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from sqlalchemy import insert
+
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.extensions import db
@@ -25,41 +27,52 @@ def change_all(
     Returns the batch, for undoing, and how many rows were changed. The session writes all of them
     in a few statements, since SQLite lets in no other writer meanwhile.
     """
-    batch, count = new_identifier(), 0
-    for row, values in changes:
-        change_testimonial(row, values, batch, actor, action)
-        count += 1
-    if count:
+    batch = new_identifier()
+    records = [_change(row, values, batch, actor, action) for row, values in changes]
+    if records:
         mark_changed(project)
     db.session.flush()
-    return batch, count
+    if records:
+        # Without models, which take half of the time for twenty thousand.
+        db.session.execute(insert(TestimonialChange), records)
+    return batch, len(records)
 
 
 def change_testimonial(
     row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
 ) -> None:
     """Set columns of a testimonial, or its `tags`, and record what they were."""
+    db.session.add(TestimonialChange(**_change(row, values, batch, actor, action)))
+
+
+def record_addition(row: Testimonial, actor: str) -> None:
+    """Begin the history of a testimonial."""
+    db.session.add(TestimonialChange(**_record(row, {}, new_identifier(), actor, "add")))
+
+
+def _change(
+    row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
+) -> dict[str, Any]:
+    """Set columns, or `tags`, and return the record of what they were."""
     # Later than every change before.
     row.updated_at = max(clock.now(), row.updated_at + clock.MILLISECOND)
-    record_change(row, {name: getattr(row, name) for name in values}, batch, actor, action)
+    before = {name: getattr(row, name) for name in values}
     for name, value in values.items():
         setattr(row, name, value)
+    return _record(row, before, batch, actor, action)
 
 
-def record_change(
+def _record(
     row: Testimonial, before: dict[str, Any], batch: str, actor: str, action: str
-) -> None:
-    """Add to the history of a testimonial what it had before its last change."""
-    db.session.add(
-        TestimonialChange(
-            testimonial_id=row.id,
-            batch_id=batch,
-            actor=actor,
-            action=action,
-            before={name: to_json(value) for name, value in before.items()},
-            created_at=row.updated_at,
-        )
-    )
+) -> dict[str, Any]:
+    return {
+        "testimonial_id": row.id,
+        "batch_id": batch,
+        "actor": actor,
+        "action": action,
+        "before": {name: to_json(value) for name, value in before.items()},
+        "created_at": row.updated_at,
+    }
 
 
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:

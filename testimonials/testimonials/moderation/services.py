@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import and_, delete, or_, select
 
 from testimonials.core import clock
-from testimonials.core.data.identifiers import is_identifier, new_identifier
+from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.changes import change_all, record_change
+from testimonials.testimonials.moderation.changes import change_all, record_addition
 from testimonials.testimonials.moderation.tag_names import find_spellings, spell
 from testimonials.testimonials.services import add_row
 
@@ -129,7 +129,7 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
     columns = values | _spell_tags(project, values)
     row = add_row(project, columns | {"status": "approved", "source": "manual"})
     row.reviewed_at = row.created_at
-    record_change(row, {}, new_identifier(), actor, "add")
+    record_addition(row, actor)
     db.session.flush()
     return row
 
