@@ -1,6 +1,6 @@
 """Who acts in this request or command, and from where.
 
-Guards, and doors that sign somebody in, say who it is (`act_as`); `recording` reads it.
+Guards, and doors that sign somebody in, set it (`act_as`); `recording` reads it.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ def act_as(kind: ActorKind, name: str) -> None:
 
 
 def current_actor() -> Actor:
-    """Return who makes this request or runs this command; in a job it is the service itself."""
+    """Return who makes this request or runs this command; in a job, the service itself."""
     if has_request_context():
         actor: Actor = g.get("actor") or Actor(ActorKind.VISITOR)
         return actor

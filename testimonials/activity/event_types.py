@@ -1,4 +1,4 @@
-"""Everything that is recorded, by the name that is stored and, later, sent elsewhere."""
+"""The types of events, by the names under which they are stored."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 class EventType(StrEnum):
     """What happened: the subject, then what became of it. A name never changes its meaning.
 
-    `sentence` tells it to a person, with the names of the event's details in braces.
+    `sentence` describes it, with the names of the event's details in braces.
     """
 
     sentence: str
@@ -71,7 +71,7 @@ COUNTED = {
     EventType.WIDGET_CHANGED,
     EventType.TESTIMONIALS_IMPORTED,
 }
-# The subjects that a filter offers as one.
+# The subjects that the filter offers as one.
 GROUPS = {
     "Sign-ins": ("session",),
     "Account": ("account", "password", "address", "key", "plan"),

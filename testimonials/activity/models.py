@@ -21,7 +21,7 @@ class Event(Base):
     __table_args__ = (
         Index("ix_event_account_id_id", "account_id", "id"),
         Index("ix_event_project_id_id", "project_id", "id"),
-        # What the sweep looks for each minute: old events that still say from where.
+        # For the sweep, which looks for old events with a network each minute.
         Index(
             "ix_event_with_network",
             "id",
@@ -31,9 +31,9 @@ class Event(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    # Whose record it stands in. None: the operator's alone, such as that an account was deleted.
+    # The account whose record it is in. None: only in the operator's, as an account's deletion.
     account_id: Mapped[str | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
-    # No foreign key: that a project was deleted outlasts the project.
+    # No foreign key: the event of a project's deletion outlives the project.
     project_id: Mapped[str | None]
     type: Mapped[str] = mapped_column(String(60))
     # Who did it (`Actor`): never an address, so nothing is left of a person who leaves.
@@ -41,7 +41,7 @@ class Event(Base):
     actor_name: Mapped[str | None]
     # A /24 or /48, never the full address; None again after 90 days.
     network: Mapped[str | None]
-    # How often it happened, where the same within an hour is one event.
+    # How often it happened: repeats within an hour are one event.
     times: Mapped[int] = mapped_column(default=1)
     # Names, addresses and numbers; never a secret or the words of a testimonial.
     details: Mapped[dict[str, Any]] = mapped_column(JSON)

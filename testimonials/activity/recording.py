@@ -1,4 +1,4 @@
-"""Adding to the record: a door says what happened, last before its commit."""
+"""Recording events: a door records what happened right before it commits."""
 
 from datetime import timedelta
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from testimonials.core.data.identifiers import first_identifier, new_identifier
 from testimonials.extensions import db
 
 COUNTED_WITHIN = timedelta(hours=1)
-# From more networks than this within the hour, the same events are counted as one from anywhere.
+# After this many networks within the hour, the same events are counted without a network.
 MOST_NETWORKS = 20
 # Any number, the same in every process.
 LOCK = 7_264_552
@@ -47,9 +47,9 @@ def add_event(
     network: str | None,
     details: dict[str, Any],
 ) -> None:
-    """Add an event to the account's record, or to the operator's; the caller commits, and soon.
+    """Add an event to the record of an account, or of the operator; the caller commits soon.
 
-    What the session holds is flushed before: nothing else may be locked once the record is.
+    Flushes the session first, because nothing else may be locked after the record.
     """
     db.session.flush()
     if db.engine.dialect.name == "postgresql":
@@ -74,19 +74,19 @@ def add_event(
             db.session.flush()
             return
     values |= {"id": _next_id(account_id), "network": network, "details": details}
-    # On the connection itself, which takes half the time: agents add testimonials by this.
+    # Straight on the connection, which takes half the time: adding a testimonial waits for it.
     db.session.connection().execute(insert(Event), values)
 
 
 def _next_id(account_id: str | None) -> str:
-    """Return an id after all of the record, even if a clock was put back."""
+    """Return an id greater than all in the record, even if a clock was set back."""
     newest = select(func.max(Event.id)).where(Event.account_id == account_id)
     last = db.session.connection().execute(newest).scalar()
     return max(new_identifier(), f"{int(last or '0', 16) + 1:024x}")
 
 
 def _find_same(values: dict[str, Any], network: str | None) -> tuple[Event | None, str | None]:
-    """Return the event of this hour that has these values, and the network to count it under."""
+    """Return the last hour's event with these values, and the network to count it under."""
     recent = db.session.scalars(
         select(Event)
         .filter_by(**values)

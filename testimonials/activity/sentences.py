@@ -1,4 +1,4 @@
-"""Events in a person's words: Anna signed in from 203.0.113.x with Firefox on Linux."""
+"""Events as sentences: Anna signed in from 203.0.113.x with Firefox on Linux."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.activity.models import Event
 
-# How much of an account's id stands for a person who has no address here any more.
+# How many digits of an account's id are shown for a person without an address here.
 SHOWN_OF_ID = 6
 
 # Addresses or names by ids.

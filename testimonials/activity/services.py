@@ -1,4 +1,4 @@
-"""Reading the record, and forgetting what is old."""
+"""Reading the record, and removing what is old."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class EventFilter:
     types: Sequence[EventType] = ()
     actor_kind: str = ""
     actor_name: str = ""
-    # Only older ones than this event.
+    # Only events older than this one.
     before: str = ""
     since: datetime | None = None
 
@@ -48,7 +48,7 @@ def find_types(text: str) -> list[EventType]:
 
 
 def forget_networks(limit: int) -> int:
-    """Forget the networks of at most `limit` events older than 90 days; return of how many."""
+    """Remove the network of at most `limit` events older than 90 days; return how many."""
     old = Event.id < first_identifier(clock.now() - NETWORK_KEPT)
     some = select(Event.id).where(old, Event.network.is_not(None)).limit(limit)
     statement = update(Event).where(Event.id.in_(some)).values(network=None).returning(Event.id)
@@ -56,7 +56,7 @@ def forget_networks(limit: int) -> int:
 
 
 def delete_old_events(before: datetime, limit: int) -> int:
-    """Delete at most `limit` events from before a time; return how many."""
+    """Delete at most `limit` events older than a time; return how many."""
     some = select(Event.id).where(Event.id < first_identifier(before)).limit(limit)
     statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
     return len(db.session.scalars(statement).all())

@@ -22,7 +22,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def database_command(command: Command) -> Command:
-    """Run a command in the application, after a check of the database's schema.
+    """Run a command in the application, after checking the database's schema.
 
     A `ServiceError`, or a database that is busy, full, read-only or unreachable, becomes a sentence
     on standard error.
@@ -63,7 +63,7 @@ def describe_trouble(error: DatabaseError) -> str:
 
 
 def describe_refusal(error: OSError) -> str | None:
-    """Return a sentence about what the system did not allow; None if the program is at fault."""
+    """Return a sentence about what the system refused; None if the program is at fault."""
     # A closed pipe is handled by click.
     if error.errno in (None, errno.EPIPE):
         return None

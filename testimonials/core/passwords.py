@@ -1,4 +1,4 @@
-"""Passwords: what is good enough, and how they are kept."""
+"""Passwords: which are good enough, and how they are stored."""
 
 import re
 import threading
@@ -10,18 +10,18 @@ from werkzeug.security import check_password_hash, generate_password_hash
 MIN_LENGTH = 10
 MAX_LENGTH = 1024
 METHOD = "scrypt:32768:8:3"
-# zxcvbn's time grows so steeply with length that 72 odd characters keep the one core busy for
-# seconds; 24 take a fraction of one, and what lies behind them makes no password common.
+# zxcvbn's time grows so steeply with length that 72 odd characters keep a core busy for seconds;
+# 24 take a fraction of one, and no common password is longer.
 JUDGED_LENGTH = 24
 
 # Of zxcvbn's scores from 0 to 4: more than a hundred million guesses.
 LEAST_SCORE = 3
-# What is put around a word to satisfy a rule, such as 2024!!, is the first thing that guessers try.
+# Characters added to a word to satisfy a rule, such as 2024!!, are what guessers try first.
 MOST_DECORATION = 8
 
 # Each hash takes 32 MiB for a moment.
 _slots = threading.BoundedSemaphore(2)
-# The library keeps the words of its caller in a global.
+# The library keeps its caller's words in a global.
 _judging = threading.Lock()
 
 
@@ -51,7 +51,7 @@ def _is_guessable(password: str, words: list[str]) -> bool:
     with _judging:
         if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:
             return True
-        # Without the signs between them, names are found that were strung together with dashes.
+        # Without punctuation, names that were strung together with dashes are found too.
         core = re.sub(r"[\W_]+", "", core)[:JUDGED_LENGTH]
         judged = zxcvbn(core, words) if core and is_decorated else None
     if judged is None or judged["score"] > 1:

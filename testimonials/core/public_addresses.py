@@ -1,7 +1,7 @@
 """Connections to hosts that strangers name: only on the public internet.
 
-A name is looked up once, and the connection goes to the very address that was checked, whatever the
-name means a moment later.
+A name is looked up once, and the connection goes to the address that was checked, even if the name
+has another one a moment later.
 """
 
 import ipaddress
@@ -11,9 +11,9 @@ from collections.abc import Callable
 # Says whether an address and a port may be connected to.
 Check = Callable[[str, int], bool]
 
-# All that is routed on the internet, without what leads on to another address or into the own
-# network: protocol assignments with Teredo and the like, 6to4, and examples in documents. Python
-# knows some of them as private, others as global, each version differently.
+# What is routed on the internet, except for what leads on to other addresses or into a private
+# network: protocol assignments such as Teredo, 6to4, and documentation. Each version of Python
+# takes others of them for private.
 IPV6 = ipaddress.IPv6Network("2000::/3")
 SPECIAL = tuple(
     ipaddress.ip_network(each)
@@ -29,7 +29,7 @@ class AddressRefused(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an address belongs to one host on the public internet."""
+    """Return whether an address belongs to one host on the public internet."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if found.version == 6 and found not in IPV6:
         return False
@@ -39,7 +39,7 @@ def is_public(address: str) -> bool:
 
 
 def connect(host: str, port: int, seconds: float, is_allowed: Check) -> socket.socket:
-    """Return a connection to the first of a host's addresses that takes one within the seconds.
+    """Return a connection to the first of a host's addresses that accepts one in time.
 
     Raises `AddressRefused` unless all of them are allowed, and `OSError`.
     """

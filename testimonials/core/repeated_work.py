@@ -1,4 +1,4 @@
-"""Something small that is repeated in the background of something long."""
+"""Repeating a small task in the background of a long one."""
 
 import contextlib
 import threading

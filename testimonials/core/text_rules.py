@@ -1,4 +1,4 @@
-"""Which characters a text may have, and which text is the address of something on the web.
+"""Which characters a text may have, and which texts are web URLs.
 
 Python and JSON Schema (ECMA 262) read the classes here alike; their \\s and \\w differ.
 """
@@ -11,11 +11,11 @@ _BREAK = r"\n\u0085\u2028\u2029"
 _SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
 LINE_BREAK = re.compile(f"[{_BREAK}]")
-# Halves of a character too: JSON can hold them, as where an emoji was cut, and no database can.
+# Lone surrogates too: JSON can hold them, for example of an emoji that was cut; databases can't.
 UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 
 # By (one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
-# line breaks; a text that must not be blank has one character that is left over.
+# line breaks; a text that must not be blank keeps at least one character.
 TEXT_PATTERNS = {
     (False, True): f"^[^{_CONTROL}]*$",
     (False, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_CONTROL}]*$",
@@ -44,5 +44,5 @@ _URL = re.compile(_SCHEME + _ADDRESS)
 
 
 def is_web_url(text: str) -> bool:
-    """Tell whether `text` is an http(s) URL with a sound name and port, without credentials."""
+    """Return whether `text` is an http(s) URL with a sound name and port, without credentials."""
     return _URL.fullmatch(text) is not None

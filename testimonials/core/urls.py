@@ -1,7 +1,7 @@
 """Every URL that leaves the service: in mails, snippets, the API, exports and the widget's feed.
 
-Pages link to each other with `url_for`. These are written out because they are also made where no
-request tells the service's address, and for each row of a feed.
+Pages link to each other with `url_for`. These are written out because they are also made outside of
+requests, and for each row of a feed.
 """
 
 from testimonials.settings.current import current_settings

@@ -22,7 +22,6 @@ def check_database(engine: Engine) -> list[str]:
         file = find_file(engine)
         return (sqlite_file.find_damage(file) if file is not None else []) + differences
     except DatabaseError as error:
-        # So damaged that it can't be read.
         return ["the database can't be read: " + " ".join(str(error.orig).split())]
     except sqlite3.Error as error:
         return [f"the database can't be read: {error}"]

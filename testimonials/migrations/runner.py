@@ -24,11 +24,11 @@ SEPARATOR = ";\n\n"
 FILES = "rev_*.py"
 # Any number, as long as every version of the program uses the same.
 ADVISORY_LOCK = 7_263_540_189
-# How long a start waits for another one that migrates, and makes a backup before that.
+# How long a start waits for another one that makes a backup and migrates.
 WAIT_SECONDS = 600
 HOW_TO_CREATE = "Run `testimonials serve` or `testimonials db upgrade` to create one."
 
-# Called with the revision to come.
+# Called with the new revision.
 Prepare = Callable[[str], None]
 
 

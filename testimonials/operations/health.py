@@ -47,7 +47,7 @@ NEEDED = ("database", "disk")
 def check_host() -> Found:
     """Check everything; what has not answered within a second counts as failed.
 
-    Each check has a thread of its own, and none is begun while its last one still waits.
+    Each check has a thread of its own, and is not begun again while that still waits.
     """
     checks = {"database": _check_data, "disk": _check_disks}
     if current_settings().ratelimit_storage_url:
@@ -76,7 +76,7 @@ def _check_disks() -> Found:
 
 def _check_redis() -> Found:
     is_ok = limiter.can_count()
-    words = "counts" if is_ok else "does not count: it is away, full or read-only"
+    words = "counts" if is_ok else "can't count: it is unreachable, full or read-only"
     return {"redis": Check(is_ok, words)}
 
 
@@ -93,7 +93,7 @@ def check_mail() -> Check:
     """Check for mail that has waited too long, including for its next attempt."""
     count, age = measure_waiting(db.session())
     words = f"{count} mail(s) not sent, the oldest for {int(age.total_seconds())} s"
-    return Check(age <= LONGEST_WAIT, words if count else "no mail waits")
+    return Check(age <= LONGEST_WAIT, words if count else "no mail is waiting")
 
 
 def check_jobs() -> Check:
@@ -102,8 +102,8 @@ def check_jobs() -> Check:
     failed = [f"{job.name} failed at {iso(job.failed_at)}" for job in jobs if job.failed_at]
     newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
     if newest is not None and clock.now() - newest > LONGEST_WAIT:
-        failed.append(f"none was done since {iso(newest)}")
-    return Check(not failed, ", ".join(failed) or "all went well")
+        failed.append(f"none has run since {iso(newest)}")
+    return Check(not failed, ", ".join(failed) or "all succeeded")
 
 
 def check_disk() -> Check:
@@ -114,7 +114,7 @@ def check_disk() -> Check:
                 file.write(A_PAGE)
         except OSError as error:
             return Check(False, f"can't be written to: {error.strerror}")
-    return Check(True, "takes writes")
+    return Check(True, "can be written to")
 
 
 def check_room_left() -> Check:

@@ -1,6 +1,6 @@
-"""What a Prometheus server reads: what the processes answered, and how the instance stands.
+"""What a Prometheus server reads: what the processes answered, and the state of the instance.
 
-The library is loaded only where the setting asks for it. What is counted belongs to one process
+The library is loaded only if metrics are switched on. What is counted belongs to one process
 (the label `process`); what is read from the database is the same whichever process is asked.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EXTENSION = "testimonials_metrics"
 TICKER = "testimonials_widget_answers"
-# Tells how many workers of this service were started again after a death.
+# The function that returns how many workers were restarted after they died.
 RESTARTS = "testimonials_worker_restarts"
 SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -51,7 +51,7 @@ def init_metrics(app: Flask) -> None:
 
 
 def is_allowed() -> bool:
-    """Tell whether the request carries the token; compared in constant time."""
+    """Return whether the request carries the token; compares in constant time."""
     expected = f"Bearer {current_settings().metrics_token}"
     given = request.headers.get("Authorization", "")
     return hmac.compare_digest(given.encode(), expected.encode())
@@ -72,7 +72,7 @@ def end_metrics(app: Flask) -> None:
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
-    # The template: an address itself holds ids, and there are endlessly many.
+    # The template: the paths themselves have ids, of which there is no end.
     route = rule.rule if rule is not None else NO_ROUTE
     method = request.method if request.method in METHODS else OTHER_METHOD
     seconds = time.perf_counter() - g.started
@@ -210,7 +210,7 @@ def _counter(name: str, words: str, value: float) -> "Metric":
 
 
 class _Given(NamedTuple):
-    """Hands the library families that are there already."""
+    """Hands the library families that have been collected already."""
 
     families: Iterable["Metric"]
 

@@ -34,7 +34,7 @@ def check_health() -> Response:
     """Answer that this process is alive; `/readyz` checks what it depends on.
 
     The rest is for `testimonials doctor`, which requests this at the public address: whether this
-    very instance answers, and what the proxies in front say of a request.
+    very instance answers, and what the proxies in front add to a request.
     """
     forwarded = request.headers.get("X-Forwarded-For", "")
     body = {"status": "ok", "version": __version__, "instance": instance_mark()}

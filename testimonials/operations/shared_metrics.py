@@ -1,4 +1,4 @@
-"""How the processes of one host tell each other what they counted.
+"""How the processes of one host share what they counted.
 
 Whichever worker a scrape reaches answers for all: each writes its own page into a folder of the
 instance every few seconds, and the one that is asked reads the others'. The library's own
@@ -39,7 +39,7 @@ class SharedPages:
 
         A command that only looks at something answers nothing, and writes none.
         """
-        # Whoever takes the lock starts the thread, and never gives the lock back.
+        # The first to take the lock starts the thread, and never releases it.
         if self._thread is None and self._beginning.acquire(blocking=False):
             self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
             self._thread.start()

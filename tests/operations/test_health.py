@@ -145,11 +145,11 @@ def test_other_things_to_look_at_are_warnings(make_app: MakeApp, moved_clock: Mo
     assert (status, body["status"]) == (200, "ready")
     assert body["warnings"] == {
         "jobs": f"backup failed at {iso(now + timedelta(seconds=5))}",
-        "redis": "does not count: it is away, full or read-only",
+        "redis": "can't count: it is unreachable, full or read-only",
         "smtp": "SMTP_URL is not set: mail is printed to the log",
     }
     moved_clock.move(minutes=20)
-    assert f"none was done since {iso(now)}" in look(client)[1]["warnings"]["jobs"]
+    assert f"none has run since {iso(now)}" in look(client)[1]["warnings"]["jobs"]
 
 
 def test_a_disk_that_is_full_or_read_only_is_seen(make_app: MakeApp, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def init_error_reports(app: Flask, release: str) -> None:
         dsn=current_settings(app).sentry_dsn,
         release=release,
         before_send=clean_event,
-        # Local variables hold what people typed, or secrets. Who asked is left out by default.
+        # Local variables may hold secrets or what people typed. The user is left out by default.
         include_local_variables=False,
         max_request_body_size="never",
         max_breadcrumbs=0,

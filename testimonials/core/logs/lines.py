@@ -24,7 +24,7 @@ LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
 # Long enough for our own messages, which end with what to do.
 LONGEST_MESSAGE = 1000
-# A repeated fault is logged once in so many seconds.
+# A repeated fault is logged once in this many seconds.
 REPEAT_SECONDS = 60.0
 MAX_FAULTS = 1000
 
@@ -56,7 +56,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class RepeatFilter(logging.Filter):
-    """Passes a fault on once a minute, with the number of repeats held back before.
+    """Passes a fault on once a minute, with the number of repeats since.
 
     Otherwise an outage of the database would fill the disk with a traceback for each request.
     """
@@ -126,7 +126,7 @@ def set_up_logs(level: str, log_format: str) -> None:
     logging.getLogger("testimonials").setLevel(level.upper())
     # A line for each request that waits for a thread would make a rush worse.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    # Where it listens, and that it stopped, is logged at every level.
+    # The address it listens at, and its end, are logged at every level.
     logging.getLogger("testimonials.serving.server").setLevel(logging.INFO)
 
 

@@ -27,7 +27,7 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
     """Send the mail that is due; return how many were tried. Commits after each step.
 
     The network is used between the two transactions of a mail, never inside one. Stops early when
-    `is_ending` says so, and after a failure that every other mail would meet too.
+    `is_ending` says so, and after a failure that would affect every other mail.
     """
     tried = 0
     # Asking first keeps an idle service from taking the write lock every second.
@@ -60,7 +60,7 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
 
 
 def _hide_recipient(mail: OutboxMail, failure: DeliveryFailed) -> str:
-    """Return the server's words without the address, which servers like to repeat."""
+    """Return the server's answer without the address, which servers often repeat."""
     return re.sub(re.escape(mail.recipient), "(recipient)", str(failure), flags=re.IGNORECASE)
 
 
@@ -97,7 +97,7 @@ class BackgroundWorker:
             thread.start()
 
     def stop(self, timeout: float = 3.0) -> None:
-        """Ask the threads to end and wait `timeout` seconds for them; the rest is done later."""
+        """Ask the threads to end, and wait at most `timeout` seconds for them."""
         self._stop.set()
         deadline = time.monotonic() + timeout
         for thread in self._threads:

@@ -23,7 +23,7 @@ LONGEST_DELAY = timedelta(hours=6)
 
 
 class MailState(StrEnum):
-    """Where a mail stands: waiting, being sent, sent, printed to the log, or given up."""
+    """The state of a mail: waiting, being sent, sent, printed to the log, or given up."""
 
     QUEUED = "queued"
     SENDING = "sending"
@@ -36,7 +36,7 @@ class OutboxMail(Base):
     """One mail: what to send, and how far it got."""
 
     __tablename__ = "outbox_mail"
-    # Lets counts by state and the search for due mail read no mail.
+    # For counting by state and finding due mail without reading mail.
     __table_args__ = (Index("ix_outbox_mail_state", "state", "next_attempt_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -47,7 +47,7 @@ class OutboxMail(Base):
     html: Mapped[str] = mapped_column(Text)
     # Who gets the reply, if not the sender.
     reply_to: Mapped[str | None]
-    # The address that unsubscribes from mail of this kind in one click, where there is one.
+    # The URL that unsubscribes from such mail in one click, if there is one.
     list_unsubscribe: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)
     attempts: Mapped[int] = mapped_column(default=0)
@@ -85,7 +85,7 @@ def count_mails(session: Session) -> dict[str, int]:
 def measure_waiting(session: Session) -> tuple[int, timedelta]:
     """Return how many mails have not left, and how old the oldest of them is.
 
-    Mail that waits for its next attempt counts, so that a server that refuses everything shows.
+    Mail that waits for its next attempt counts too: the server may be refusing everything.
     """
     waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     row = session.execute(
@@ -117,9 +117,9 @@ def lease_mail(session: Session) -> OutboxMail | None:
 
 
 def settle_sent(mail: OutboxMail, state: MailState) -> None:
-    """Record that the mail was sent or printed; of a sent one the content is not kept.
+    """Record that the mail was sent or printed; the content of sent mail is not kept.
 
-    Links in it may work for years. A subject that somebody else's act caused may name them.
+    Its links may work for years, and its subject may name the person who caused it.
     """
     mail.state, mail.sent_at, mail.last_error = state, clock.now(), None
     if state is MailState.SENT:
@@ -142,7 +142,7 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
 def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
     """Delete mail that was sent, printed or given up `before` a time; return how many.
 
-    Mail that was given up stays while it is `needed` to show that.
+    Mail that was given up stays while it is `needed` to show the failure.
     """
     # Earlier versions had another state for mail that has left, `unconfirmed`.
     is_done = OutboxMail.state.not_in((MailState.QUEUED, MailState.SENDING, MailState.FAILED))

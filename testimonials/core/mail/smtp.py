@@ -46,7 +46,6 @@ class Dialogue:
         self.is_encrypted = False
 
     def add(self, side: str, text: str) -> None:
-        """Record a line."""
         if len(self.lines) < MAX_LINES:
             self.lines += [f"{side} {line}"[:500] for line in text.splitlines() or [""]]
 
@@ -81,7 +80,6 @@ class Connection(smtplib.SMTP):
                 self.sock.settimeout(self.timeout * PATIENCE_WITH_MAIL)
 
     def getreply(self) -> tuple[int, bytes]:
-        """Read and record an answer."""
         if self.dialogue.step is Step.CONNECT:
             self.dialogue.step = Step.GREETING
         try:

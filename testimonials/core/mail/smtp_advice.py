@@ -1,4 +1,4 @@
-"""What an operator can do about mail that does not leave."""
+"""Advice for operators whose mail isn't sent."""
 
 import re
 import smtplib
@@ -59,7 +59,7 @@ def _advise_on_tls(transport: SmtpTransport, failed: DeliveryFailed) -> str:
         return f"Port {transport.port} doesn't offer STARTTLS. Use smtps:// with port 465."
     if transport.is_tls:
         return f"Port {transport.port} doesn't start with TLS. Use smtp:// with ?starttls=1."
-    return "TLS could not be negotiated; the server may be too old. Ask whoever runs it."
+    return "TLS could not be negotiated; the server may be too old. Ask its operator."
 
 
 def _advise_on_certificate(transport: SmtpTransport, reason: str) -> str:

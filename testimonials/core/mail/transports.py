@@ -25,9 +25,8 @@ SETTINGS_CODES = frozenset({530, 534, 535, 538})
 class DeliveryFailed(Exception):
     """The mail did not leave.
 
-    `is_permanent` when trying again can't help; `is_outage` when no other mail would have left
-    either. `step` is where the conversation ended, None where there was none; `error` and `code`
-    what ended it, 0 where the server gave no answer.
+    `is_permanent` if retrying can't help, `is_outage` if other mail would have failed too. The
+    conversation, if there was one, ended at `step` with an `error`, or with the server's `code`.
     """
 
     problem: str
@@ -142,10 +141,9 @@ class SmtpTransport:
 
 
 class LogTransport:
-    """Prints mail to the log, where no mail server is set."""
+    """Prints mail to the log if no mail server is set."""
 
     def send(self, mail: OutboxMail) -> MailState:
-        """Print one mail."""
         logger.info(
             "mail to %s (SMTP_URL is not set; `testimonials mail show %s` shows it again)\n"
             "Subject: %s\n\n%s",

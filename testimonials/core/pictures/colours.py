@@ -14,7 +14,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def find_readable(ground: str, text: str) -> str:
-    """Return the colour nearest to `ground` on which `text` can be read; itself if it can already.
+    """Return `ground`, or the nearest colour on which `text` can be read.
 
     It is mixed with black or with white, whichever needs less.
     """

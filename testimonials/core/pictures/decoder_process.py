@@ -1,9 +1,9 @@
-"""The process in which pictures are decoded, so that no file holds up or harms what answers.
+"""The process in which pictures are decoded, so that no file can block or harm the server.
 
 It forks a child for each picture and does nothing else. A child has limited processor time, memory
 and time, a low priority, and ends with its picture: what a decoder leaves behind goes with it.
 `serve` starts one beside each worker, before that has threads and connections; elsewhere (in a
-command or `flask run`) it comes with the first picture. It ends with whoever started it.
+command or `flask run`) it starts with the first picture. It ends with the process that started it.
 """
 
 import atexit
@@ -35,10 +35,10 @@ logger = logging.getLogger("testimonials")
 CPU_SECONDS = 6
 SECONDS = 20
 DATA_BYTES = 768 * 1024 * 1024
-# More than any answer has, and what a complete one ends with.
+# More than any answer has, and the end of a complete one.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 END = b"\nend"
-# How many pictures a worker decodes or keeps waiting at most, and never on all of its threads.
+# The most pictures that a worker decodes or keeps waiting: never on all of its threads.
 MAX_PLACES = 4
 
 

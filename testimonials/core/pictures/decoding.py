@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-# What is said here is translated by whoever asked for the picture.
+# These messages are translated by the caller.
 from testimonials.core.web.languages import gettext_noop as _
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ QUALITY = 84
 # but a progressive one is held whole. A phone's JPEG may hold several pictures: an MPO.
 MAX_PIXELS = {"JPEG": 50_000_000, "MPO": 50_000_000, "PNG": 25_000_000, "WEBP": 25_000_000}
 MAX_PROGRESSIVE_PIXELS = 25_000_000
-# Each scan of a progressive JPEG goes through all of its pixels again, whatever few bytes it has.
+# Each scan of a progressive JPEG goes through all of its pixels again, however small it is.
 # Programs write about ten.
 MAX_SCANS = 100
 # Between a JPEG's segments: the byte that says what follows. In the pixels, FF is followed by zero
@@ -67,7 +67,7 @@ class Decoded:
     height: int
 
 
-def _refuse_what_is_no_picture(data: bytes) -> None:
+def _require_picture(data: bytes) -> None:
     head = data[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if head.startswith(b"<") and (b"<svg" in head or head.startswith(b"<?xml")):
         raise Unreadable(_("SVG pictures can contain scripts. Save it as PNG and use that."))
@@ -87,9 +87,9 @@ def _refuse_what_is_no_picture(data: bytes) -> None:
 def decode_picture(data: bytes, use: Use) -> Decoded:
     """Return a file's first picture as WebP: upright, small, without anything else of the file.
 
-    Raises `Unreadable`, and `MemoryError` where the memory allowed is not enough.
+    Raises `Unreadable`, and `MemoryError` if the memory allowed is not enough.
     """
-    _refuse_what_is_no_picture(data)
+    _require_picture(data)
     # Loaded with the first picture: most processes of the command never see one.
     from PIL import Image as Pictures
     from PIL import UnidentifiedImageError
@@ -98,7 +98,7 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
     Pictures.MAX_IMAGE_PIXELS = None
     try:
         with warnings.catch_warnings():
-            # A wrong tag in a file is the file's business, and all tags are thrown away.
+            # Wrong tags don't matter: all of them are thrown away.
             warnings.simplefilter("ignore")
             small = _decode(data, use)
             out = io.BytesIO()
@@ -111,7 +111,7 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
             _("This file can’t be read as a picture. Use PNG, JPEG or WebP.")
         ) from None
     except Exception:
-        # A decoder meets damage in whatever way it happens to: the file is at fault, not we.
+        # Damage can make a decoder raise anything.
         raise Unreadable(DAMAGED) from None
     return Decoded(out.getvalue(), *small.size)
 

@@ -1,4 +1,4 @@
-"""What stands for somebody without a picture: the initials of the name, on a colour of its own.
+"""What is shown for people without a picture: initials, on a colour made from the name.
 
 `static/widget/widget.js` does the same in the browser, and a test holds the two together.
 """
@@ -17,13 +17,13 @@ _VIRAMA = re.compile(r"[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d]\u200d?$")
 
 
 def initials_of(name: str) -> str:
-    """Return the first letters of a name's first and last word, a star where it has none."""
+    """Return the first letters of a name's first and last word, or a star if it has none."""
     words = _WORD.findall(name) or ["★"]
     return "".join(_first_letter(word) for word in [words[0], *words[1:][-1:]]).upper()
 
 
 def colour_of(name: str) -> int:
-    """Return the number of the colours behind a name's initials."""
+    """Return which of the colours is behind a name's initials."""
     number = 0
     for letter in name:
         number = (number * 3 + ord(letter)) % COLOURS

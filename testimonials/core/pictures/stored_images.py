@@ -1,4 +1,4 @@
-"""Pictures imported from an archive, which keep their bytes: those must be harmless.
+"""Checking pictures from an archive, whose bytes are stored as they are.
 
 Uploaded pictures are decoded and encoded again (`decoding`). Here the file is only checked to be
 such a WebP: one still picture and nothing else.
@@ -59,5 +59,5 @@ def _decode_size(content: bytes) -> tuple[int, int] | None:
             picture.load()
             return picture.size
     except Exception:
-        # A decoder meets damage in whatever way it happens to.
+        # Damage can make a decoder raise anything.
         return None

@@ -31,7 +31,7 @@ exporting: Blueprint = Blueprint("exporting", __name__)
 MOST_EVENTS = 50_000
 
 
-# These change nothing, but are sent by forms, so that other websites can't make a browser begin.
+# These change nothing but are POST, so that other websites can't make a browser start one.
 @exporting.post("/dashboard/projects/<project_id>/export/archive")
 @require_session
 def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
@@ -59,7 +59,7 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
 @exporting.get("/dashboard/account/activity.csv")
 @require_session
 def export_activity(owner: SignedIn) -> ResponseReturnValue:
-    """Send the newest events that the activity page finds, of all its pages."""
+    """Send the newest events that match the activity page's search."""
     search = read_search(owner.account_id, request.args)
     people, projects = find_names(owner.account_id)
     out, newest = io.BytesIO(), search.find(MOST_EVENTS)

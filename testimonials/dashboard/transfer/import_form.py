@@ -31,7 +31,7 @@ from testimonials.transfer.tables.table_files import EncodingUnclear, Table, rea
 
 MEGABYTE = 1024 * 1024
 MAX_FILE_BYTES = 5 * MEGABYTE
-# Somebody waits for the preview while all of them are read.
+# The user waits for the preview while all of them are read.
 MAX_LINES = 5_000
 # Compressed and in base64, a file may take more than its own size.
 FORM_BYTES = 2 * MAX_FILE_BYTES
@@ -60,7 +60,7 @@ class ImportForm:
     table: Table | None = None
     mapping: ColumnMapping | None = None
     errors: Errors = field(default_factory=dict)
-    # The encoding to suggest where the file doesn't tell.
+    # The encoding to suggest if the file's is unclear.
     likely_encoding: str = ""
 
     @property
@@ -81,7 +81,9 @@ class ImportForm:
         options = ReadingOptions(self.mapping, self.order, self.status)
         plan = plan_import(project_id, self.table, options)
         if plan.asks_for_order:
-            self.errors["dates"] = ["Say whether dates such as 03/04/2026 begin with day or month."]
+            self.errors["dates"] = [
+                "Choose whether dates such as 03/04/2026 begin with day or month."
+            ]
         return plan
 
     @property
@@ -161,7 +163,7 @@ def _choose(text: str | None, choices: Sequence[str]) -> str:
 
 
 def _unpack(packed: str) -> bytes:
-    """Return the carried file, unpacked no further than to the limit."""
+    """Return the file that the page carries, unpacked up to the limit."""
     try:
         unpacker = zlib.decompressobj()
         return unpacker.decompress(base64.b64decode(packed, validate=True), MAX_FILE_BYTES + 1)

@@ -40,7 +40,7 @@ importing = Blueprint("importing", __name__)
 
 logger = logging.getLogger("testimonials")
 
-# A script of the page reads the answer line by line, each a JSON object.
+# The page's script reads the answer line by line, each a JSON object.
 LINES = "application/x-ndjson"
 
 # Each preview costs as much as hundreds of other pages, and each import follows one.
@@ -71,8 +71,8 @@ def run_import(access: Access) -> ResponseReturnValue:
     steps = _write(access, plan.new)
     target = url_for("inbox.show_inbox", status=form.status, source="import")
     if request.accept_mimetypes.best == LINES:
-        lines = stream_with_context(_tell(steps, len(plan.new), target))
-        # A proxy that waits for the whole answer would keep the progress from the page.
+        lines = stream_with_context(_write_lines(steps, len(plan.new), target))
+        # A proxy that waits for the whole answer would hide the progress.
         return Response(lines, mimetype=LINES, headers={"X-Accel-Buffering": "no"})
     return redirect(add_notice(target, _say(sum(steps))), 303)
 
@@ -87,8 +87,8 @@ def _write(access: Access, found: Sequence[NewTestimonial]) -> Iterator[int]:
     db.session.commit()
 
 
-def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
-    """Tell a script the progress, and in the end where to go on."""
+def _write_lines(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
+    """Yield the progress as JSON lines, and finally the page to go to."""
     done = 0
     try:
         for written in steps:
@@ -98,7 +98,7 @@ def _tell(steps: Iterator[int], total: int, target: str) -> Iterator[str]:
         db.session.rollback()
         yield json.dumps({"message": f"{error.message} {_say(done)}."}) + "\n"
     except DBAPIError as error:
-        # The status was sent already, so the error handler can't answer any more.
+        # The status has already been sent, so the error handler can't answer.
         db.session.rollback()
         outage = log_fault(logger, "an import was interrupted", error)
         reason = outage.message if outage else "Something went wrong on our side."
@@ -122,7 +122,7 @@ def _read_form(access: Access) -> tuple[ImportForm, Plan | None]:
 
 
 def _show_form(access: Access, form: ImportForm, plan: Plan | None = None) -> str:
-    """Return the preview, or the page on which the file is chosen where there is none yet."""
+    """Return the preview, or the page to choose a file if there is none yet."""
     return render_template(
         f"dashboard/transfer/{'import_preview' if form.table else 'import'}.html",
         shell=build_shell(access, "settings"),

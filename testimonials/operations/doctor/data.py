@@ -1,4 +1,4 @@
-"""What `testimonials doctor` checks of the database, the clock, backups and background work."""
+"""Checks of the database, the clock, backups and background work."""
 
 import shlex
 import sqlite3
@@ -123,7 +123,7 @@ def check_work() -> Iterator[Finding]:
     if newest is None or newest < oldest:
         since = f"since {iso(newest)}" if newest else "on this database yet"
         yield Finding(
-            f"No background work was done {since}.",
+            f"No background work has been done {since}.",
             "Start `testimonials serve`, which also sends mail. Its log says what fails.",
         )
         return

@@ -1,4 +1,4 @@
-"""What `testimonials doctor` checks of Redis, mail, and the service's own addresses."""
+"""Checks of Redis, mail, and the service's own addresses."""
 
 import json
 import urllib.error
@@ -34,9 +34,9 @@ MAX_BYTES = 10_000
 def check_limits() -> Iterator[Finding]:
     if current_settings().ratelimit_storage_url and not limiter.can_count():
         yield Finding(
-            "Redis (RATELIMIT_STORAGE_URL) does not count: signing up, signing in and inviting "
+            "Redis (RATELIMIT_STORAGE_URL) can't count: signing up, signing in and inviting "
             "answer 503, and authors get no mail.",
-            "It is away, full or read-only; the log says which. Fix that, or remove "
+            "It is unreachable, full or read-only; the log says which. Fix that, or remove "
             "RATELIMIT_STORAGE_URL and restart to count in the database.",
         )
 

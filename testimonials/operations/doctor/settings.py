@@ -1,4 +1,4 @@
-"""What `testimonials doctor` checks of Python, settings, files and the disk."""
+"""Checks of Python, settings, files and the disk."""
 
 import email.policy
 import ipaddress
@@ -22,10 +22,10 @@ from testimonials.operations.health import (
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import PREFIX, unknown_variables
 
-# The largest photo for each of some requests at once.
+# Several uploads of the largest photo at once.
 UPLOADS = 50 * MEGABYTE
 MOUNTS = Path("/proc/self/mounts")
-# Their locks and shared memory between processes don't meet SQLite's needs.
+# Their locks and shared memory aren't reliable enough for SQLite.
 NETWORK_KINDS = {
     "9p", "afs", "ceph", "cifs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs",
     "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs",
@@ -133,7 +133,7 @@ def _free_near(path: Path) -> int:
 
 
 def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:
-    """Return the type of file system that a folder is on, "" where the system doesn't tell."""
+    """Return the type of file system that a folder is on, or "" if the system doesn't tell."""
     lines = mounts.read_text(errors="replace").splitlines() if mounts.exists() else []
     # Spaces and the like are written as octal numbers.
     kinds = {

@@ -1,4 +1,4 @@
-"""The sweep: removing data whose time has passed."""
+"""The sweep: removing expired data."""
 
 import logging
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The background jobs: what the second thread of `serve` does each minute.
 
-The first thread sends mail, and answers those who asked for a link (`link_mail`).
+The first thread sends mail, including the links that were asked for (`link_mail`).
 """
 
 import logging
@@ -106,7 +106,7 @@ OWN_WORK: tuple[Callable[[], object], ...] = (write_seen_websites,)
 
 
 def run_jobs() -> None:
-    """Do each job that is due; one that fails is tried again and delays no other."""
+    """Do each job that is due; one that fails is retried and delays no other."""
     for work in OWN_WORK:
         _attempt(work)
     for job in JOBS:
@@ -121,7 +121,7 @@ def _run(job: Job) -> None:
             job.work()
     except Exception as error:
         db.session.rollback()
-        # Later lines may hold what people wrote, which databases like to repeat.
+        # Later lines may hold what people wrote, which databases often repeat.
         first = str(error).strip().partition("\n")[0]
         settle_job(job.name, f"{type(error).__name__}: {first}".removesuffix(": "))
         raise

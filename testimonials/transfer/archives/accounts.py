@@ -1,4 +1,4 @@
-"""Everything of one account as a file: what is kept of the person, and each of their projects."""
+"""The archive of an account: its own data, and an archive of each project."""
 
 import json
 import shutil
@@ -49,9 +49,9 @@ def write_account_archive(account: Account, out: IO[bytes]) -> None:
 
 
 def list_columns(model: type[Base]) -> list[str]:
-    """Return the columns of a table of accounts that are no secrets, of which only hashes are kept.
+    """Return the columns of a table without hashes of secrets.
 
-    Nobody needs those to have their data, and they could be misused by anybody who finds the file.
+    Owners have no use for those, but somebody who finds the file might.
     """
     return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
 
@@ -68,7 +68,7 @@ def _describe_account(account: Account) -> dict[str, Any]:
         "account": write_columns(account, list_columns(Account)),
         **{name: _describe_rows(model, account.id) for name, model in LISTS.items()},
         "memberships": _describe_memberships(account.id),
-        # Of these addresses only hashes are kept.
+        # Only hashes of these addresses are kept.
         "unsubscribedAddresses": db.session.scalar(
             select(func.count()).where(UnsubscribedAddress.account_id == account.id)
         ),

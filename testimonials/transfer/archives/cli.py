@@ -27,10 +27,10 @@ from testimonials.transfer.tables.table_export import write_table
 @json_option
 @database_command
 def export_account(account: str, file: Path, force: bool, as_json: bool) -> None:
-    """Export everything of an account to FILE, a zip, without its secrets.
+    """Export an account to FILE, a zip, without its secrets.
 
-    It has the account's data, sessions, memberships and activity, and an archive of each project
-    that `projects import` can import.
+    The zip has the account's data, sessions, memberships and activity, and an archive of each
+    project that `projects import` can import.
     """
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = get_account(account)
@@ -54,7 +54,7 @@ def export_project(
 ) -> None:
     """Export a project to FILE, a zip that `projects import` can import here or elsewhere.
 
-    It has the settings, testimonials, history, consent and pictures.
+    The zip has the settings, testimonials, history, consent and pictures.
     """
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = get_project(project)
@@ -106,10 +106,10 @@ def import_project(
         project = restored.project
         record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
         db.session.commit()
-    _tell(restored, resumes=resume_requests, as_json=as_json)
+    _print_restored(restored, resumes=resume_requests, as_json=as_json)
 
 
-def _tell(restored: Restored, *, resumes: bool, as_json: bool) -> None:
+def _print_restored(restored: Restored, *, resumes: bool, as_json: bool) -> None:
     project = restored.project
     if as_json:
         print_json(
@@ -132,7 +132,7 @@ def _tell(restored: Restored, *, resumes: bool, as_json: bool) -> None:
         click.echo(f"{restored.renewed} id(s) were taken here and have been replaced.")
     if restored.lost_slugs:
         click.echo(
-            f"Former addresses left out, as others use them: {', '.join(restored.lost_slugs)}"
+            f"Former addresses left out because others use them: {', '.join(restored.lost_slugs)}"
         )
     if restored.waiting and not resumes:
         click.echo(

@@ -52,7 +52,7 @@ class Part:
     """One kind of row in an archive.
 
     A column's rule is the one in `rules`, that of the field with its name in the `door`'s schema,
-    or what its type says. `beside` has what stands in the row without being a column.
+    or that of its type. `beside` are the fields of a row that are not columns.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.F
     default = getattr(column.default, "arg", None) if column.default is not None else None
     usual = None if callable(default) else default
     field.attribute, field.allow_none = column.name, bool(column.nullable)
-    # A column that is newer than the archive has its usual value.
+    # A column that is newer than the archive gets its default.
     field.required = not column.nullable and usual is None
     field.load_default = missing if field.required else usual
     # A new dictionary: a copied field shares its own with the schema that it comes from.
@@ -140,7 +140,7 @@ def _choose_field(column: Column[Any]) -> fields.Field[Any]:
 
 
 def _name_place(where: str, messages: Any) -> str:
-    """Return the first message with the way to its place."""
+    """Return the first message, after the path to its place."""
     while isinstance(messages, dict):
         key, messages = next(iter(messages.items()))
         if isinstance(key, int):
@@ -150,14 +150,14 @@ def _name_place(where: str, messages: Any) -> str:
     return f"{where}: {messages[0]}"
 
 
-_PARENT = "Its place in the archive says it."
+_PARENT = "Known from its place in the archive."
 
 PROJECT = Part(
     Project,
     {
-        "account_id": "The person who imports it names the account.",
-        "feed_version": "It rises, so that no cache shows what it was before.",
-        "last_testimonial_at": "It is the time of the newest testimonial.",
+        "account_id": "Chosen when the archive is imported.",
+        "feed_version": "Increased, so that no cache shows an older state.",
+        "last_testimonial_at": "Derived from the newest testimonial.",
         "deleted_at": "An imported project is not in the trash.",
     },
     {
@@ -173,12 +173,12 @@ OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
 SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
 CHANGE = Part(
     TestimonialChange,
-    {"testimonial_id": _PARENT, "before": "It is written as a testimonial is."},
+    {"testimonial_id": _PARENT, "before": "Written in the form of a testimonial."},
     beside={"before": Before(lambda: _before_schema(), required=True)},
 )
 TESTIMONIAL = Part(
     Testimonial,
-    {"project_id": _PARENT, "is_visible": "The database derives it from the status."},
+    {"project_id": _PARENT, "is_visible": "Derived from the status by the database."},
     {
         "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
         "source": Choice("public_page", "manual", "import", "demo"),
@@ -200,16 +200,16 @@ REQUEST = Part(
     MailedRequest,
     {
         "project_id": _PARENT,
-        "email_hash": "It is made of the account and the address.",
-        "mail_id": "The outbox stays where it is.",
+        "email_hash": "Derived from the account and the address.",
+        "mail_id": "The outbox is not exported.",
     },
-    # Requests are sent some days after they were written at most.
+    # Requests and reminders are sent within weeks after they were written.
     {"email": EMAIL, "next_mail_at": Moment(ahead=timedelta(days=60))},
     beside={"unsubscribedAt": Moment(required=True, allow_none=True)},
 )
 IMAGE = Part(
     Image,
-    {"content": "It is a file of its own in the archive."},
+    {"content": "A file of its own in the archive."},
     {"width": Count(1, LOGO.width), "height": Count(1, LOGO.width)},
 )
 # The lists of `project.json`, in its order.

@@ -35,7 +35,7 @@ MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 200_000
 
-# What the zip module raises for what is damaged, encrypted, packed in unknown ways, or no file.
+# What the zip module raises for damaged, encrypted and otherwise unreadable files.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -57,7 +57,7 @@ class ArchiveRefused(ServiceError):
 
 @dataclass
 class Archive:
-    """What an archive holds: the rows of each of its lists, by columns."""
+    """An open archive: its project and the rows of its lists, by columns."""
 
     project: Row
     lists: dict[str, list[Row]]
@@ -191,4 +191,4 @@ def _check_images(archive: Archive) -> None:
         except ImageDamaged as error:
             raise ValidationError(f"{image_file(row['id'])}: {error}") from None
         if size != (row["width"], row["height"]):
-            raise ValidationError(f"{image_file(row['id'])}: It has another size than images says.")
+            raise ValidationError(f"{image_file(row['id'])}: Its size is not the one in “images”.")

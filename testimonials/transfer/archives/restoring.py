@@ -35,7 +35,7 @@ from testimonials.transfer.tables.importing import finish_import
 
 @dataclass
 class Restored:
-    """What was put into the database, and what is not as it was."""
+    """What was imported, and what had to change."""
 
     project: Project
     testimonials: int
@@ -44,7 +44,7 @@ class Restored:
     renewed: int
     # Former addresses that belong to somebody else here.
     lost_slugs: list[str] = field(default_factory=list)
-    # How many requests waited to be sent.
+    # How many requests were waiting to be sent.
     waiting: int = 0
 
 
@@ -160,7 +160,7 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
     taken = _find(Testimonial.submission_key, (row["submission_key"] for row in rows))
     tags, changes = [], []
     for row in rows:
-        # The act of sending made its row here already; this is a copy of that.
+        # The submission already has a row here, of which this is a copy.
         row["submission_key"] = None if row["submission_key"] in taken else row["submission_key"]
         testimonial_id = row["id"]
         for name in dict.fromkeys(row.pop("tags")):
@@ -170,7 +170,7 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
         for change in row.pop("changes"):
             before = _renew(change["before"], ids)
             if before.get("avatar_id") not in pictures and "avatar_id" in before:
-                # A picture that was gone already; here its id might be somebody else's.
+                # The picture was gone already, and its id might be another's here.
                 before["avatar_id"] = None
             told = {"testimonial_id": testimonial_id, "before": before}
             changes.append(_renew(change, ids) | told)
@@ -180,7 +180,7 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
 
 
 def _insert_requests(rows: list[Row], account_id: str, *, resumes: bool) -> int:
-    """Add requests and who wants no more of them; return how many wait to be sent."""
+    """Add requests and unsubscribed addresses; return how many requests wait to be sent."""
     waiting = sum(row["next_mail_at"] is not None for row in rows)
     for row in rows:
         row["email_hash"] = hash_email(account_id, row["email"])

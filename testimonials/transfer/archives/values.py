@@ -1,4 +1,4 @@
-"""What the values of an archive may be, where neither a column nor a schema of a door says it."""
+"""Rules for the values in an archive that neither a column nor another schema has."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ class Moment(fields.Field[datetime]):
 
 
 class Settings(fields.Nested):
-    """A group of settings; one that is newer than the archive gets its usual value."""
+    """A group of settings; one that is newer than the archive gets its default."""
 
     def __init__(self, schema: type[Schema], usual: Mapping[str, Any]) -> None:
         super().__init__(schema)

@@ -36,7 +36,7 @@ from testimonials.transfer.archives.contents import (
 )
 
 JSON_NAME = "project.json"
-# So many testimonials, or pictures, are in memory at a time.
+# How many testimonials and pictures are in memory at a time.
 ROWS_AT_ONCE, IMAGES_AT_ONCE = 500, 100
 # Kept in memory up to this size, and in a temporary file beyond.
 SPOOLED_BYTES = 8 * 1024 * 1024
@@ -44,9 +44,9 @@ SPOOLED_BYTES = 8 * 1024 * 1024
 
 @contextmanager
 def reading_one_moment() -> Iterator[None]:
-    """Read within one transaction that sees nothing of what others write meanwhile.
+    """Read within one transaction that sees nothing others write in the meantime.
 
-    SQLite gives that to each transaction, PostgreSQL when it is asked.
+    Every transaction of SQLite does that; PostgreSQL has to be asked.
     """
     db.session.expunge_all()
     db.session.rollback()
@@ -62,7 +62,7 @@ def reading_one_moment() -> Iterator[None]:
 
 
 def spool(write: Callable[[IO[bytes]], None]) -> IO[bytes]:
-    """Return what `write` writes as a temporary file at its beginning."""
+    """Return a temporary file with what `write` writes, at its beginning."""
     out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
     write(out)
     out.seek(0)
@@ -111,7 +111,7 @@ def _to_json(value: Any) -> str:
 
 
 def _describe_project(project: Project, images: set[str | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of `project.json` in their order; each is used up before the next.
+    """Yield the members of `project.json` in their order; each must be consumed before the next.
 
     The ids of the pictures that testimonials name are added to `images`.
     """
@@ -188,7 +188,7 @@ def _describe_requests(project: Project) -> Iterator[Row]:
 
 
 def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
-    """Yield columns of those of the pictures that are still there."""
+    """Yield columns of the pictures that still exist."""
     wanted = sorted(filter(None, ids))
     for start in range(0, len(wanted), IMAGES_AT_ONCE):
         part = wanted[start : start + IMAGES_AT_ONCE]

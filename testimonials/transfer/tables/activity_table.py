@@ -1,4 +1,4 @@
-"""The record of what happened as CSV, with each event in a person's words."""
+"""The activity record as CSV, with a sentence for each event."""
 
 import json
 from collections.abc import Iterable
@@ -23,8 +23,8 @@ COLUMNS = (
 def find_names(account_id: str | None) -> tuple[Names, Names]:
     """Return the addresses that a reader may know, and the names of the projects, by their ids.
 
-    An operator (None) may know all of them. The owner of an account knows its own and those of
-    present colleagues: a person who has left may have another address by now.
+    An operator (None) may know all of them, and the owner of an account those of its present team:
+    a person who has left may have another address by now.
     """
     people = select(Account.id, Account.email)
     projects = select(

@@ -1,4 +1,4 @@
-"""Dates as other services and table programs write them.
+"""Dates as other services and spreadsheet programs write them.
 
 Nothing is guessed: 03/04/2026 is a question until something in the file answers it.
 """
@@ -15,7 +15,7 @@ ORDERS = ("dmy", "mdy")
 UNCLEAR = "The file doesn’t tell whether the day or the month comes first."
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-# All of them read a text with single spaces: each `\s*` beside another would double the work.
+# They match text with single spaces only: adjacent `\s*` would multiply the work.
 _TIME = (
     r"(?:(?:(?:,|T| at) ?| )(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
     r"(?:[.,](?P<fraction>\d{1,9}))?)? ?(?P<half>[ap]\.?m\.?)?"
@@ -43,10 +43,7 @@ class DateWrong(Exception):
 
 
 def find_order(texts: Iterable[str]) -> str | None:
-    """Tell by the dates of a column whether the day (dmy) or the month (mdy) comes first.
-
-    Returns None if none of them tells, or they contradict each other.
-    """
+    """Return `dmy` or `mdy`, the order in a column's dates; None if that isn't clear."""
     orders = set()
     for text in texts:
         if found := _NUMBERS.fullmatch(_tidy(text)):
@@ -59,10 +56,9 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Return the time that a text names; raise `DateWrong`.
+    """Return the time written in a text, in UTC unless it has a zone; raise `DateWrong`.
 
-    It is in UTC unless the text has a zone. A day without a time is noon, so that it is the same
-    day for most of the world.
+    A day without a time becomes noon, which is the same day in most of the world.
     """
     text = _tidy(text)
     if _SECONDS.fullmatch(text):
@@ -87,7 +83,7 @@ def _sort_numbers(found: re.Match[str], order: str | None) -> tuple[int, int]:
     """Return the month and the day."""
     one, two = int(found["one"]), int(found["two"])
     if found["mark"] == ".":
-        # Only the day is written before a point.
+        # Dates with points begin with the day.
         order = "dmy"
     if order is None and one != two and max(one, two) <= 12:
         raise DateWrong(UNCLEAR)

@@ -1,4 +1,4 @@
-"""What the columns of a file are, by the headings of known services or by their meaning."""
+"""Recognising the columns of a file by the headings of known services, or by their meaning."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.errors import ServiceError
 
-# The fields, by the names that people read.
+# The fields and their labels.
 FIELDS = {
     "text": "Text",
     "authorName": "Name",
@@ -22,7 +22,7 @@ FIELDS = {
 }
 REQUIRED = ("text", "authorName")
 
-# In lower case without spaces and punctuation; those further left win.
+# Headings in lower case without spaces and punctuation; those further left win.
 MEANINGS: dict[str, tuple[str, ...]] = {
     "text": (
         "text", "testimonial", "testimonialtext", "quote", "review", "reviewtext", "reviewbody",
@@ -60,8 +60,7 @@ MEANINGS: dict[str, tuple[str, ...]] = {
 FIRST_NAMES = ("firstname", "givenname", "vorname")
 LAST_NAMES = ("lastname", "surname", "familyname", "nachname")
 
-# The headings that only one service has. Famewall's are not documented, so its files are read like
-# any other.
+# Headings that only one service uses. Famewall's are undocumented.
 OWN, SENJA, TESTIMONIAL_TO = "Testimonials", "Senja", "Testimonial.to"
 _MARKS = {
     OWN: {"authorname", "submittedat", "consenttext"},
@@ -79,7 +78,7 @@ class MappingWrong(ServiceError):
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The headings of each field's columns; the cells of several are joined with a space."""
+    """The columns that each field is read from; the cells of several are joined with a space."""
 
     columns: Mapping[str, tuple[str, ...]]
     service: str | None = None
@@ -91,7 +90,7 @@ class ColumnMapping:
 
 
 def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
-    """Return the columns of each field, by what the headings mean."""
+    """Return the columns of each field, judging by their headings."""
     by_meaning: dict[str, str] = {}
     for heading in headings:
         by_meaning.setdefault(re.sub(r"[\W_]+", "", heading.casefold()), heading)
@@ -101,7 +100,7 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
         by_meaning.pop(heading, None)
 
     def take(meanings: Iterable[str]) -> tuple[str, ...]:
-        """Return the first of the headings, which then can't mean anything else."""
+        """Return the first of the headings, and keep it from being taken again."""
         return next(((by_meaning.pop(each),) for each in meanings if each in by_meaning), ())
 
     columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
@@ -112,7 +111,7 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 def change_mapping(
     guessed: ColumnMapping, headings: Sequence[str], said: Mapping[str, Sequence[str]]
 ) -> ColumnMapping:
-    """Return the mapping with the columns that a person named; naming none leaves a field out.
+    """Return the mapping with a person's choices; an empty choice leaves a field out.
 
     Raises `MappingWrong`.
     """
@@ -130,7 +129,7 @@ def change_mapping(
 
 
 def find_missing(mapping: ColumnMapping) -> list[str]:
-    """Return the required fields that no column has."""
+    """Return the required fields without a column."""
     return [field for field in REQUIRED if field not in mapping.columns]
 
 

@@ -1,6 +1,6 @@
 """Importing the lines of a file into a project: planned without writing, written in short batches.
 
-A testimonial that the project has already, in any state, is not added again, so importing a file
+A testimonial that the project already has, in any state, is not added again, so importing a file
 twice is harmless, and an interrupted import can be repeated.
 """
 
@@ -34,10 +34,10 @@ from testimonials.transfer.tables.rows import (
 )
 from testimonials.transfer.tables.table_files import Line, Table
 
-# Rows of one transaction; SQLite lets in no other writer meanwhile.
+# Rows of one transaction, during which SQLite lets nobody else write.
 BATCH_ROWS = 250
 ROWS_AT_ONCE = 1000
-# From this many new rows on, the database should count its rows again.
+# After this many new rows, the query planner's counts are out of date.
 MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
@@ -59,7 +59,7 @@ class Outcome:
     testimonial: NewTestimonial | None = None
 
     def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
-        """Return what happens, in texts that are safe to print."""
+        """Return the outcome in texts that are safe to print."""
         name, text = (mapping.pick(self.cells, field) for field in ("authorName", "text"))
         return {
             "line": self.line,
@@ -73,7 +73,7 @@ class Outcome:
 @dataclass(frozen=True)
 class Plan:
     outcomes: list[Outcome]
-    # Whether dates are refused until somebody says whether the day or the month comes first.
+    # Whether dates were refused because the day or the month might come first.
     asks_for_order: bool = False
 
     @property
@@ -133,7 +133,7 @@ def write_import(
     """Add testimonials batch by batch; yield how many each has added, for the caller to commit.
 
     Each batch is a transaction, in which `lock` returns the locked project. Before that, `prepare`
-    may change the batch. The caller commits once more in the end.
+    may change the batch. The caller commits once more at the end.
     """
     batch_id, written = new_identifier(), 0
     for start in range(0, len(found), BATCH_ROWS):
@@ -154,9 +154,9 @@ def write_import(
 def write_batch(
     project: Project, found: Sequence[NewTestimonial], remaining: int, batch_id: str, actor: str
 ) -> int:
-    """Add testimonials to the locked project, except those added meanwhile; return how many.
+    """Add testimonials to the locked project, except those added in the meantime; return how many.
 
-    The `remaining` ones that come after are newer, so these leave them time before the present.
+    They get earlier creation times than the `remaining` ones, which are newer and still to come.
     The changes of all batches share `batch_id`.
     """
     column = Testimonial.import_key
@@ -196,7 +196,7 @@ def write_batch(
 
 
 def finish_import(count: int) -> None:
-    """Have the database count its rows if many testimonials were added."""
+    """Refresh the query planner's counts if many testimonials were added."""
     if count >= MANY_ROWS:
         count_for_planner(db.session.connection(), Base.metadata.sorted_tables)
 

@@ -32,7 +32,7 @@ class PictureUnreachable(Exception):
 
 
 def is_website(address: str, port: int) -> bool:
-    """Tell whether an address belongs to the public internet and the port to the web."""
+    """Return whether an address belongs to the public internet and the port to the web."""
     return port in PORTS.values() and is_public(address)
 
 
@@ -102,7 +102,7 @@ def _read_url(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _get(url: str, is_allowed: Check, seconds: float) -> tuple[bytes, str | None]:
-    """Return the content, or where a redirect leads; the whole of it within the time."""
+    """Return the content, or the target of a redirect, within `seconds` altogether."""
     parts, host, port = _read_url(url)
     stream = connect(host, port, seconds, is_allowed)
     stream.settimeout(seconds)
@@ -111,7 +111,7 @@ def _get(url: str, is_allowed: Check, seconds: float) -> tuple[bytes, str | None
         stream = ssl.create_default_context().wrap_socket(
             stream, server_hostname=host, do_handshake_on_connect=False
         )
-    # A server that sends a byte now and then would keep every single read within its time.
+    # A server that sends a byte now and then would stay within the timeout of each read.
     timer = threading.Timer(seconds, _cut, [stream])
     timer.daemon = True
     timer.start()
@@ -149,5 +149,4 @@ def _cut(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        # It is closed already.
-        return
+        return  # Already closed.

@@ -1,4 +1,4 @@
-"""Turning one line of a file into a testimonial, or into the reason why it can't be one."""
+"""Turning a line of a file into a testimonial, or into the reason why it can't be one."""
 
 import hashlib
 import re
@@ -26,14 +26,14 @@ from testimonials.transfer.tables.dates import DateWrong, read_date
 from testimonials.transfer.tables.headings import FIELDS, OWN, REQUIRED, SENJA, ColumnMapping
 
 STATUSES = ("approved", "pending")
-# What a file says about a testimonial, and what it becomes here.
+# The words for each status in the files of other services.
 _STATES = {
     "approved": {"approved", "true", "yes", "1", "published", "public", "live"},
     "pending": {"pending", "false", "no", "0", "unapproved", "unpublished", "draft", "hidden"},
     "rejected": {"rejected", "declined"},
 }
 _NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
-# Empty cells are not even looked at: a file may have millions of them.
+# Empty cells are skipped: a file may have millions of them.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
 _UNSAID: dict[str, Any] = {
     "author_role": "",
@@ -82,7 +82,7 @@ class WrittenDate(RuleField):
 
 
 class WrittenStatus(RuleField):
-    """A status in the words of any service; what the file calls approved gets the `usual` one."""
+    """A status as any service writes it; approved testimonials get the `usual` one."""
 
     def __init__(self, usual: str, **options: Any) -> None:
         super().__init__(rule="Must be a status.", **options)
@@ -110,14 +110,14 @@ class RowSchema(FormSchema):
     tags = Tags()
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Say of a cell that it is empty, not that it should be filled in."""
+        """Report an empty cell, rather than asking to fill in a field."""
         super().on_bind_field(field_name, field_obj)
         field_obj.error_messages["required"] = "The cell is empty."
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How lines are read: the columns, the order in dates, and the status of what has none."""
+    """How lines are read: the columns, the order in dates, and the status of lines without one."""
 
     mapping: ColumnMapping
     order: str | None = None
@@ -137,7 +137,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class NewTestimonial:
-    """What a line becomes: columns, tags, and the key under which it is imported once."""
+    """A testimonial to add: its columns, tags, and the key that keeps it from being added twice."""
 
     key: str
     columns: dict[str, Any]
@@ -147,7 +147,7 @@ class NewTestimonial:
 
 
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
-    """Read one line; raise `RowRefused` with the first thing that is wrong."""
+    """Read one line; raise `RowRefused` with the first problem."""
     mapping = options.mapping
     said = {field: text for field in FIELDS if (text := mapping.pick(cells, field))}
     if mapping.service == SENJA and "text" not in said and cells.get("type", "").lower() == "video":
@@ -163,7 +163,7 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
 
 
 def make_key(name: str, text: str) -> str:
-    """Return what identifies a testimonial whatever file it comes from: who said what."""
+    """Return a hash of who said what, which identifies a testimonial in any file."""
     folded = (
         " ".join(unicodedata.normalize("NFKC", each).casefold().split()) for each in (name, text)
     )

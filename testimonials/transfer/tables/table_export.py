@@ -35,8 +35,8 @@ COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
     "deletedAt": lambda row: row.deleted_at and iso(row.deleted_at),
     "createdAt": lambda row: iso(row.created_at),
 }
-# A spreadsheet program takes a cell that begins with one of these for a formula: in full width and
-# the like too, and behind what can't be seen. An apostrophe keeps it from that.
+# Spreadsheet programs take a cell that begins with one of these for a formula, even in full width
+# or after invisible characters. An apostrophe prevents that.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
 LONGEST_START = 100
 ROWS_AT_ONCE = 500

@@ -52,7 +52,7 @@ class Table:
 
 
 def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LINES) -> Table:
-    """Return what a CSV or JSON file holds; raise `TableUnreadable`."""
+    """Return the contents of a CSV or JSON file; raise `TableUnreadable`."""
     if content[:4] == b"PK\x03\x04":
         raise TableUnreadable(
             "This is a zip file. Import the archive of a project with the command "
@@ -162,7 +162,7 @@ def _find_list(parsed: Any) -> list[Any] | None:
 def _flatten(item: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the cells of an object; one inside it gives columns such as `author.name`."""
     for name, value in item.items():
-        # JSON can have halves of characters, and no page can.
+        # JSON can contain lone surrogates, and no page can.
         heading = prefix + name.encode("utf-8", "replace").decode("utf-8")
         if isinstance(value, dict) and not prefix:
             yield from _flatten(value, f"{heading}.")
@@ -178,7 +178,7 @@ def _to_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        # Lists within lists mean nothing here, and may be as deep as the stack.
+        # Nested lists mean nothing here, and could be deeper than the stack.
         parts = (_to_text(each) for each in value if not isinstance(each, list))
         return ", ".join(filter(None, parts))
     return str(value)

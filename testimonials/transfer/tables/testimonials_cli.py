@@ -84,7 +84,7 @@ def import_testimonials(
             "--dates mdy if the month does. Nothing was imported."
         )
     done = None if dry_run else _write(found.id, plan, fetches=fetch_avatars)
-    _tell(plan, mapping, done, as_json=as_json)
+    _print_outcome(plan, mapping, done, as_json=as_json)
     if plan.count()[REFUSED]:
         raise click.exceptions.Exit(1)
 
@@ -102,7 +102,7 @@ def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
 def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems]:
     """Return how many were added, and the photos that could not be copied.
 
-    Fewer than planned are added if another import has added some meanwhile.
+    Fewer than planned are added if another import added some in the meantime.
     """
     problems: Problems = []
 
@@ -119,7 +119,7 @@ def _write(project_id: str, plan: Plan, *, fetches: bool) -> tuple[int, Problems
     return written, problems
 
 
-def _tell(
+def _print_outcome(
     plan: Plan,
     mapping: ColumnMapping,
     done: tuple[int, Problems] | None,
@@ -133,14 +133,8 @@ def _tell(
     lines = [each.describe(mapping) for each in shown]
     if as_json:
         photos = [{"url": url, "reason": reason} for url, reason in problems]
-        told = {
-            "service": mapping.service,
-            "dryRun": is_dry,
-            **counts,
-            "lines": lines,
-            "photos": photos,
-        }
-        print_json(told)
+        head = {"service": mapping.service, "dryRun": is_dry}
+        print_json({**head, **counts, "lines": lines, "photos": photos})
         return
     if mapping.service:
         click.echo(f"This looks like a file from {mapping.service}.")

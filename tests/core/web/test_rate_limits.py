@@ -185,7 +185,7 @@ def test_a_redis_that_answers_and_does_not_count_is_told(
             assert limiter.can_count()
             limiter.storage.storage.execute_command(*fault.split())
         warnings = app.test_client().get("/readyz").get_json()["warnings"]
-        assert warnings["redis"] == "does not count: it is away, full or read-only"
+        assert warnings["redis"] == "can't count: it is unreachable, full or read-only"
     finally:
         server.stop()
 

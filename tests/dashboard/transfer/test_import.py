@@ -109,7 +109,7 @@ def test_columns_and_status_can_be_changed(app: Flask, inbox: Inbox) -> None:
     form = read_form(page.text) | {"map_text": "1", "map_authorName": "0", "map_submittedAt": "2"}
     asked = inbox.client.post(f"{inbox.base}/import/preview", data=form)
     assert asked.status_code == 422
-    assert "Say whether dates such as 03/04/2026" in asked.text
+    assert "Choose whether dates such as 03/04/2026" in asked.text
     # The question can't be gone around.
     assert inbox.client.post(f"{inbox.base}/import", data=form).status_code == 422
     form = read_form(asked.text) | {"dates": "dmy", "status": "pending"}

@@ -416,7 +416,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (first("oldSlugs", slug="Über uns"), "slug: Must be lower-case letters"),
     (first("widgetSightings", origin="javascript:1"), "origin: Must be the origin of a website."),
     (first("images", width=10**9), "images 1, width: Must be a whole number"),
-    (first("images", width=10), "It has another size than images says."),
+    (first("images", width=10), "Its size is not the one in “images”."),
     (lambda d: d["images"].append(d["images"][0]), "images: Two of them have the same id."),
     (lambda d: d["oldSlugs"].append(d["oldSlugs"][0]), "oldSlugs: Two of them have the same slug"),
     (lambda d: d["project"].update(widgetConfig={"evil": 1}), "widgetConfig, evil: Unknown"),
