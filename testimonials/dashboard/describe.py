@@ -1,10 +1,8 @@
-"""How pages show testimonials, their history, times, plans and notification choices."""
+"""How pages describe testimonials, their history, times, plans and notification choices."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
-
-from flask import url_for
 
 from testimonials.auth.models import Account
 from testimonials.collection.authors.services import DISOWNED
@@ -62,38 +60,19 @@ MODES = {
 
 
 def describe_testimonial(row: Testimonial) -> dict[str, Any]:
-    twitter = row.twitter or {}
+    """Return what the pages show of a testimonial that isn't simply one of its columns."""
     return {
-        "id": row.id,
-        "author_name": row.author_name,
-        "author_role": row.author_role,
-        "author_company": row.author_company,
-        "author_email": row.author_email,
-        "avatar_url": row.avatar_url or twitter.get("avatarUrl"),
+        "row": row,
+        "avatar_url": row.avatar_url or (row.twitter or {}).get("avatarUrl"),
         "initials": initials_of(row.author_name),
         "color": colour_of(row.author_name),
-        "rating": row.rating,
-        "text": row.text,
         "source_label": SOURCES.get(row.source, row.source),
-        "status": row.status,
-        "is_sample": row.status == "demo",
-        "is_pinned": row.is_pinned,
-        "is_edited": row.original_text is not None,
-        "is_email_verified": row.email_verified_at is not None,
-        "is_withdrawn": row.status == "withdrawn",
-        # Only until the owner decides again.
-        "is_returned": row.returned_at is not None and row.status == "pending",
-        "held": describe_held(row),
-        "edit_url": url_for("editor.show_testimonial", testimonial_id=row.id),
-        "action_url": url_for("inbox.decide", testimonial_id=row.id),
-        **{f"can_{name}": action.can(row) for name, action in ACTIONS.items()},
-        # One button pins and unpins.
-        "can_pin": ACTIONS["pin"].can(row) or ACTIONS["unpin"].can(row),
-        **describe_time(row.submitted_at),
+        "held": _describe_held(row),
+        "can": {name for name, action in ACTIONS.items() if action.can(row)},
     }
 
 
-def describe_held(row: Testimonial) -> str | None:
+def _describe_held(row: Testimonial) -> str | None:
     """Return why a testimonial is in the spam folder, None if it isn't."""
     if row.status != "spam":
         return None
@@ -105,7 +84,7 @@ def describe_held(row: Testimonial) -> str | None:
 
 
 def describe_change(change: TestimonialChange) -> dict[str, Any]:
-    """Return what the history shows of a change: who, what, when, and the values before."""
+    """Return an entry of the history; `before` are the changed values as they were."""
     before = "\n".join(
         f"{FIELD_LABELS[name]}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
@@ -114,21 +93,8 @@ def describe_change(change: TestimonialChange) -> dict[str, Any]:
     return {
         "who": change.actor,
         "what": _name_edit(change) or ACTIONS_DONE.get(change.action, change.action),
-        "before": before or None,
-        **describe_time(change.created_at),
-    }
-
-
-def describe_consent(row: Testimonial) -> dict[str, Any] | None:
-    """Return what the author consented to and when, None unless they used the collection page."""
-    if row.consent_text is None or row.consented_at is None:
-        return None
-    withdrawn = row.consent_withdrawn_at
-    return {
-        "text": row.consent_text,
-        "language": row.consent_language,
-        "withdrawn": withdrawn and describe_time(withdrawn),
-        **describe_time(row.consented_at),
+        "before": before,
+        "time": change.created_at,
     }
 
 
@@ -159,13 +125,8 @@ def _name_edit(change: TestimonialChange) -> str | None:
     return "Photo changed" if columns <= PHOTO and columns != {"twitter"} else None
 
 
-def describe_time(time: datetime) -> dict[str, str]:
-    """Return a time as `describe_age` has it, in full, and as ISO 8601."""
-    return {
-        "time_label": describe_age(time),
-        "time_iso": clock.iso(time),
-        "time_title": f"{clock.day(time)}, {time:%H:%M} UTC",
-    }
+def describe_time(time: datetime) -> str:
+    return f"{clock.day(time)}, {time:%H:%M} UTC"
 
 
 def describe_age(time: datetime) -> str:

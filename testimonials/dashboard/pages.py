@@ -13,7 +13,7 @@ from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
-from testimonials.dashboard.describe import describe_plan
+from testimonials.dashboard.describe import describe_age, describe_plan, describe_time
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
 from testimonials.extensions import begin_write, db
@@ -30,6 +30,9 @@ from testimonials.testimonials.moderation.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
 dashboard = Blueprint("dashboard", __name__)
+dashboard.add_app_template_filter(clock.iso, "iso")
+dashboard.add_app_template_filter(describe_time, "full")
+dashboard.add_app_template_filter(describe_age, "age")
 
 
 class NewProjectForm(FormSchema):

@@ -12,7 +12,6 @@ from testimonials.activity.models import Event
 from testimonials.activity.sentences import Names, name_actor, tell
 from testimonials.activity.services import EventFilter, find_types, list_events
 from testimonials.core.data.identifiers import is_identifier
-from testimonials.dashboard.describe import describe_time
 from testimonials.transfer.tables.activity_table import find_names
 
 PAGE_SIZE = 50
@@ -81,7 +80,9 @@ def describe_activity(search: Search) -> dict[str, Any]:
             break
         sentence, last = tell(event, people, projects), event.id
         if search.matches(sentence):
-            rows.append(_describe_row(event, sentence, people))
+            who = name_actor(event, people)
+            what = sentence.removeprefix(who).strip()
+            rows.append({"who": who, "what": what, "time": event.created_at})
     return {
         "events": rows,
         "search": search,
@@ -91,12 +92,6 @@ def describe_activity(search: Search) -> dict[str, Any]:
         "newest_url": search.address() if search.before else None,
         "csv_url": search.address(view="exporting.export_activity"),
     }
-
-
-def _describe_row(event: Event, sentence: str, people: Names) -> dict[str, str]:
-    who = name_actor(event, people)
-    what = sentence.removeprefix(who).strip()
-    return {"who": who, "what": what, **describe_time(event.created_at)}
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:

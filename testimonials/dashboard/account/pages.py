@@ -37,7 +37,7 @@ from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.account.activity_view import describe_activity, read_search
-from testimonials.dashboard.describe import MODES, describe_age, describe_plan
+from testimonials.dashboard.describe import MODES, describe_plan
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.guards import (
     build_shell,
@@ -226,7 +226,7 @@ def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:
     return [
         {
             "label": session.label,
-            "last_seen_label": describe_age(session.last_seen_at),
+            "last_seen_at": session.last_seen_at,
             "is_current": session.id == owner.session_id,
             "id": session.id,
         }

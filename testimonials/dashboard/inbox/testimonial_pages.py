@@ -7,7 +7,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.core.web.errors import FieldErrors
-from testimonials.dashboard.describe import describe_change, describe_consent, describe_testimonial
+from testimonials.dashboard.describe import describe_change, describe_testimonial
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.testimonial_form import (
     EditedTestimonial,
@@ -34,7 +34,6 @@ editor = Blueprint("editor", __name__)
 @editor.get("/dashboard/projects/<project_id>/testimonials/new")
 @require_role(Role.MODERATOR)
 def show_new(access: Access) -> ResponseReturnValue:
-    """Show the form that adds a testimonial."""
     return _form(access, None, empty_values(), {})
 
 
@@ -57,7 +56,6 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
 @editor.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
 @require_role(Role.MODERATOR)
 def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue:
-    """Show one testimonial with the form that edits it, and its history."""
     project = access.project
     row = find_testimonial(project, testimonial_id)
     return _form(access, row, read_values(row), {})
@@ -98,7 +96,6 @@ def _form(
     return render_template(
         "dashboard/inbox/testimonial.html",
         shell=build_shell(access, "inbox"),
-        mode="edit" if row else "add",
         notice=read_notice(),
         return_to=row and request.path,
         known_tags=[tag.name for tag in list_project_tags(project.id)],
@@ -106,7 +103,5 @@ def _form(
         values=values,
         errors=errors,
         history=[describe_change(change) for change in list_history(row)] if row else [],
-        original_text=row.original_text if row else None,
-        consent=row and describe_consent(row),
         asked_email=find_asked_emails([row.id]).get(row.id) if row else None,
     )

@@ -20,7 +20,6 @@ from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.languages import LANGUAGES, speaking
-from testimonials.dashboard.describe import describe_time
 from testimonials.dashboard.requests.form import NEVER, RequestForm
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -99,7 +98,7 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
         "state": person.state,
         "state_label": LABELS[person.state],
         "problem": person.problem if person.state == "failed" else None,
-        "times": [describe_time(time) | {"what": what} for what, time in times if time],
+        "times": [(what, time) for what, time in times if time],
         "testimonial_url": url_for("editor.show_testimonial", testimonial_id=row.testimonial_id)
         if row.testimonial_id
         else None,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
-from testimonials.dashboard.describe import describe_age, describe_time
+from testimonials.dashboard.describe import describe_age
 from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.models import Project
 from testimonials.widget.sightings import find_newest_sighting
@@ -33,7 +33,7 @@ def describe_sighting(project: Project) -> dict[str, Any] | None:
     return {
         "host": origin.partition("://")[2],
         "label": f"on {label}" if is_date else label.lower(),
-        "time": describe_time(time),
+        "time": time,
     }
 
 
