@@ -30,9 +30,9 @@ from testimonials.core.passwords import hash_password
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from testimonials.settings.table import load_settings
-from tests.applications import Applications
-from tests.process import Service, start_service
-from tests.servers import (
+from tests.support.applications import Applications
+from tests.support.process import Service, start_service
+from tests.support.servers import (
     POSTGRES,
     MailSink,
     PostgresServer,

@@ -2,7 +2,7 @@
 
 Alembic is loaded only when something is to be migrated, since it takes an eighth of a second and
 10 MB. An empty SQLite file gets the schema that all migrations together make from `schema.sql`
-(written by `python -m tests.schemas`).
+(written by `python -m tests.support.schemas`).
 """
 
 from collections.abc import Callable, Iterator

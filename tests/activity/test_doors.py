@@ -7,7 +7,7 @@ from testimonials.extensions import db
 from tests.activity.events import read_events, read_types
 from tests.auth.browsers import mailed_path, open_browser
 from tests.conftest import PASSWORD, Caller
-from tests.rows import read_testimonials
+from tests.support.rows import read_testimonials
 
 NEW = "four green armchairs"
 

@@ -19,8 +19,8 @@ from testimonials.operations.jobs.expiry import sweep
 from tests.activity.events import read_events, read_types
 from tests.auth.browsers import FIREFOX, open_browser, sign_in
 from tests.conftest import Caller, MovableClock
-from tests.plans import explain_statements
-from tests.rows import add_member
+from tests.support.plans import explain_statements
+from tests.support.rows import add_member
 
 
 def test_signing_in_and_out_says_who_from_where_and_with_what(

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tests.conftest import PASSWORD
-from tests.pictures import photo, to_bytes
+from tests.support.pictures import photo, to_bytes
 
 # Where people write what they like.
 FREE = {"text", "search", "url", "email", "tel", "textarea", "hidden"}

@@ -19,7 +19,7 @@ from testimonials.operations.jobs.registry import write_seen_websites
 from tests.attacks.forms import FREE, Field, Form, read_forms
 from tests.attacks.world import SLUG, World
 from tests.auth.links import ORIGIN
-from tests.servers import Received
+from tests.support.servers import Received
 
 # It is in each text, and nowhere else.
 MARK = "zqx"

@@ -16,7 +16,7 @@ from tests.attacks.conftest import restore
 from tests.attacks.world import NAME, SECRET, SLUG, UNKNOWN, Door, World, find_doors
 from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
-from tests.rows import everything
+from tests.support.rows import everything
 
 pytestmark = pytest.mark.sqlite
 

@@ -35,7 +35,7 @@ from tests.attacks.hostile import (
 )
 from tests.attacks.world import SLUG, World
 from tests.auth.links import mails
-from tests.servers import MailSink
+from tests.support.servers import MailSink
 
 pytestmark = pytest.mark.sqlite
 

@@ -23,8 +23,8 @@ from tests.auth.links import ORIGIN, ask_for_link, init, mails
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
-from tests.pictures import photo, to_bytes
-from tests.rows import add_member, change_project
+from tests.support.pictures import photo, to_bytes
+from tests.support.rows import add_member, change_project
 
 # What only members of the team may see.
 SECRET = "Words that only the team may see"

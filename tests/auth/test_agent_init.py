@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import Caller, MakeApp, MovableClock
-from tests.shapes import data_of, error_of
+from tests.support.shapes import data_of, error_of
 
 
 def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:

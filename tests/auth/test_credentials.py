@@ -22,7 +22,7 @@ from testimonials.core.data.identifiers import (
 )
 from testimonials.extensions import db
 from tests.conftest import Caller, MovableClock
-from tests.shapes import data_of, error_of
+from tests.support.shapes import data_of, error_of
 
 UNKNOWN = "0" * 24
 ENDPOINTS = [

@@ -21,12 +21,12 @@ from testimonials.auth.sign_in.sessions import start_session
 from testimonials.extensions import begin_write, db
 from testimonials.settings.table import load_settings
 from tests.conftest import hash_of_password
-from tests.journey import CHROMIUM, CHROMIUM_FLAGS
-from tests.process import Service, start_service
-from tests.servers import PATIENCE, MailSink, find_program, memory_folder, wait_for
+from tests.support.process import Service, start_service
+from tests.support.servers import PATIENCE, MailSink, find_program, memory_folder, wait_for
+from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS
 
 # Chromium without its window is half the work for each page. Some have only the whole one, which
-# tests/journey.py starts in any case.
+# tests/tools/journey.py starts in any case.
 HEADLESS = find_program("chromium-headless-shell") or CHROMIUM
 # The browser reports every answer from 400 on in this way, also those that a test asks for, and
 # lines that a test cuts.

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.servers import PATIENCE, find_program, free_port, memory_folder, wait_for
+from tests.support.servers import PATIENCE, find_program, free_port, memory_folder, wait_for
 
 VIEWPORT = (1280, 1000)
 # Firefox asks the desktop for some of this; its answers must be the same everywhere.

@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from testimonials.collection import pages
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.rows import change_project, read_testimonials
+from tests.support.rows import change_project, read_testimonials
 
 pytestmark = pytest.mark.sqlite
 

@@ -16,10 +16,10 @@ from testimonials.collection import photos
 from testimonials.core.pictures.images import MEGABYTE, Image
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.testimonials import models
-from tests import pictures
 from tests.conftest import Caller, MovableClock
-from tests.pictures import photo, png_of_size, to_bytes
-from tests.rows import change_project, change_testimonial, count_rows, read_testimonials
+from tests.support import pictures
+from tests.support.pictures import photo, png_of_size, to_bytes
+from tests.support.rows import change_project, change_testimonial, count_rows, read_testimonials
 
 FILLED = {"text": "They listened.", "name": "Noor Haddad", "rating": "4", "consent": "yes"}
 PNG = to_bytes(photo(300, 200), "PNG")

@@ -16,10 +16,10 @@ from testimonials.collection.spam import fingerprint, is_link_stuffed
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
 from testimonials.testimonials import models
-from tests.applications import change_settings
 from tests.auth.links import mails
 from tests.conftest import MakeApp, MakeCaller, MovableClock
-from tests.rows import change_testimonial, count_rows, read_testimonials
+from tests.support.applications import change_settings
+from tests.support.rows import change_testimonial, count_rows, read_testimonials
 
 FILLED = {"name": "Noor Haddad", "consent": "yes", "subject": ""}
 LONG = "They took the time to explain every single step to me."

@@ -19,8 +19,8 @@ from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.rows import add_member, add_testimonial
-from tests.servers import MailSink
+from tests.support.rows import add_member, add_testimonial
+from tests.support.servers import MailSink
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from testimonials.core import clock
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
-from tests.rows import (
+from tests.support.rows import (
     change_project,
     change_testimonial,
     count_rows,

@@ -35,7 +35,7 @@ from testimonials.settings.table import load_settings
 from testimonials.testimonials import models
 from testimonials.testimonials.emails import send_submissions_mail
 from tests.contracts.test_mail_kinds import ANSWERS, ENDABLE
-from tests.servers import MailSink
+from tests.support.servers import MailSink
 
 HOSTILE = (
     "=?utf-8?q?=0D=0AContent-Type:text/html=0D=0A=0D=0A<b>x</b>?=",

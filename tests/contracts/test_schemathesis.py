@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 from testimonials import create_app
 from testimonials.core.web.openapi import build_openapi
 from testimonials.settings.table import load_settings
-from tests.process import Service, start_service
+from tests.support.process import Service, start_service
 
 # Refusals that follow from what is stored, or from knowledge that no JSON Schema can hold: which
 # slugs are taken or paths of the service, what can be written in ASCII, which domains are

@@ -18,7 +18,7 @@ from testimonials.projects.models import Project
 from tests.attacks.conftest import restore, world
 from tests.attacks.test_access import addresses
 from tests.attacks.world import Door, World, find_doors
-from tests.plans import count_statements
+from tests.support.plans import count_statements
 
 __all__ = ["world"]
 

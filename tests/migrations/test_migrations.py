@@ -16,7 +16,7 @@ from testimonials.core.data.database import Base
 from testimonials.extensions import db
 from testimonials.migrations.runner import SCHEMA, SchemaError, current, head, require_head, upgrade
 from testimonials.settings.table import load_settings
-from tests.schemas import empty_database, migrate_to, render_schema
+from tests.support.schemas import empty_database, migrate_to, render_schema
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from testimonials.extensions import db
 from testimonials.migrations.runner import current, head, upgrade
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
-from tests.killing import run_until_statement
 from tests.operations.instances import query, restore_here
-from tests.process import clean_environment
-from tests.schemas import empty_database, fill, migrate_to, of_columns, read, released
+from tests.support.killing import run_until_statement
+from tests.support.process import clean_environment
+from tests.support.schemas import empty_database, fill, migrate_to, of_columns, read, released
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from testimonials.extensions import prepare_engine
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.backup.cli import backup, restore
 from testimonials.settings.table import load_settings
-from tests.process import clean_environment, run_command
+from tests.support.process import clean_environment, run_command
 
 
 def make_instance(folder: Path, *emails: str) -> Path:

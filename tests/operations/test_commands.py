@@ -17,9 +17,9 @@ from testimonials.settings.current import current_settings
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.operations.instances import make_instance
-from tests.process import COMMAND, clean_environment, run_command
-from tests.rows import add_testimonial
-from tests.servers import PATIENCE
+from tests.support.process import COMMAND, clean_environment, run_command
+from tests.support.rows import add_testimonial
+from tests.support.servers import PATIENCE
 
 
 def _run(app: Flask, *arguments: str, typed: str | None = None) -> Result:

@@ -22,7 +22,7 @@ from testimonials.settings.current import current_settings
 from tests.conftest import MakeApp, MovableClock
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
-from tests.servers import free_port, wait_for
+from tests.support.servers import free_port, wait_for
 
 LATE = "has not answered within 1 s"
 

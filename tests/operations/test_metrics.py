@@ -16,7 +16,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.servers import free_port, wait_for
+from tests.support.servers import free_port, wait_for
 
 TOKEN = "a-token-of-the-operator"
 

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from tests.conftest import MakeApp
 from tests.operations.test_metrics import TOKEN, put_jobs
-from tests.servers import find_program, free_port
+from tests.support.servers import find_program, free_port
 
 RULES = Path(__file__).parents[2] / "packaging" / "prometheus-rules.yml"
 REQUESTS = "testimonials_request_seconds_count"

@@ -16,7 +16,7 @@ from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.projects.services import complete_website
 from tests.conftest import Caller, MakeApp, MakeCaller
-from tests.shapes import data_of, error_of
+from tests.support.shapes import data_of, error_of
 
 PATH = "/v1/projects"
 TEXTS = {"businessName": 120, "website": 500, "headline": 160, "description": 500}

@@ -1,7 +1,7 @@
 """GET /v1/projects and GET /v1/projects/:id (spec, same names)."""
 
 from tests.conftest import Caller, MakeApp, MakeCaller
-from tests.shapes import data_of, error_of
+from tests.support.shapes import data_of, error_of
 
 
 def test_a_new_account_has_no_projects(agent: Caller) -> None:

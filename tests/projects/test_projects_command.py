@@ -9,8 +9,8 @@ from flask import Flask
 
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
-from tests.rows import add_member
-from tests.shapes import data_of
+from tests.support.rows import add_member
+from tests.support.shapes import data_of
 
 
 def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:

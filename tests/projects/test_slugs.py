@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from testimonials.projects.slugs import RESERVED, make_slug, random_slug
 from tests.conftest import Caller
-from tests.shapes import error_of
+from tests.support.shapes import error_of
 
 pytestmark = pytest.mark.sqlite
 

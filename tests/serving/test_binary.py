@@ -13,10 +13,10 @@ import pytest
 import testimonials
 from testimonials.migrations.runner import head
 from testimonials.widget.script.assembly import build_script
-from tests.pictures import photo, to_bytes
-from tests.process import Service, start_service
-from tests.servers import PATIENCE, wait_for
 from tests.serving.test_serve_pictures import send_photo
+from tests.support.pictures import photo, to_bytes
+from tests.support.process import Service, start_service
+from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 

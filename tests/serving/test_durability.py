@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import StartService
-from tests.process import Service
-from tests.servers import PATIENCE, wait_for
+from tests.support.process import Service
+from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 

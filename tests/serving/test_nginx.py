@@ -15,8 +15,8 @@ from tempfile import mkdtemp
 import pytest
 
 import testimonials
-from tests.process import Answer, Service, start_service
-from tests.servers import PATIENCE, free_port, wait_for
+from tests.support.process import Answer, Service, start_service
+from tests.support.servers import PATIENCE, free_port, wait_for
 
 pytestmark = pytest.mark.process
 

@@ -20,7 +20,7 @@ from testimonials.core.data.outages import find_outage
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
 from tests.operations.disks import fill, small_disk
-from tests.servers import PostgresServer, free_port, new_database, wait_for
+from tests.support.servers import PostgresServer, free_port, new_database, wait_for
 
 WORDS = "It simply works.\n<b>Really</b>."
 

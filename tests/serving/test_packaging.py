@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import testimonials
-from tests.process import Service, clean_environment, start_service
+from tests.support.process import Service, clean_environment, start_service
 
 pytestmark = pytest.mark.process
 

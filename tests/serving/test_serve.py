@@ -23,8 +23,15 @@ from flask import Flask
 
 from testimonials.operations.database.shared_secret import require_known_secret
 from tests.conftest import MakeApp, StartService
-from tests.process import COMMAND, Answer, Service, clean_environment, run_command, start_service
-from tests.servers import PATIENCE, MailSink, free_port, wait_for
+from tests.support.process import (
+    COMMAND,
+    Answer,
+    Service,
+    clean_environment,
+    run_command,
+    start_service,
+)
+from tests.support.servers import PATIENCE, MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.process
 

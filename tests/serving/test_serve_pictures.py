@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile_pictures import HOSTILE, many_scans
-from tests.pictures import photo, to_bytes
-from tests.process import Answer, Service, start_service
-from tests.servers import PATIENCE, wait_for
+from tests.support.hostile_pictures import HOSTILE, many_scans
+from tests.support.pictures import photo, to_bytes
+from tests.support.process import Answer, Service, start_service
+from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 

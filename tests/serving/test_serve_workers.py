@@ -24,8 +24,8 @@ import pytest
 
 from tests.conftest import StartService
 from tests.operations.test_metrics import TOKEN
-from tests.process import COMMAND, Answer, Service, clean_environment, start_service
-from tests.servers import PATIENCE, wait_for
+from tests.support.process import COMMAND, Answer, Service, clean_environment, start_service
+from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -392,7 +392,7 @@ def test_sighup_takes_over_the_settings_file_and_refuses_nobody(
 
 KILLED_BY_MIGRATION = """
 from testimonials.cli import main
-from tests.killing import watch_statements
+from tests.support.killing import watch_statements
 watch_statements("CREATE TABLE")
 main(["serve", "--port", "0"])
 """

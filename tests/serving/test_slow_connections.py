@@ -12,7 +12,7 @@ from flask import Flask, request
 from testimonials.serving import connections, worker
 from testimonials.settings.current import EXTENSION
 from testimonials.settings.table import Settings
-from tests.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE, wait_for
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n"
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -8,9 +8,9 @@ from flask import Flask
 
 from testimonials.settings.current import current_settings
 from tests.conftest import Caller, StartService
-from tests.rows import read_testimonials
-from tests.servers import MailSink
-from tests.visitors import Visitors, words_of
+from tests.support.rows import read_testimonials
+from tests.support.servers import MailSink
+from tests.support.visitors import Visitors, words_of
 
 pytestmark = pytest.mark.process
 

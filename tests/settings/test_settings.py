@@ -20,7 +20,7 @@ from testimonials.settings.table import (
     load_settings,
     unknown_variables,
 )
-from tests.process import clean_environment, run_command
+from tests.support.process import clean_environment, run_command
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from flask import Flask
 
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
-from tests.rows import count_rows, read_project, read_testimonials
+from tests.support.rows import count_rows, read_project, read_testimonials
 
 NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
 FULL = NEEDED | {

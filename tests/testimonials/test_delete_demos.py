@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 
 from tests.conftest import Caller
-from tests.rows import add_testimonial, read_project, read_testimonials
+from tests.support.rows import add_testimonial, read_project, read_testimonials
 
 
 @pytest.fixture

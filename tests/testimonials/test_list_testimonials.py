@@ -11,8 +11,8 @@ from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.testimonials.services import list_visible
 from tests.conftest import Caller
-from tests.plans import explain_statements
-from tests.rows import add_testimonial, change_testimonial
+from tests.support.plans import explain_statements
+from tests.support.rows import add_testimonial, change_testimonial
 
 
 @pytest.fixture

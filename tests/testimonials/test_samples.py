@@ -9,7 +9,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.services import delete_project, get_project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
-from tests.rows import count_rows
+from tests.support.rows import count_rows
 
 
 def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:

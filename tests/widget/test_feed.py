@@ -15,8 +15,8 @@ from testimonials.extensions import db
 from testimonials.projects.services import get_project
 from testimonials.widget.services import count_shown, list_shown
 from tests.conftest import Caller, MakeApp
-from tests.plans import explain_statements
-from tests.rows import add_testimonial, change_project, change_testimonial, expire_account
+from tests.support.plans import explain_statements
+from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
 EVERYTHING = {
     "author_name": "Maya Kowalski",

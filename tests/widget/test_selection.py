@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import Caller
-from tests.rows import add_testimonial, change_project
+from tests.support.rows import add_testimonial, change_project
 
 APP = "https://testimonials.example.com"
 

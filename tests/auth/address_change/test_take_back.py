@@ -15,7 +15,7 @@ from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purpose
 from tests.auth.links import ask_for_link, init, mailed_links, mails
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.projects.team.test_team import NOOR, Team
-from tests.rows import count_rows
+from tests.support.rows import count_rows
 
 THEIRS = "thief@example.net"
 NEW = "seven green lanterns"

@@ -5,7 +5,7 @@ from flask import Flask
 
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MakeApp
-from tests.rows import add_member
+from tests.support.rows import add_member
 
 URL = "https://buy.example.com/x?client_reference_id={account}"
 

@@ -18,7 +18,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.extensions import db
 from tests.conftest import Caller, MakeApp, MakeCaller
-from tests.rows import read_account
+from tests.support.rows import read_account
 
 SECRET = "whsec_aVeryLongSecretOfStripe"
 PLANS = "starter=2:price_starter, pro=50:price_pro|price_pro_yearly"

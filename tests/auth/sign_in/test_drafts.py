@@ -9,11 +9,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests import pictures
 from tests.auth.browsers import COOKIE, open_browser, sign_in
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.rows import read_testimonials
+from tests.support import pictures
+from tests.support.rows import read_testimonials
 
 pytestmark = pytest.mark.sqlite
 

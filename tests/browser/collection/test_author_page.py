@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage, Project, Site, other_address
 from tests.browser.pages import follow
 from tests.browser.screens import check_screens
-from tests.servers import wait_for
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

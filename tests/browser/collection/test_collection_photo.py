@@ -17,7 +17,7 @@ from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, next_page
 from tests.browser.screens import check_screens
 from tests.collection.test_photos import phone_photo
-from tests.pictures import HEIC, SVG, photo, png_of_size, read, to_bytes
+from tests.support.pictures import HEIC, SVG, photo, png_of_size, read, to_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

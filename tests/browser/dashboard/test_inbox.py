@@ -9,8 +9,8 @@ from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, send_testimonial
 from tests.browser.screens import check_screens
-from tests.servers import wait_for
-from tests.visitors import Visitors, words_of
+from tests.support.servers import wait_for
+from tests.support.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

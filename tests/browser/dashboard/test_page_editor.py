@@ -10,7 +10,7 @@ from playwright.sync_api import FrameLocator, Page, Route, expect
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, next_page
 from tests.browser.screens import check_screens
-from tests.servers import wait_for
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, numbers
 from tests.browser.screens import check_screens
-from tests.servers import Received, wait_for
+from tests.support.servers import Received, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

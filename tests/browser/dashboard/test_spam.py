@@ -10,7 +10,7 @@ from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import follow, send_testimonial
 from tests.browser.screens import check_screens
 from tests.conftest import StartService
-from tests.servers import wait_for
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, next_page
 from tests.browser.screens import check_screens
-from tests.pictures import photo, to_bytes
+from tests.support.pictures import photo, to_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

@@ -10,7 +10,7 @@ from testimonials.projects.configuration.defaults import WIDGET_CONFIG
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.screens import check_screens
-from tests.servers import wait_for
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from testimonials.widget.script.assembly import build_script
 from tests.browser.axe import find_violations
-from tests.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.browser
 PALETTES = ["neutral", "indigo", "emerald", "amber", "rose", "sky"]

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.mail.outbox import OutboxMail
 from tests.auth.links import ORIGIN, mails
-from tests.rows import read_testimonials
+from tests.support.rows import read_testimonials
 
 WORDS = {
     "text": "They listened.\nTwice.",

@@ -8,7 +8,7 @@ from flask import Flask
 from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.rows import change_testimonial
+from tests.support.rows import change_testimonial
 
 
 @pytest.fixture

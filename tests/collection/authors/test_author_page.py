@@ -17,8 +17,8 @@ from tests.auth.links import mails
 from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.rows import change_project, change_testimonial, count_rows
-from tests.servers import MailSink
+from tests.support.rows import change_project, change_testimonial, count_rows
+from tests.support.servers import MailSink
 
 CORRECTED = {"text": "They listened, thrice.", "name": "Noor H.", "role": "", "rating": "5"}
 

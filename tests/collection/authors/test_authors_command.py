@@ -21,8 +21,8 @@ from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.pictures import photo, read_image, to_bytes
-from tests.rows import add_testimonial, count_rows
+from tests.support.pictures import photo, read_image, to_bytes
+from tests.support.rows import add_testimonial, count_rows
 from tests.transfer.archives.projects import run, run_well
 
 EMAIL = "noor@example.com"

@@ -17,8 +17,8 @@ from testimonials.extensions import begin_write, db
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.dashboard.project.test_settings import rename
-from tests.pictures import photo, read, read_image, to_bytes
-from tests.rows import change_project, count_rows, expire_account
+from tests.support.pictures import photo, read, read_image, to_bytes
+from tests.support.rows import change_project, count_rows, expire_account
 
 pytestmark = pytest.mark.sqlite
 

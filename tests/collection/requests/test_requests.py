@@ -26,8 +26,8 @@ from tests.collection.requests.asking import (
     states,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.rows import change_project, read_testimonials
-from tests.servers import MailSink
+from tests.support.rows import change_project, read_testimonials
+from tests.support.servers import MailSink
 
 NOOR = "Noor Haddad <noor@example.com>"
 

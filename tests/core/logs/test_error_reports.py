@@ -15,7 +15,7 @@ from flask import Flask
 
 from testimonials import __version__
 from tests.conftest import MakeApp
-from tests.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE, wait_for
 
 
 class Sentry(ThreadingHTTPServer):

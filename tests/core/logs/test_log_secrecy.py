@@ -10,8 +10,8 @@ import pytest
 
 from testimonials.core.data.identifiers import new_api_key
 from tests.conftest import StartService
-from tests.process import Answer, Service
-from tests.servers import MailSink, wait_for
+from tests.support.process import Answer, Service
+from tests.support.servers import MailSink, wait_for
 
 pytestmark = pytest.mark.process
 

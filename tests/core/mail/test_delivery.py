@@ -13,9 +13,9 @@ from testimonials import create_app
 from testimonials.extensions import db
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
-from tests.process import Service
-from tests.rows import fill_outbox
-from tests.servers import MailSink, wait_for
+from tests.support.process import Service
+from tests.support.rows import fill_outbox
+from tests.support.servers import MailSink, wait_for
 
 pytestmark = pytest.mark.process
 

@@ -4,8 +4,8 @@ import json
 
 from tests.auth.links import mails
 from tests.conftest import MakeApp
-from tests.mail_servers import PASSWORD, URL_USER, OddServer, secure_server
-from tests.servers import PATIENCE, MailSink
+from tests.support.mail_servers import PASSWORD, URL_USER, OddServer, secure_server
+from tests.support.servers import PATIENCE, MailSink
 
 
 def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:

@@ -14,7 +14,7 @@ from testimonials.core.mail.transports import make_transport
 from testimonials.settings.current import current_settings
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
-from tests.servers import MailSink
+from tests.support.servers import MailSink
 
 pytestmark = pytest.mark.sqlite
 

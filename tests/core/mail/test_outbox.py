@@ -22,10 +22,10 @@ from testimonials.core.mail.outbox import (
 )
 from testimonials.core.mail.transports import SmtpTransport, make_transport
 from testimonials.extensions import begin_write, db
-from tests.applications import change_settings
 from tests.auth.links import init, mails
 from tests.conftest import MovableClock
-from tests.servers import MailSink, free_port, wait_for
+from tests.support.applications import change_settings
+from tests.support.servers import MailSink, free_port, wait_for
 
 SENDER = "Testimonials <mail@example.com>"
 

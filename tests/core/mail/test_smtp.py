@@ -15,7 +15,7 @@ from testimonials.core.mail.smtp_advice import advise
 from testimonials.core.mail.transports import DeliveryFailed, SmtpTransport
 from tests.auth.links import mails
 from tests.core.mail.test_outbox import put_mail
-from tests.mail_servers import (
+from tests.support.mail_servers import (
     DIE,
     HANG,
     PASSWORD,
@@ -25,7 +25,7 @@ from tests.mail_servers import (
     make_certificate,
     secure_server,
 )
-from tests.servers import PATIENCE, free_port
+from tests.support.servers import PATIENCE, free_port
 
 SENDER = "Testimonials <mail@example.com>"
 

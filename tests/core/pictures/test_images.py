@@ -18,8 +18,8 @@ from testimonials.core.pictures import decoding
 from testimonials.core.pictures.decoding import Unreadable, Use, decode_picture
 from testimonials.core.pictures.images import AVATAR, LOGO, MEGABYTE, ImageRefused
 from testimonials.extensions import begin_write, db
-from tests import pictures
-from tests.pictures import photo, read_image, to_bytes
+from tests.support import pictures
+from tests.support.pictures import photo, read_image, to_bytes
 
 RED, BLUE = (220, 20, 20), (20, 20, 220)
 

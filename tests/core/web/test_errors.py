@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from testimonials.extensions import db
 from tests.conftest import Caller, MakeApp
-from tests.shapes import error_of
+from tests.support.shapes import error_of
 
 UNKNOWN = "0" * 24
 

@@ -6,7 +6,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from tests.conftest import Caller
-from tests.shapes import data_of, error_of
+from tests.support.shapes import data_of, error_of
 
 pytestmark = pytest.mark.sqlite
 

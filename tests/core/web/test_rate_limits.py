@@ -22,7 +22,7 @@ from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.collection.authors.authors import Visitor
 from tests.conftest import MakeApp, MakeCaller
-from tests.servers import PATIENCE, RedisServer, free_port
+from tests.support.servers import PATIENCE, RedisServer, free_port
 
 
 def is_let_in(app: Flask, limit: Limit, key: str = "key") -> bool:

@@ -25,7 +25,7 @@ from tests.auth.browsers import (
 )
 from tests.auth.links import ask_for_link, init, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
-from tests.rows import everything
+from tests.support.rows import everything
 
 HERE = "/dashboard/account"
 NEW = "seven green lanterns"

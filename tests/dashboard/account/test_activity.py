@@ -12,7 +12,7 @@ from testimonials.extensions import begin_write, db
 from tests.activity.events import read_events
 from tests.auth.browsers import open_browser, sign_in
 from tests.conftest import Caller
-from tests.rows import add_member
+from tests.support.rows import add_member
 
 HERE = "/dashboard/account/activity"
 

@@ -16,7 +16,7 @@ from testimonials.projects import models
 from testimonials.projects.configuration import defaults
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
-from tests.rows import add_member
+from tests.support.rows import add_member
 
 pytestmark = pytest.mark.sqlite
 

@@ -15,7 +15,7 @@ from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
 from testimonials.testimonials.services import list_all_of_project
 from tests.conftest import PASSWORD, Caller
-from tests.rows import count_for_planner
+from tests.support.rows import count_for_planner
 
 JSON = {"Accept": "application/json"}
 

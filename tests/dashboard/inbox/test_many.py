@@ -8,8 +8,8 @@ from testimonials.testimonials import models
 from testimonials.testimonials.moderation import changes
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.plans import count_statements
-from tests.rows import count_rows
+from tests.support.plans import count_statements
+from tests.support.rows import count_rows
 
 ADD = {"new_tag": "New", "tagging": "add", "all": "1", "status": "all"}
 REMOVE = ADD | {"new_tag": "old", "tagging": "remove"}

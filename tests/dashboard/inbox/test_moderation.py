@@ -8,7 +8,7 @@ from testimonials.operations.jobs.expiry import sweep
 from testimonials.testimonials import models
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.rows import change_testimonial, read_testimonials
+from tests.support.rows import change_testimonial, read_testimonials
 
 
 @pytest.fixture

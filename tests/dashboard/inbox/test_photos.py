@@ -12,12 +12,12 @@ from testimonials.core.pictures.decoder_process import decoder
 from testimonials.core.pictures.images import MEGABYTE, Image
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.testimonials import models
-from tests import pictures
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.pictures import photo, to_bytes
-from tests.rows import change_project, count_rows, read_testimonials
+from tests.support import pictures
+from tests.support.pictures import photo, to_bytes
+from tests.support.rows import change_project, count_rows, read_testimonials
 
 PHOTO = to_bytes(photo(600, 400), "JPEG")
 FORM = {"author_name": "Aiko", "text": "Said on the phone.", "submitted_on": "2025-03-12"}

@@ -10,7 +10,7 @@ from testimonials.operations.jobs.expiry import sweep
 from testimonials.operations.jobs.registry import send_gathered_mail
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.rows import add_member, add_testimonial, count_rows, read_testimonials
+from tests.support.rows import add_member, add_testimonial, count_rows, read_testimonials
 
 
 @pytest.fixture

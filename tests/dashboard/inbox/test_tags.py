@@ -9,7 +9,7 @@ from testimonials.extensions import db
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeCaller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.rows import read_project
+from tests.support.rows import read_project
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from testimonials.operations.jobs.expiry import sweep
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
-from tests.rows import add_member
+from tests.support.rows import add_member
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.collection.requests.asking import (
     states,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.rows import add_member
+from tests.support.rows import add_member
 
 NOOR = "Noor Haddad <noor@example.com>"
 

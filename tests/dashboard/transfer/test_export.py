@@ -17,7 +17,7 @@ from testimonials.transfer.archives.accounts import LISTS, list_columns
 from testimonials.transfer.tables.table_export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
-from tests.rows import add_member, add_testimonial, read_account
+from tests.support.rows import add_member, add_testimonial, read_account
 from tests.transfer.archives.projects import fill_project, read_rows, run_well
 
 

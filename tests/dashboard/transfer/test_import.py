@@ -16,7 +16,7 @@ from testimonials.dashboard.transfer import import_pages
 from testimonials.transfer.tables import importing
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.rows import add_member, add_testimonial, read_testimonials
+from tests.support.rows import add_member, add_testimonial, read_testimonials
 
 LINES = {"Accept": "application/x-ndjson"}
 TABLE = (

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import StartService
-from tests.killing import run_until_event
 from tests.operations.disks import mount, small_disk
 from tests.operations.instances import (
     back_up,
@@ -27,9 +26,10 @@ from tests.operations.instances import (
     restore_here,
     run_here,
 )
-from tests.process import COMMAND, clean_environment
-from tests.servers import PATIENCE, wait_for
 from tests.serving.test_durability import Stream
+from tests.support.killing import run_until_event
+from tests.support.process import COMMAND, clean_environment
+from tests.support.servers import PATIENCE, wait_for
 
 
 @pytest.fixture

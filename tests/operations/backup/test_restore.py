@@ -17,7 +17,6 @@ import pytest
 from testimonials.settings.instance_folder import RestoreUnfinished, hold_alone
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
-from tests.killing import run_until_event
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import (
     back_up,
@@ -29,7 +28,8 @@ from tests.operations.instances import (
     restore_here,
     run_here,
 )
-from tests.process import clean_environment
+from tests.support.killing import run_until_event
+from tests.support.process import clean_environment
 
 OLD, NEW = {"old@example.com"}, {"new@example.com"}
 

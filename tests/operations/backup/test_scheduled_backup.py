@@ -17,7 +17,7 @@ from testimonials.operations.jobs.registry import run_jobs
 from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.instances import emails, make_instance, query, restore_here
-from tests.servers import MailSink, wait_for
+from tests.support.servers import MailSink, wait_for
 
 Make = Callable[..., Flask]
 

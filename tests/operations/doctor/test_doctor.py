@@ -32,9 +32,9 @@ from testimonials.operations.jobs.registry import run_jobs
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp, MakeCaller, MovableClock
-from tests.mail_servers import OddServer
 from tests.operations.disks import mount, small_disk
-from tests.servers import PATIENCE, MailSink, free_port
+from tests.support.mail_servers import OddServer
+from tests.support.servers import PATIENCE, MailSink, free_port
 
 Found = dict[str, str]
 

@@ -11,7 +11,7 @@ from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.rows import add_testimonial, count_rows, read_testimonials
+from tests.support.rows import add_testimonial, count_rows, read_testimonials
 
 TABLES = (Account, Project, models.Testimonial)
 

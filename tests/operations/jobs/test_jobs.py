@@ -20,7 +20,7 @@ from testimonials.extensions import db
 from testimonials.operations.jobs import registry as jobs
 from testimonials.operations.jobs.registry import JOBS, Job, is_due_each_minute, run_jobs
 from tests.conftest import MakeApp, MovableClock
-from tests.servers import wait_for
+from tests.support.servers import wait_for
 
 
 def _take(app: Flask, name: str = "sweep") -> bool:

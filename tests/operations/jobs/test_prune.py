@@ -16,7 +16,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import KINDS
 from testimonials.projects.models import MemberInvitation, WidgetSighting
 from tests.conftest import Caller, MakeCaller, MovableClock
-from tests.rows import add_testimonial, change_project, count_rows
+from tests.support.rows import add_testimonial, change_project, count_rows
 
 
 def prune(app: Flask, *options: str) -> dict[str, int]:

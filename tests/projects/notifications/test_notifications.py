@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.rows import add_member
+from tests.support.rows import add_member
 
 
 @pytest.fixture

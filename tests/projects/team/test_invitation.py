@@ -18,7 +18,7 @@ from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session
 from tests.auth.links import init, mailed_links
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
 from tests.projects.team.test_team import NOOR, Team, invited, members
-from tests.rows import count_rows, everything, expire_account
+from tests.support.rows import count_rows, everything, expire_account
 
 
 @pytest.fixture

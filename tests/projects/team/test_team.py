@@ -19,7 +19,7 @@ from testimonials.projects.team.invitations import INVITE_PER_ACCOUNT, INVITE_PE
 from tests.auth.browsers import mailed_path, open_browser, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.rows import add_member, change_project, count_rows
+from tests.support.rows import add_member, change_project, count_rows
 
 NOOR = "noor@example.com"
 

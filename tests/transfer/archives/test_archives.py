@@ -32,8 +32,8 @@ from testimonials.transfer.archives.values import StoredTwitterSchema
 from testimonials.transfer.tables.headings import FIELDS
 from testimonials.transfer.tables.table_export import COLUMNS
 from tests.conftest import Caller
-from tests.pictures import to_bytes, webp_of_size
-from tests.rows import count_rows
+from tests.support.pictures import to_bytes, webp_of_size
+from tests.support.rows import count_rows
 from tests.transfer.archives.projects import (
     MODELS,
     VERSION_1,

@@ -24,9 +24,9 @@ from testimonials.transfer.tables.photos import (
 )
 from testimonials.transfer.tables.rows import ReadingOptions, read_row
 from tests.conftest import Caller
-from tests.pictures import photo, read, to_bytes
-from tests.rows import read_testimonials
-from tests.servers import PATIENCE
+from tests.support.pictures import photo, read, to_bytes
+from tests.support.rows import read_testimonials
+from tests.support.servers import PATIENCE
 from tests.transfer.archives.projects import run
 
 PICTURE = to_bytes(photo(300, 200), "PNG")

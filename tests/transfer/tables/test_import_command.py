@@ -24,7 +24,7 @@ from testimonials.transfer.tables.table_export import shield, unshield
 from testimonials.transfer.tables.table_files import read_table
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
-from tests.rows import add_testimonial, change_testimonial, count_rows, read_testimonials
+from tests.support.rows import add_testimonial, change_testimonial, count_rows, read_testimonials
 from tests.transfer.archives.projects import run, run_well
 
 HEAD = "Name,Quote,Stars,Date,Job title,Company,Email,Photo"

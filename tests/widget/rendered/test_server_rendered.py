@@ -13,7 +13,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
 from testimonials.widget.settings import change_rated
 from tests.conftest import Caller
-from tests.rows import add_testimonial, change_project, change_testimonial, expire_account
+from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
 pytestmark = pytest.mark.sqlite
 

@@ -5,7 +5,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import Caller
-from tests.rows import add_testimonial, change_project, change_testimonial, expire_account
+from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
 ATTACK = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 

@@ -13,7 +13,7 @@ from testimonials.widget.models import WidgetScript
 from testimonials.widget.script.assembly import build_script
 from testimonials.widget.script.versions import keep_script
 from testimonials.widget.snippet import build_checked_script
-from tests.rows import count_rows
+from tests.support.rows import count_rows
 
 
 def test_the_element_names_the_bytes_that_are_served(app: Flask, client: FlaskClient) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.process import Service, start_service
+from tests.support.process import Service, start_service
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]

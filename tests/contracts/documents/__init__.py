@@ -25,7 +25,7 @@ from testimonials.operations.reference import (
 from testimonials.serving.server import serve
 from testimonials.settings.table import PREFIX, Settings, load_settings
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE_URL = "https://testimonials.example.com"
 PROGRAM = "testimonials"
 
@@ -220,7 +220,3 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
         "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
         for line in lines
     )
-
-
-if __name__ == "__main__":
-    write_documents(DOCS)

@@ -28,9 +28,9 @@ from testimonials.settings.table import load_settings
 from tests.attacks import machines
 from tests.auth.links import ORIGIN
 from tests.conftest import QUICK_METHOD, MovableClock
-from tests.process import Service, start_service
-from tests.rows import fill_outbox
-from tests.servers import MailSink, PostgresServer, wait_for
+from tests.support.process import Service, start_service
+from tests.support.rows import fill_outbox
+from tests.support.servers import MailSink, PostgresServer, wait_for
 
 STREAMS = 4
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
-from tests.servers import PATIENCE, MailController, MailSink
+from tests.support.servers import PATIENCE, MailController, MailSink
 
 USER, PASSWORD = "shop@example.com", "p/w: 100%"
 URL_USER = "shop%40example.com:p%2Fw%3A%20100%25"

@@ -6,7 +6,6 @@ Run it after changing a text; then fill in the empty ``msgstr`` and run it again
 """
 
 import io
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,7 +127,3 @@ def main() -> int:
     for text, codes in missing.items():
         print(f"untranslated in {', '.join(codes)}: {text}")
     return 1 if missing else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,11 +18,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench_widget import measure_widget
-from tests.bench_workers import measure_start, measure_workers
-from tests.process import Service, start_service
-from tests.servers import free_port, wait_for
-from tests.visitors import Visitors
+from tests.support.process import Service, start_service
+from tests.support.servers import free_port, wait_for
+from tests.support.visitors import Visitors
+from tests.tools.bench_widget import measure_widget
+from tests.tools.bench_workers import measure_start, measure_workers
 
 CONNECTIONS = 16
 SECONDS = 3

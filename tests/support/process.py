@@ -16,7 +16,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from tests.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE, wait_for
 
 COMMAND = (sys.executable, "-m", "testimonials")
 

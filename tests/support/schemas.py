@@ -1,6 +1,6 @@
 """Databases of every schema that was ever released, with something in every table.
 
-`python -m tests.schemas` writes the newest one for a new SQLite file.
+`python -m tests.support.schemas` writes the newest one for a new SQLite file.
 """
 
 import os
@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from testimonials.migrations.runner import FOLDER, SCHEMA, SEPARATOR, head, revisions
-from tests.servers import POSTGRES, new_database
+from tests.support.servers import POSTGRES, new_database
 
 ROWS = 3
 VERSION = "alembic_version"

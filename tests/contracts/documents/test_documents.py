@@ -28,8 +28,8 @@ from tests.contracts.documents import (
     write_between,
     write_documents,
 )
-from tests.process import Service
-from tests.servers import PATIENCE
+from tests.support.process import Service
+from tests.support.servers import PATIENCE
 
 RENEW = "run `python -m tests.contracts.documents`"
 

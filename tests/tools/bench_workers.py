@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.process import COMMAND, Service, start_service
+from tests.support.process import COMMAND, Service, start_service
 
-BINARY = Path(__file__).parent.parent / "dist" / "testimonials"
+BINARY = Path(__file__).parents[2] / "dist" / "testimonials"
 
 
 def measure_workers(

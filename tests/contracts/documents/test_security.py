@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/security.md").read_text()
 ROWS = re.findall(r"^\| (\d[\d., ]+) \| (.+) \| (.+) \|$", TEXT, re.MULTILINE)
 # How many requirements of levels 1 and 2 each chapter of version 5.0.0 has.

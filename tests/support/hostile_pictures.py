@@ -4,7 +4,7 @@ import struct
 import zlib
 from collections.abc import Callable
 
-from tests.pictures import chunk, photo, to_bytes, webp_of_size
+from tests.support.pictures import chunk, photo, to_bytes, webp_of_size
 
 Maker = Callable[[], bytes]
 

@@ -13,7 +13,7 @@ from tests.conftest import Caller
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
 STILL = Path(testimonials.__file__).parent / "templates" / "widget" / "_still.html"
-DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "embedding.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "embedding.md"
 
 
 @pytest.fixture(scope="module")

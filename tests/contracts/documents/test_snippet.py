@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Caller
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, sync_playwright
 
 from testimonials.projects.configuration.defaults import CARD_STYLES, LAYOUTS, PALETTES, THEMES
-from tests.journey import CHROMIUM, CHROMIUM_FLAGS, Quiet
-from tests.process import Service, start_service
+from tests.support.process import Service, start_service
+from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS, Quiet
 
 GROUNDS = {"light": "#fbf9f4", "dark": "#101014"}
 # A page that is not ours, with a font and margins of its own.

@@ -1,0 +1,5 @@
+"""Writes the generated documents."""
+
+from tests.contracts.documents import DOCS, write_documents
+
+write_documents(DOCS)
