@@ -14,8 +14,7 @@ from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAI
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
 from testimonials.auth.services import Identity, NewAccess, is_known_email, start_account
-from testimonials.core.web.endpoint import endpoint
-from testimonials.core.web.envelope import answer
+from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.summaries import summarize_projects

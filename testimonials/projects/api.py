@@ -8,8 +8,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.services import Identity
-from testimonials.core.web.endpoint import endpoint
-from testimonials.core.web.envelope import answer
+from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.extensions import begin_write, db
 from testimonials.projects import services
 from testimonials.projects.schemas import ProjectCreateSchema, ProjectSchema

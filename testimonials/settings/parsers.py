@@ -1,6 +1,7 @@
-"""The parsers of the settings: each takes a value of the environment or the file, and checks it.
+"""The parsers of the settings.
 
-A parser returns the typed value, or raises `ValueError` with what the setting must be.
+Each checks a value from the environment or the file and returns it typed, or raises `ValueError`
+with what the setting must be.
 """
 
 import math
@@ -10,18 +11,28 @@ from email.errors import MessageError
 from email.headerregistry import Address
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from testimonials.settings.plans import Plan
-
 Parser = Callable[[object], Any]
 
 MOST_PROJECTS = 1_000_000
 _HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
+
+
+class Plan(NamedTuple):
+    """What an account may have: a number of projects, and Stripe's prices for the plan."""
+
+    name: str
+    projects: int
+    prices: tuple[str, ...]
+
+    def __str__(self) -> str:
+        prices = f":{'|'.join(self.prices)}" if self.prices else ""
+        return f"{self.name}={self.projects}{prices}"
 
 
 def parse_text(value: object) -> str:
@@ -31,7 +42,7 @@ def parse_text(value: object) -> str:
 
 
 def matching(pattern: str, rule: str) -> Parser:
-    """Make a parser of a text that matches `pattern` or is empty; `rule` says what it must be."""
+    """Return a parser of text that is empty or matches `pattern`; `rule` is its error message."""
 
     def parse(value: object) -> str:
         text = parse_text(value)
@@ -64,7 +75,7 @@ def one_of(*choices: str) -> Parser:
 
 
 def mailbox(example: str) -> Parser:
-    """Make a parser of an e-mail address, with a display name if `example` has one, or nothing."""
+    """Return a parser of "" or an e-mail address, with a display name only if `example` has one."""
 
     def parse(value: object) -> str:
         text = parse_text(value)
@@ -83,7 +94,7 @@ def mailbox(example: str) -> Parser:
 
 
 def parse_path(value: object) -> Path:
-    """Take a folder; a relative one starts at the working directory."""
+    """Parse a folder; a relative one is in the working directory."""
     folder = parse_folder(value)
     if not folder:
         raise ValueError("must name a folder")
@@ -104,7 +115,7 @@ def parse_folder(value: object) -> str:
 
 
 def parse_origin(value: object) -> str:
-    """Take an http(s) origin such as https://testimonials.example.com, or nothing."""
+    """Parse "" or an http(s) origin such as https://testimonials.example.com."""
     text = parse_text(value).rstrip("/").lower()
     found = re.fullmatch(rf"https?://({_HOST})(?::([0-9]{{1,5}}))?", text)
     if text and (not found or int(found[2] or 0) > 65535 or not text.isprintable()):
@@ -126,7 +137,7 @@ def parse_days(value: object) -> float:
 
 
 def parse_domains(value: object) -> tuple[str, ...]:
-    """Take domain names: separated by commas or spaces, or as a TOML list."""
+    """Parse domain names: separated by commas or spaces, or a TOML list."""
     if isinstance(value, list):
         words = [parse_text(word) for word in value]
     else:
@@ -135,7 +146,7 @@ def parse_domains(value: object) -> tuple[str, ...]:
 
 
 def parse_database_url(value: object) -> str:
-    """Take an sqlite:/// or postgresql:// URL, or nothing for the instance's own file.
+    """Parse "" or an sqlite:/// or postgresql:// URL.
 
     postgres:// and postgresql+psycopg://, which services and libraries write, become postgresql://.
     """
@@ -157,7 +168,7 @@ def parse_database_url(value: object) -> str:
 
 
 def parse_smtp_url(value: object) -> str:
-    """Take smtp://[user:password@]host[:port][?starttls=1] or smtps://..., or nothing."""
+    """Parse "", smtp://[user:password@]host[:port][?starttls=1] or smtps://..."""
     text = parse_text(value)
     try:
         parts = urlsplit(text)
@@ -172,7 +183,7 @@ def parse_smtp_url(value: object) -> str:
 
 
 def parse_more_url(value: object) -> str:
-    """Take an http(s) or mailto: URL, which may contain ``{account}``, or nothing."""
+    """Parse "" or an http(s) or mailto: URL, which may contain ``{account}``."""
     text = parse_text(value)
     is_url = re.fullmatch(r"https?://[^\s/?{}]+([/?]\S*)?|mailto:\S+@\S+", text)
     if text and (not is_url or re.search(r"[{}]", text.replace("{account}", ""))):
@@ -184,7 +195,7 @@ def parse_more_url(value: object) -> str:
 
 
 def parse_plans(value: object) -> tuple[Plan, ...]:
-    """Take plans such as ``starter=5:price_a, pro=50:price_b|price_c``, or a TOML list of them."""
+    """Parse plans such as ``starter=5:price_a, pro=50:price_b|price_c``, or a TOML list of them."""
     words = value if isinstance(value, list) else parse_text(value).split(",")
     plans = tuple(_parse_plan(parse_text(word)) for word in words if parse_text(word))
     names = [plan.name.lower() for plan in plans]
@@ -206,7 +217,7 @@ def _parse_plan(text: str) -> Plan:
             f"Stripe's prices), not {text!r}"
         )
     if found[1].lower() == "none":
-        raise ValueError("can't have a plan named none, which stands for no plan at all")
+        raise ValueError("can't have a plan named none, which means no plan")
     if int(found[2]) > MOST_PROJECTS:
         raise ValueError(f"gives the plan {found[1]} more than {MOST_PROJECTS} projects")
     return Plan(found[1], int(found[2]), tuple(re.findall(r"[\w.-]+", found[3] or "")))

@@ -1,9 +1,9 @@
 """Settings: typed, checked when the program starts, read from the environment or a file.
 
-Each setting is a field of `Settings`. Its value comes from the first of these that has it: what the
-caller overrides (command-line flags, tests), the environment as ``TESTIMONIALS_<NAME>``, the file
-``testimonials.toml`` in the instance folder as ``<name>``, and the default written here.
-The table in ``docs/settings.md`` is made from this file, and a test keeps the two the same.
+Each setting is a field of `Settings`. Its value comes from the first of these that has it: the
+caller's overrides (command-line flags, tests), ``TESTIMONIALS_<NAME>`` in the environment,
+``<name>`` in ``testimonials.toml`` in the instance folder, and the default here. The table in
+``docs/settings.md`` is generated from this file.
 """
 
 import dataclasses
@@ -21,15 +21,14 @@ from sqlalchemy import make_url
 from testimonials.settings import parsers as take
 from testimonials.settings.cores import count_cores
 from testimonials.settings.instance_folder import finish_restore
-from testimonials.settings.plans import Plan
 from testimonials.settings.secret import SettingError, read_secret_key
 
 PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
 SECRET_NAME = "secret_key"  # noqa: S105 - the name of its file
-# What a host begins with that is the path of a unix socket.
+# The prefix of a host that is the path of a unix socket.
 UNIX = "unix:"
-# Packages that a setting needs: its name, how its value begins then, the module, the extra.
+# Packages that settings need: the setting, the prefix of its value, the module, the extra.
 EXTRAS = (
     ("database_url", "postgresql", "psycopg", "postgres"),
     ("stripe_webhook_secret", "", "stripe", "stripe"),
@@ -136,7 +135,7 @@ class Settings:
         "How many projects an account may have, unless its plan or an operator allows another "
         "number.",
     )
-    plans: tuple[Plan, ...] = setting(
+    plans: tuple[take.Plan, ...] = setting(
         (),
         take.parse_plans,
         "The plans of accounts, each with its number of projects and, after a colon, the ids of "
@@ -261,7 +260,7 @@ class Settings:
 
     @property
     def has_instance(self) -> bool:
-        """Whether there is something to work on: PostgreSQL says for itself whether it is empty."""
+        """Whether there may be data: a PostgreSQL database, or an SQLite file that exists."""
         return self.database_file is None or self.database_file.exists()
 
     @property
@@ -280,10 +279,9 @@ def load_settings(
     """Read, check and complete the settings.
 
     `overrides` maps field names to values that win over the environment. The instance folder and
-    its secret are made where they are missing, unless `makes_instance` is false: then the secret
-    may be "". `file` is read in place of the folder's own settings. A restore that was interrupted
-    is finished first, since it changes what is read here. Raises `SettingError`, naming the setting
-    and what it must be.
+    its secret are made if they are missing, unless `makes_instance` is false: then the secret may
+    be "". `file` is read in place of the folder's own settings. An interrupted restore is finished
+    first, since it changes what is read here. Raises `SettingError`.
     """
     environ = os.environ if environ is None else environ
     overrides = overrides or {}
@@ -309,17 +307,14 @@ def load_settings(
 
 
 def make_instance(settings: Settings) -> None:
-    """Make the instance folder, and its secret unless the settings name one.
-
-    Raises `SettingError` where that is not possible.
-    """
+    """Make the instance folder, and its secret unless that is set; may raise `SettingError`."""
     _make_folder(settings.instance_path)
     if not settings.secret_key:
         read_secret_key(settings.instance_path / SECRET_NAME)
 
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the TESTIMONIALS_ variables that are no setting, most likely misspelt."""
+    """Return the TESTIMONIALS_ variables that are not settings, most likely misspelt."""
     environ = os.environ if environ is None else environ
     known = {PREFIX + name.upper() for name in _names()}
     return sorted(key for key in environ if key.startswith(PREFIX) and key not in known)
@@ -328,7 +323,7 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
 def listening_url(host: str, port: int) -> str:
     """Return the URL at which a browser on this machine reaches `host` and `port`."""
     if host.startswith(UNIX):
-        # Only the proxy in front knows another one.
+        # Only the proxy knows the public one.
         return "http://localhost"
     bare = host.strip("[]")
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
@@ -385,7 +380,7 @@ def _complete(settings: Settings) -> Settings:
         if value and value.startswith(start) and find_spec(module) is None:
             needed = f"needs an extra package: pip install 'testimonials[{extra}]'"
             _refuse(PREFIX + name.upper(), needed)
-    # The same files, from whatever folder a command is called.
+    # The same file, whatever the working directory.
     database = settings.database_url or "sqlite:///testimonials.db"
     if database.startswith("sqlite:///") and not database.startswith("sqlite:////"):
         # Some characters of a folder's name have a meaning in a URL.

@@ -9,8 +9,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.auth.guards import require_credentials
 from testimonials.auth.services import Identity
 from testimonials.core.data.versioned_cache import VersionedCache
-from testimonials.core.web.endpoint import endpoint
-from testimonials.core.web.envelope import answer, answer_bytes, wrap
+from testimonials.core.web.endpoint import answer, answer_bytes, endpoint, wrap
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import find_project, find_version
 from testimonials.testimonials import services

@@ -5,7 +5,7 @@ import re
 from flask import Blueprint, Response, current_app, request
 
 from testimonials.core.data.versioned_cache import Answer, Body, VersionedCache
-from testimonials.core.web.envelope import dump_json
+from testimonials.core.web.endpoint import dump_json
 from testimonials.core.web.response_headers import DATA_POLICY
 from testimonials.widget.script.versions import current_script, find_script
 from testimonials.widget.selection import WHOLE, read_selection

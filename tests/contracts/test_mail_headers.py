@@ -25,7 +25,7 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.backup import operator_mail
+from testimonials.operations.backup import scheduled
 from testimonials.operations.mail_cli import make_test_mail
 from testimonials.projects.emails import send_invitation_mail
 from testimonials.projects.models import MemberInvitation, Project
@@ -110,9 +110,9 @@ def write_every_kind(account: Account, text: str) -> None:
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)
     send_flood_mail(project, reader)
-    operator_mail.tell_of_failed_backup(text)
+    scheduled.tell_of_failed_backup(text)
     db.session.flush()
-    operator_mail.tell_that_backups_work()
+    scheduled.tell_that_backups_work()
     db.session.add(make_test_mail("operator@example.com"))
     write_requests(project, text)
 

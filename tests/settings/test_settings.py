@@ -156,7 +156,7 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("plans", "starter=5:price_a price_b", "must list plans such as"),
         ("plans", "a=1,A=2", "names the plan a twice"),
         ("plans", "a=1:price_a,b=2:price_a", "names the price price_a twice"),
-        ("plans", "none=1", "stands for no plan"),
+        ("plans", "none=1", "which means no plan"),
         ("plans", "a=1000001", "more than 1000000 projects"),
         ("more_projects_url", "javascript:alert(1)", "must be an https://"),
         ("more_projects_url", "https://{account}.example.com", "must be an https://"),

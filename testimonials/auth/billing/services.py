@@ -22,7 +22,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import ServiceError
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
-from testimonials.settings.plans import Plan
+from testimonials.settings.parsers import Plan
 
 logger = logging.getLogger("testimonials.billing")
 

@@ -1,4 +1,4 @@
-"""The decorator of every ``/v1`` view: loads the body and the query, and describes the view.
+"""The ``/v1`` views: the decorator that checks and describes their requests, and their responses.
 
 The same schemas check the requests and make the OpenAPI document, so the two can't drift apart.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from flask import request
+from flask import Response, request
 from flask.typing import ResponseReturnValue
 from marshmallow import Schema, ValidationError
 
@@ -52,7 +52,7 @@ def endpoint(
     Raises `BodyInvalid` and `ValidationFailed` (both 400).
     """
 
-    # Made once: making a schema takes longer than checking a body with it.
+    # Made once, since making a schema takes longer than checking a body with it.
     body_schema = body() if body else None
     query_schema = query() if query else None
 
@@ -108,7 +108,7 @@ def read_json_object() -> dict[str, Any]:
             parse_float=_finite,
             object_pairs_hook=_unique,
         )
-        # A lone surrogate passes the parser and fails much later; this is where it is refused.
+        # A lone surrogate passes the parser, but can't be encoded later.
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeError:
         raise BodyInvalid("The body is not valid UTF-8 text.") from None
@@ -137,3 +137,23 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         raise ValueError("an object names a field twice")
     return value
+
+
+def dump_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def wrap(message: str, data: object) -> bytes:
+    return dump_json({"message": message, "data": data})
+
+
+def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
+    """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
+    return answer_bytes(wrap(message, data), is_secret=is_secret)
+
+
+def answer_bytes(envelope: bytes, *, is_secret: bool = False) -> Response:
+    """Return a 200 response of an envelope that is written already."""
+    response = Response(envelope, mimetype="application/json")
+    response.headers["Cache-Control"] = "no-store" if is_secret else "private, no-cache"
+    return response

@@ -29,7 +29,7 @@ FILE_TYPES = {tarfile.REGTYPE, tarfile.AREGTYPE}
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
-MAX_NOTE_BYTES = 64 * 1024
+MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
 
 
@@ -45,7 +45,7 @@ class Member(TypedDict):
 
 
 class Manifest(TypedDict):
-    """What a backup holds, as it is written into the archive."""
+    """A backup's manifest as it is written to the archive."""
 
     format: str
     formatVersion: int
@@ -86,8 +86,7 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None
 def read_archive(source: Path, folder: Path) -> Manifest:
     """Unpack a backup into `folder`, check each byte, and return its manifest.
 
-    Only what a backup contains is read: the manifest says how much, and what for. Raises
-    `RestoreRefused`, and `OSError` when the disk is full.
+    Raises `RestoreRefused`, and `OSError` when the disk is full.
     """
     try:
         with gzip.open(source, "rb") as stream:
@@ -113,10 +112,10 @@ def read_archive(source: Path, folder: Path) -> Manifest:
 
 
 def _read_header(stream: gzip.GzipFile) -> tarfile.TarInfo | None:
-    """Return the next header, or None at the end; skip the notes that precede some headers."""
+    """Return the next header, or None at the end; skip the extended (pax) headers."""
     while (block := stream.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
         header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        if header.type != tarfile.XHDTYPE or not 0 <= header.size <= MAX_NOTE_BYTES:
+        if header.type != tarfile.XHDTYPE or not 0 <= header.size <= MAX_PAX_BYTES:
             return header
         stream.read(header.size + _padding(header.size))
     return None

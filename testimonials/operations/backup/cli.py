@@ -1,7 +1,7 @@
 """`testimonials backup` and `testimonials restore`.
 
-Neither needs the application: a backup must be possible when it can't start, and a restore may
-begin with an empty folder.
+Neither needs the application: it must be possible to make a backup when it can't start, and to
+restore one into an empty folder.
 """
 
 import os
@@ -12,11 +12,7 @@ import click
 from testimonials.core.commands import json_option, print_json
 from testimonials.migrations.runner import head
 from testimonials.operations.backup.archive import SECRET, RestoreRefused
-from testimonials.operations.backup.making import (
-    BackupFailed,
-    make_backup,
-    name_backup,
-)
+from testimonials.operations.backup.making import BackupFailed, make_backup, name_backup
 from testimonials.operations.backup.restoring import Restored, restore_backup
 from testimonials.settings.instance_folder import hold_folder
 from testimonials.settings.table import PREFIX, load_settings
@@ -29,8 +25,9 @@ def backup(file: str, as_json: bool) -> None:
     """Write all data to FILE, even while the service runs; SQLite only.
 
     FILE becomes a .tar.gz with the database (photos included), the secret key, testimonials.toml
-    and a manifest with checksums. If FILE is a folder, the backup is named by the time. An existing
-    file is never replaced. Whoever has the backup has everything: keep it as safe as the instance.
+    and a manifest with checksums. If FILE is a folder, the backup in it is named after the time. An
+    existing file is never replaced. The backup contains every secret: keep it as safe as the
+    instance itself.
     """
     settings = load_settings(makes_instance=False)
     if settings.has_instance:
@@ -62,9 +59,9 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     """Restore a backup into the instance folder; SQLite only. Stop the service first.
 
     FILE is checked before anything changes: its checksums, its database and its counts. With
-    --dry-run that works while the service runs, too. Old files are moved to a folder named
-    before-restore- and the time. A restore that is cut off leaves the old data, or is completed by
-    the next start.
+    --dry-run this works while the service runs, too. Old files are moved to a folder named
+    before-restore- and the time. An interrupted restore leaves the old data, or is completed by the
+    next start.
     """
     folder = load_settings(makes_instance=False).instance_path
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Making a backup: one file that holds an instance as it was at one moment."""
+"""Making a backup: one file with an instance as it was at one moment."""
 
 import contextlib
 import os
@@ -34,9 +34,9 @@ class BackupFailed(Exception):
 
 
 def find_database(settings: Settings) -> Path:
-    """Return the SQLite file; raises `BackupFailed` if the data is in PostgreSQL.
+    """Return the SQLite file; raise `BackupFailed` if the data is in PostgreSQL.
 
-    Links are followed, because SQLite keeps the log beside the file itself.
+    Links are followed, because SQLite keeps its log beside the file itself.
     """
     if settings.database_file is None:
         raise BackupFailed(
@@ -55,7 +55,7 @@ def name_backup(kind: str) -> str:
 def make_backup(settings: Settings, target: Path) -> Manifest:
     """Write a backup of the instance, which may be running, to the new file `target`.
 
-    The file gets its name once it is complete and on the disk. Raises `BackupFailed`.
+    The file appears once it is complete and on the disk. Raises `BackupFailed`.
     """
     database = find_database(settings)
     if not database.exists():
@@ -64,7 +64,7 @@ def make_backup(settings: Settings, target: Path) -> Manifest:
         with working_folder(target.parent, WORK) as folder, _flowing(folder):
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
-            # The copy and, at worst, an archive as large.
+            # The copy and, at worst, an archive of the same size.
             require_room(folder, 2 * database.stat().st_size)
             manifest = _write(settings.instance_path, database, folder)
             give_to_owner(folder / "archive", target.parent)
@@ -85,7 +85,7 @@ def _write(instance: Path, database: Path, folder: Path) -> Manifest:
     revision = read_revision(copy)
     if revision is None:
         raise BackupFailed(f"{database} is not a database of this program")
-    # A damaged database must not push out the last sound backups.
+    # Backups of a damaged database must not push out the last sound ones.
     if damage := find_damage(copy):
         raise BackupFailed(f"the database is damaged: {damage[0]}")
     files = {DATABASE: copy}
@@ -115,11 +115,11 @@ def _read(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def _flowing(folder: Path) -> Iterator[None]:
-    """Write to the disk bit by bit: a burst would hold up the service's commits for seconds."""
+    """Flush to the disk bit by bit: a burst would hold up the service's commits for seconds."""
 
     def flush() -> None:
         for path in list(folder.iterdir()):
-            # It may be gone again; the writer finds out whether writing works.
+            # It may be gone already; the writer notices if writing fails.
             with contextlib.suppress(OSError):
                 sync(path)
 

@@ -34,7 +34,7 @@ WORK = ".unfinished-restore-"
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore has done, or would do."""
+    """What a restore did, or would do."""
 
     manifest: Manifest
     database: Path
@@ -82,9 +82,9 @@ def _check(manifest: Manifest, work: Path) -> None:
         if damage := find_damage(database):
             raise RestoreRefused(f"its database is damaged: {damage[0]}")
         if read_revision(database) != manifest["schemaRevision"]:
-            raise RestoreRefused("its database is not of the revision that its manifest says")
+            raise RestoreRefused("its database is not at the revision in its manifest")
         if count_rows(database) != manifest["rows"]:
-            raise RestoreRefused("its database doesn't have the rows that its manifest says")
+            raise RestoreRefused("its database doesn't have as many rows as its manifest says")
     except sqlite3.Error as error:
         raise RestoreRefused(f"its database can't be read: {error}") from None
     if SECRET in manifest["members"]:
@@ -97,7 +97,7 @@ def _check(manifest: Manifest, work: Path) -> None:
 def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) -> None:
     """Raise `RestoreRefused`, or `FolderInUse`, if a file can't be put in its place.
 
-    A database that is there, and another secret or other settings, are only replaced when told.
+    An existing database, and a secret or settings that differ, need `is_replacing`.
     """
     for name, place in places.items():
         if is_replacing or not place.exists():

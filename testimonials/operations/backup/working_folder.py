@@ -1,4 +1,4 @@
-"""Where backups are packed and unpacked: a folder that never outlives its use for long."""
+"""The temporary folders in which backups are packed and unpacked."""
 
 import contextlib
 import errno
@@ -17,8 +17,8 @@ MARGIN_BYTES = 32 * 1024 * 1024
 def working_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Make a folder in `parent`, and remove it with everything in it at the end.
 
-    One process at a time works in `parent`, so a folder that is there was left by one that was
-    killed, and goes first.
+    Only one process at a time works in `parent`, so any other such folder was left by a process
+    that was killed, and is removed first.
     """
     descriptor = os.open(parent, os.O_RDONLY)
     try:
@@ -32,7 +32,7 @@ def working_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def require_room(folder: Path, size: int) -> None:
-    """Raise `OSError` where `size` bytes would nearly fill the disk."""
+    """Raise `OSError` if `size` bytes would nearly fill the disk."""
     needed, free = size + MARGIN_BYTES, shutil.disk_usage(folder).free
     if free < needed:
         raise OSError(

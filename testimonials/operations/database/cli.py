@@ -44,7 +44,7 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
     before, after = upgrade_database(is_backed_up=not no_backup)
     if findings := checks.find_differences(database.engine):
         raise click.ClickException(
-            f"The database is at {after}, but not as this program needs it: {'; '.join(findings)}. "
+            f"The database is at {after}, but its schema is wrong: {'; '.join(findings)}. "
             "Restore a backup, or undo the changes that were made to the tables by hand."
         )
     if as_json:
@@ -75,7 +75,7 @@ def check_command(context: click.Context, as_json: bool) -> None:
     """Check the database for damage and for differences from this program's schema.
 
     Exits with code 1 if something is wrong. The service may be running. An SQLite file is read
-    completely; of PostgreSQL, which checks its files itself, only the schema is compared.
+    completely; PostgreSQL checks its own files, so only its schema is compared.
     """
     findings = checks.check_database(database.engine)
     if as_json:
@@ -113,7 +113,7 @@ def _try_upgrade(as_json: bool) -> None:
 def forget_secret_command(as_json: bool) -> None:
     """Accept another secret key at the next start, after you have changed it on purpose.
 
-    Stop all hosts first. Links that were sent before stop working.
+    Stop all hosts first. Links that were sent earlier stop working.
     """
     begin_write()
     forget_secret()

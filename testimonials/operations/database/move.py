@@ -15,7 +15,7 @@ from testimonials.core.data.database import Base, count_for_planner
 from testimonials.extensions import prepare_engine
 from testimonials.migrations.runner import build_schema, current, head
 
-# Rows that are read, and sent, at a time; a photo is a row of some hundred kilobytes.
+# Rows read and sent at a time; a photo is a row of a few hundred kilobytes.
 BATCH = 200
 
 Batch = Sequence[Row[tuple[object, ...]]]
@@ -67,7 +67,7 @@ def move_database(source: Engine, url: str) -> list[MovedTable]:
 
 def _move(source: Engine, target: Engine) -> list[MovedTable]:
     writer = source.connect().execution_options(sqlite_begin="IMMEDIATE")
-    # A transaction on each side: one keeps writers out, the other is rolled back by an error.
+    # One transaction keeps writers out of the source; the target's is rolled back by an error.
     with target.begin() as to, writer as origin, origin.begin():
         if found := inspect(to).get_table_names():
             raise MoveRefused(
@@ -114,7 +114,7 @@ def _add_up(batches: Iterable[Batch]) -> tuple[int, str]:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON writes it alike from both databases."""
+    """Return a value that JSON writes the same way from both databases."""
     if isinstance(value, bytes):
         return value.hex()
     return to_milliseconds(value) if isinstance(value, datetime) else value

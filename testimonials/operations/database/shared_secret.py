@@ -16,7 +16,7 @@ logger = logging.getLogger("testimonials.serving.server")
 
 
 class SecretMark(Base):
-    """One row with a mark of the secret key, from which the key can't be computed."""
+    """One row with a digest of the secret key, from which the key can't be computed."""
 
     __tablename__ = "secret_mark"
 
@@ -46,7 +46,7 @@ def require_known_secret() -> None:
 
 
 def instance_mark() -> str:
-    """Return a mark that only processes with this secret key have, and that doesn't reveal it."""
+    """Return a digest of the secret key that doesn't reveal it."""
     key = current_settings().secret_key.encode()
     return hmac.new(key, b"testimonials:instance", hashlib.sha256).hexdigest()[:16]
 

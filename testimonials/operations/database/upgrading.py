@@ -16,7 +16,7 @@ logger = logging.getLogger("testimonials.serving.server")
 def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
     """Bring the database to this program's schema; return the revisions before and after.
 
-    Raises `click.ClickException` if the backup or the upgrade fails; nothing was changed then.
+    Raises `click.ClickException`, with nothing changed, if the backup or the upgrade fails.
     """
     try:
         before, after = runner.upgrade(db.engine, _back_up if is_backed_up else None)

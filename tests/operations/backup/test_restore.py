@@ -288,11 +288,11 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
     ),
     "another revision": (
         _change_database("UPDATE alembic_version SET version_num = '0001'"),
-        "not of the revision that its manifest says",
+        "not at the revision in its manifest",
     ),
     "other rows": (
         _change_database("DELETE FROM account"),
-        "doesn't have the rows that its manifest says",
+        "doesn't have as many rows as its manifest says",
     ),
     "a broken reference": (
         _change_database("INSERT INTO old_slug VALUES ('a', 'nobody', 1)"),

@@ -136,7 +136,7 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
         mail = db.session.query(OutboxMail).filter_by(purpose="backup-failed").first()
         assert mail is not None
         assert mail.recipient == "operator@example.com"
-        assert "It is tried again every hour." in mail.text
+        assert "It is retried every hour." in mail.text
         db.session.rollback()
     place.unlink()
     _work(broken)
