@@ -5,14 +5,12 @@ from flask.cli import AppGroup
 
 
 class AdminGroup(AppGroup):
-    """Loads the admin commands when one of them or their list is needed; `serve` doesn't."""
+    """Loads the admin commands only when one of them or their list is needed, never for `serve`."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command."""
         return super().get_command(ctx, cmd_name) or self._load().get(cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
         return sorted({*super().list_commands(ctx), *self._load()})
 
     def _load(self) -> dict[str, click.Command]:

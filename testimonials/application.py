@@ -20,7 +20,7 @@ from testimonials.routes import register_routes
 from testimonials.settings.current import EXTENSION as SETTINGS
 from testimonials.settings.table import Settings, load_settings
 
-# Past this a form on a page is refused; /v1 has its own, smaller limit.
+# The limit of the pages' forms; /v1 has its own, smaller one.
 MAX_FORM_BYTES = 256 * 1024
 
 
@@ -37,15 +37,14 @@ def build_app(settings: Settings | None = None) -> Flask:
     app.extensions[SETTINGS] = settings
     app.config["SQLALCHEMY_DATABASE_URI"] = settings.database_url
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = {
-        # A connection for each request thread, for mail, a job, and the job's lease, so that
-        # none waits.
+        # One for each request thread, mail, a job, and the job's lease, so that none waits.
         "pool_size": settings.threads + 3,
         "pool_timeout": 4,
-        # The values of a statement that failed are what people wrote; the log holds none of that.
+        # The values of a failed statement are what people wrote, which must not be logged.
         "hide_parameters": True,
     }
     if not settings.is_sqlite:
-        # Whatever PGCLIENTENCODING or the database's own encoding would choose.
+        # Regardless of PGCLIENTENCODING and the database's own encoding.
         encoding = {"client_encoding": "utf8"}
         app.config["SQLALCHEMY_ENGINE_OPTIONS"]["connect_args"] = encoding
     app.json.sort_keys = False  # type: ignore[attr-defined]

@@ -56,7 +56,7 @@ def main(context: click.Context) -> None:
 def _open_closed_streams() -> None:
     """Open /dev/null in place of closed standard streams.
 
-    Otherwise the next files and sockets would get their numbers, and their output.
+    Otherwise the next files and sockets would get their numbers and their output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

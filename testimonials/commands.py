@@ -16,7 +16,7 @@ from testimonials.testimonials.cli import testimonials
 from testimonials.transfer.archives.cli import export_account, export_project, import_project
 from testimonials.transfer.tables.testimonials_cli import import_testimonials
 
-# Files hold more than one feature has, so these commands come from a later one.
+# Archives contain several features' data, so a later feature defines these commands.
 accounts.add_command(export_account)
 projects.add_command(export_project)
 projects.add_command(import_project)
@@ -32,5 +32,5 @@ GROUPS: tuple[click.Group, ...] = (
     db,
     config,
 )
-# Those that stand by themselves.
+# Commands outside any group.
 COMMANDS: tuple[click.Command, ...] = (backup, restore, prune, doctor)

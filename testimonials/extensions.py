@@ -40,9 +40,9 @@ def prepare_engine(engine: Engine) -> None:
 def begin_write() -> None:
     """Begin the one writing transaction of this request or command.
 
-    SQLite takes its write lock now, and waits for it, since a transaction that reads first and
-    writes later fails at once when another has written in between. What was read before
-    (credentials) stays usable.
+    SQLite takes its write lock now, and waits for it: a transaction that reads first and writes
+    later fails at once if another has written in between. What was read before (credentials) stays
+    usable.
     """
     # In this order: a rollback would expire the models that the session still has.
     db.session.expunge_all()
@@ -53,17 +53,17 @@ def begin_write() -> None:
 def let_others_write() -> None:
     """Pause between two transactions of one long job.
 
-    SQLite lets in one writer at a time, and those who wait look only now and then: without a pause
-    they would find the database taken again each time.
+    SQLite allows one writer at a time, and waiting ones retry only now and then: without a pause
+    they would always find the database locked.
     """
     time.sleep(PAUSE_SECONDS)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    # Transactions are begun by the event below, not by the driver's own guess.
+    # `_begin_sqlite` begins transactions; the driver would guess when to.
     connection.isolation_level = None
     cursor = connection.cursor()
-    # First of all: the other PRAGMAs may have to wait for a lock too.
+    # First, since the other PRAGMAs may have to wait for a lock too.
     cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
     _switch_to_wal(cursor)
     # An acknowledged testimonial survives a power cut.
@@ -75,7 +75,7 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
     """Turn the write-ahead log on; it stays on, so only the first connection ever changes it.
 
-    SQLite does not wait here as it does elsewhere: of several first starts all but one would fail.
+    SQLite doesn't wait for locks here: of several simultaneous first starts all but one would fail.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:

@@ -1,4 +1,4 @@
-"""A counter for the hot path, where every fraction of a microsecond matters."""
+"""A counter for the hot path."""
 
 import itertools
 import threading
@@ -7,8 +7,8 @@ import threading
 class Ticker:
     """A counter that many threads increment and few read.
 
-    `next(ticker.ticks)` increments it: one step of the interpreter, so no lock is needed and no
-    tick is lost. Reading increments it too, which is subtracted again.
+    `next(ticker.ticks)` increments it atomically, without a lock. Reading increments it too, which
+    `read` subtracts.
     """
 
     def __init__(self) -> None:

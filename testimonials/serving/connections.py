@@ -1,7 +1,7 @@
-"""The connections of a worker: how long one may take, and which one is closed to make room.
+"""Limits on a worker's connections: how long each may take, and which is closed to make room.
 
-Strangers decide how fast they send and read. That must not occupy a thread, and no number of slow
-or idle connections may keep anybody else out.
+Clients decide how fast they send and read. A slow one must not occupy a thread, and no number of
+slow or idle ones may keep others out.
 """
 
 from collections import Counter
@@ -11,24 +11,24 @@ from typing import Any
 from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
 
-# How often connections are looked at.
+# How often connections are checked.
 LOOK_SECONDS = 1.0
-# A head may take ten seconds in all: it is seen within a second of its first byte.
+# A request's head may take ten seconds; its first byte is noticed within one.
 HEAD_SECONDS = 10.0 - LOOK_SECONDS
-# A body may take this long, and a second longer for each so many bytes.
+# A body may take this long, and a second more for every 500 bytes received.
 BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 500
-# How long a client may take nothing of its answer.
+# How long a client may go without reading any of its response.
 STALLED_SECONDS = 30.0
 # One network may have a tenth of a worker's connections, unless it is a proxy's.
 SHARE = 10
-# Monitoring asks for these. Each has its own thread, since the others may wait for a database.
+# Each probe has its own thread, since all others may be waiting for the database.
 PROBES = ("/healthz", "/readyz")
 
 
 class BoundedChannel(HTTPChannel):  # type: ignore[misc]
     """A connection that is closed when it takes too long, or to make room for another."""
 
-    # The request being read when the connection was last looked at, and when it was first seen.
+    # The request being read at the last check, and when it was first seen.
     _watched: object = None
     _watched_since = 0.0
 
@@ -44,9 +44,9 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or self.request or self.total_outbufs_len)
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether it has taken too long; to be asked every `LOOK_SECONDS`."""
+        """Return whether it has taken too long; call this every `LOOK_SECONDS`."""
         if self.will_close:
-            # By itself it would wait until its client reads.
+            # Waitress would wait until the client reads.
             return True
         if self.requests:
             return False
@@ -64,14 +64,14 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         return bool(taken > BODY_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND)
 
     def _make_room(self) -> None:
-        """Close a connection without a running request if this one is too many."""
+        """If this connection is one too many, close one that has no running request."""
         server = self.server
         others = [each for each in server.active_channels.values() if each is not self]
         waiting = [each for each in others if not each.requests]
         if sum(each.network == self.network for each in others) >= server.network_share:
             victims = [each for each in waiting if each.network == self.network] or [self]
         elif len(others) >= server.most_connections:
-            # From the network with most, so that a few can't push out everybody else.
+            # From the network with the most, so that a few can't push out everyone else.
             sizes = Counter(each.network for each in (*others, self))
             fullest = max((each.network for each in (*waiting, self)), key=sizes.__getitem__)
             victims = [each for each in (*waiting, self) if each.network == fullest]
@@ -80,14 +80,14 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         min(victims, key=lambda each: each.last_activity).handle_close()
 
     def _flush_outbufs_below_high_watermark(self) -> None:
-        # Waitress would let the thread wait here until the client has read. Only one that sends
-        # many requests at once and reads no answer gets here.
+        # Waitress would block the thread until the client has read. Only a client that sends many
+        # requests at once and reads no response gets here.
         if self.total_outbufs_len > self.adj.outbuf_high_watermark:
             self.will_close, self.connected = True, False
 
 
 class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
-    """The threads that answer: some for everything, and one for each of the probes."""
+    """The threads that answer requests, and one more for each probe."""
 
     def __init__(self, threads: int) -> None:
         super().__init__()
@@ -97,8 +97,7 @@ class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
             probe.set_thread_count(1)
 
     def add_task(self, channel: BoundedChannel) -> None:
-        """Queue the next request of `channel`."""
-        # A broken request has no path.
+        # A malformed request has no path.
         path = getattr(channel.requests[0], "path", "")
         if path in PROBES:
             self._probes[path].add_task(channel)
@@ -106,14 +105,13 @@ class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
             super().add_task(channel)
 
     def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
-        """End the threads."""
         for probe in self._probes.values():
             probe.shutdown(cancel_pending, timeout)
         return bool(super().shutdown(cancel_pending, timeout))
 
 
 def network_of(host: str) -> str | bytes:
-    """Return the part of the network that one customer has: an IPv4 address, or an IPv6 /64."""
+    """Return the network that one customer usually has: an IPv4 address, or an IPv6 /64."""
     if ":" not in host:
         return host
     address = IPv6Address(host.partition("%")[0])
@@ -121,7 +119,6 @@ def network_of(host: str) -> str | bytes:
 
 
 def end_overdue(channels: dict[int, BoundedChannel], now: float) -> None:
-    """Close every connection that has taken too long."""
     for channel in list(channels.values()):
         if channel.is_overdue(now):
             channel.handle_close()

@@ -1,4 +1,4 @@
-"""A worker as a process: how it is forked, and how it tells its parent that it answers."""
+"""Worker processes: how one is forked, and how it tells its parent that it is ready."""
 
 import contextlib
 import logging
@@ -17,17 +17,17 @@ logger = logging.getLogger("testimonials.serving.server")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
-# How often workers were replaced: written by the parent, in memory that every worker reads.
+# How many workers were replaced: written by the parent in memory that every worker reads.
 restarts = memoryview(mmap.mmap(-1, 8)).cast("Q")
 
 
 @dataclass(frozen=True)
 class Seat:
-    """What a worker knows of its place: a number below that of the workers, and its parent's id."""
+    """A worker's place: its number, counted from 0, and the process id of its parent."""
 
     number: int
     parent: int
-    # Of a start or a reload, the one that upgrades the database before the others start.
+    # Whether this worker upgrades the database before the others start.
     is_first: bool
     is_reload: bool
     tell_ready: Callable[[], None]
@@ -35,7 +35,7 @@ class Seat:
 
 @dataclass
 class Worker:
-    """A process in a seat, as its parent sees it."""
+    """A worker as its parent sees it."""
 
     pid: int
     number: int
@@ -44,17 +44,16 @@ class Worker:
     kill_at: float = 0.0
 
     def has_reported(self) -> bool:
-        """Return whether it has said that it answers; it says so once."""
+        """Return whether it has just reported that it is ready; it reports once."""
         return bool(select.select([self.report], [], [], 0)[0]) and os.read(self.report, 1) == b"+"
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        # It may have ended; its id stays its own until the parent has noted that.
+        # It may have ended; its id isn't reused before the parent has waited for it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
     def find_end(self) -> int | None:
-        """Return its exit code, negative for a signal, or None while it runs; call once after."""
+        """Return its exit code, negative for a signal, or None while it runs."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid == 0:
             return None
@@ -65,13 +64,13 @@ class Worker:
 def fork_worker(
     number: int, *, is_first: bool, is_reload: bool, work: Callable[[Seat], None]
 ) -> Worker:
-    """Start a process that does `work` and ends; returns in the parent only.
+    """Fork a process that does `work` and exits; return in the parent only.
 
-    Raises `OSError` if the system has no room for another process.
+    Raises `OSError` if the system can't start another process.
     """
     parent = os.getpid()
     reading, writing = os.pipe()
-    # A signal to the child before it has handlers of its own would wake the parent.
+    # A signal that reaches the child before it has its own handlers would wake the parent.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         pid = os.fork()
@@ -94,11 +93,11 @@ def _report(writing: int) -> None:
 
 
 def _run_child(seat: Seat, work: Callable[[Seat], None]) -> None:
-    """Do a worker's work in the process just forked; never returns."""
+    """Do a worker's work in the forked process, and exit."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
-        # Ctrl-C and a closed terminal reach the whole group; only the parent acts on them.
+        # Ctrl-C and a closed terminal signal the whole group; only the parent acts on them.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGCHLD):
@@ -123,9 +122,9 @@ def _run_child(seat: Seat, work: Callable[[Seat], None]) -> None:
 
 
 def note_signals() -> socket.socket:
-    """Return a socket from which the numbers of the signals to this process can be read.
+    """Return a socket that receives the number of each signal sent to this process.
 
-    From here on they do nothing else, until the process ends.
+    From now on the signals have no other effect.
     """
     receiver, sender = socket.socketpair()
     receiver.setblocking(False)
@@ -137,7 +136,7 @@ def note_signals() -> socket.socket:
 
 
 def tell_manager(state: str) -> None:
-    """Tell systemd the state of the service if it asks for that (Type=notify)."""
+    """Tell systemd the state of the service if it asks for it (Type=notify)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with (
@@ -148,7 +147,6 @@ def tell_manager(state: str) -> None:
 
 
 def has_terminal() -> bool:
-    """Return whether the standard input is an open terminal."""
     with contextlib.suppress(AttributeError, ValueError):
         return sys.stdin.isatty()
     return False

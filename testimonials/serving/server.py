@@ -51,7 +51,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     flags = {"host": host, "port": port, "workers": workers}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
-    # No restore can start from here on; the settings are read again below.
+    # No restore can start from here on, so the settings are read again below.
     hold_folder(settings.instance_path)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
@@ -59,7 +59,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     listener = _listen(settings.host, settings.port)
     overrides |= {"host": settings.host}
     if not settings.host.startswith(UNIX):
-        # Of port 0 the number is known now, and the addresses in snippets and mails depend on it.
+        # The number chosen for port 0 is part of the URLs in snippets and mails.
         overrides |= {"port": listener.getsockname()[1]}
     settings = load_settings(overrides=overrides)
 
@@ -70,9 +70,9 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         return settings
 
     def work(settings: Settings, seat: Seat) -> None:
-        # Before there is anything that a fork should not copy, and on any core.
+        # It forks, so before there are threads or connections, and before this is pinned.
         decoder.start(settings.threads)
-        # Counted from the parent's id, so that two services don't share the first core.
+        # Counting from the parent's id keeps two services from sharing the first core.
         pin_to_core(seat.parent + seat.number)
         _answer(settings, seat, listener, sample=sample and not seat.is_reload)
 
@@ -90,7 +90,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
 def _tidy_up(settings: Settings) -> None:
     if settings.host.startswith(UNIX):
         Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
-    # The workers end without closing the database. From here on a copy of the file is complete.
+    # The workers exit without closing the database; with its log folded in, a copy is complete.
     if settings.database_file is not None and not fold_log(settings.database_file):
         logger.warning(
             "the newest changes are in %s-wal, because the disk is full or another program is "
@@ -100,7 +100,7 @@ def _tidy_up(settings: Settings) -> None:
 
 
 def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
-    """Work as a worker; what has threads or connections is made here, after the fork."""
+    """Run a worker; whatever has threads or connections is made here, after the fork."""
     app = build_app(settings)
     app.extensions[RESTARTS] = lambda: restarts[0]
     addresses = None
@@ -111,7 +111,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
             keep_script()
             addresses = _prepare_sample() if sample else None
     if not settings.is_sqlite:
-        # Not before: a migration may take its time.
+        # Only now, since a migration may take long.
         from testimonials.core.data.postgres_watch import limit_statements
 
         with app.app_context():
@@ -157,7 +157,7 @@ def _bind_file(path: Path) -> socket.socket:
         # Left by a service that was killed.
         path.unlink()
     listener.bind(str(path))
-    # Everybody who may enter its folder may connect, such as the proxy's user.
+    # Any user who may enter its folder may connect, such as the proxy's.
     path.chmod(0o666)
     return listener
 

@@ -1,6 +1,6 @@
-"""The parent of the workers: starts, replaces, exchanges and ends them, and answers nothing itself.
+"""The parent of the workers: starts, reloads, replaces and ends them, and answers no requests.
 
-It holds the listening socket, and no thread or connection, so that a fork copies none.
+It has the listening socket, but no threads or connections for a fork to copy.
 """
 
 import contextlib
@@ -29,24 +29,24 @@ from testimonials.settings.table import Settings
 
 logger = logging.getLogger("testimonials.serving.server")
 
-# Seconds after which a worker that was told to end is killed: more than its own limit, less than
-# the ten that Docker waits.
+# Seconds after which a worker that was told to end is killed: more than its own limit, but less
+# than Docker's ten.
 PATIENCE = 9.0
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-# Whether this is the one file that `scripts/build-binary` makes.
+# Whether this is the binary made by `scripts/build-binary`.
 IS_FROZEN = hasattr(sys, "frozen")
 
 
 @dataclass
 class _Generation:
-    """The workers of one state of the settings."""
+    """The workers that run with the same settings."""
 
     settings: Settings
     is_reload: bool
     workers: dict[int, Worker] = field(default_factory=dict)
-    # Whether the first worker has answered, so the others may start.
+    # Whether the first worker is ready, so that the others may start.
     is_prepared: bool = False
-    # By seat: the last delay after workers that died while starting, and until when it lasts.
+    # By seat: the last delay after a worker died while starting, and when it ends.
     delays: dict[int, float] = field(default_factory=dict)
     not_before: dict[int, float] = field(default_factory=dict)
 
@@ -60,12 +60,10 @@ class _Generation:
         ]
 
     def note_reports(self) -> None:
-        """Note which workers answer by now."""
         for worker in self.workers.values():
             worker.is_ready = worker.is_ready or worker.has_reported()
 
     def is_ready(self, number: int) -> bool:
-        """Return whether the worker in a seat answers."""
         return number in self.workers and self.workers[number].is_ready
 
 
@@ -98,13 +96,13 @@ class Supervisor:
     def run(self, settings: Settings) -> int:
         """Run until all workers have ended; return the exit code."""
         self._current = _Generation(settings, is_reload=False)
-        # Keeps the collector of a worker from writing to, and so copying, what all of them share.
+        # Keeps a worker's garbage collector from writing to, and so copying, shared memory.
         gc.collect()
         gc.freeze()
         while not self._is_ending or self._leaving:
             self._handle_signals()
             if IS_FROZEN and os.getppid() != self._parent:
-                # What unpacked the one file, and cleans up after it, was killed.
+                # The process that unpacked the binary, and cleans up after it, was killed.
                 self._end()
             self._start_missing()
             self._note_reports()
@@ -156,7 +154,7 @@ class Supervisor:
         self._next = _Generation(settings, is_reload=True)
 
     def _dismiss(self, generation: _Generation) -> None:
-        """Tell the workers of a generation to finish what they have begun, and end."""
+        """Tell the workers of a generation to finish their requests and exit."""
         for worker in generation.workers.values():
             worker.kill_at = time.monotonic() + PATIENCE
             worker.send(signal.SIGTERM)
@@ -173,7 +171,7 @@ class Supervisor:
                 except OSError as error:
                     if not self._current.is_prepared:
                         raise
-                    # Most likely memory is short; the other workers go on.
+                    # Memory is probably short; the other workers carry on.
                     logger.error("no worker can be started: %s", error.strerror)
                     generation.not_before[number] = time.monotonic() + FIRST_DELAY
 
@@ -216,7 +214,7 @@ class Supervisor:
                 self._note_loss(worker, code)
 
     def _note_loss(self, worker: Worker, code: int) -> None:
-        """Let a new worker take the seat: at once, or later if this one has never answered."""
+        """Have a worker replaced: at once, or after a delay if it had never been ready."""
         generation, number = self._current, worker.number
         del generation.workers[number]
         if not generation.is_prepared and not generation.is_reload:
@@ -249,7 +247,6 @@ class Supervisor:
 
 
 def describe_count(workers: int) -> str:
-    """Return the number of workers in words."""
     return "1 worker" if workers == 1 else f"{workers} workers"
 
 

@@ -25,7 +25,7 @@ from testimonials.serving.connections import LOOK_SECONDS, SHARE, BoundedChannel
 from testimonials.settings.current import current_settings
 
 BACKLOG = 1024
-# The application refuses sooner and in its own words; this keeps endless bodies off the disk.
+# The application has lower limits of its own; this keeps endless bodies off the disk.
 MAX_BODY_BYTES = 16 * 1024 * 1024
 SERVER_OPTIONS: dict[str, Any] = {
     # Without poll the server dies at file descriptor 1,024.
@@ -39,30 +39,30 @@ SERVER_OPTIONS: dict[str, Any] = {
     "clear_untrusted_proxy_headers": False,
     "ident": None,
 }
-# With few, a hundred idle connections would keep everybody else out.
+# With fewer, a hundred idle connections would keep everyone else out.
 MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
-# With so many connections a turn of the loop takes milliseconds. It then takes more than one new
-# connection, so that nobody waits behind a crowd.
+# With over a hundred connections a turn of the loop takes milliseconds. It then accepts up to 64
+# new ones at once, so that nobody waits behind a crowd.
 CROWD, RUSH = 100, 64
-# A connection may bring an upload, which is a file too. Each thread has the database open, and the
-# worker has pipes and locks.
+# An upload on a connection is a file too, each thread has the database open, and the worker has
+# pipes and locks.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
-# Browsers and proxies send about thirty; each costs time of the loop that serves everybody.
+# Browsers and proxies send about thirty; each takes time in the loop that all connections share.
 MOST_HEADERS = 200
 LONGEST_CHUNK_LINE = 8 * 1024
-# The bytes around chunks: at most this many, and an eighth of what is in them.
+# The bytes around chunks: at most this many, plus an eighth of their content.
 MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
 CHUNKED_BYTES_AT_ONCE = 1024
 # Waitress handles these itself.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
-# Seconds for requests in flight to finish, and for which idle connections are kept, because a
-# request may be on its way.
+# Seconds for requests in flight to finish; idle connections are kept for one, since a request may
+# be on its way.
 DRAIN_SECONDS = 7.0
 GRACE_SECONDS = 1.0
 
 
 class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
-    """Answers a broken request, which never reaches the application, in the API's error shape."""
+    """Answers a malformed request, which never reaches the application, like an API error."""
 
     def execute(self) -> None:
         error = self.request.error
@@ -82,15 +82,15 @@ class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
 
 
 class _Task(WSGITask):  # type: ignore[misc]
-    """Writes the head of an answer from a cache.
+    """Caches the heads of responses.
 
-    Waitress would close the connection after each 304, and format each head anew, which takes half
-    of the time of the hottest path.
+    Waitress would close the connection after each 304, and format every head anew, which takes half
+    the time of the hottest path.
     """
 
     def build_response_header(self) -> bytes:
         if not self.channel.server.accepting:
-            # When the server is ending, each connection is closed after its next answer.
+            # While the server is ending, each connection closes after its next response.
             self.request.headers["CONNECTION"] = "close"
         goes_on = self.request.headers.get("CONNECTION", "").lower() != "close"
         if self.version == "1.1" and goes_on and not self.close_on_finish:
@@ -103,7 +103,7 @@ class _Task(WSGITask):  # type: ignore[misc]
 
 @lru_cache(maxsize=512)
 def _write_head(status: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes | None:
-    """Return the head of an answer up to the time; None if only closing marks the answer's end."""
+    """Return a head up to the time, or None if only closing marks the end of the response."""
     names = {name.lower() for name, _ in headers}
     if names & OWN_HEADERS or (has_body and "content-length" not in names):
         return None
@@ -118,11 +118,11 @@ def _write_date(second: int) -> bytes:
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses what the library would spend too much time on.
+    """Refuses what would take waitress too long.
 
-    Blank lines before a request would restart the time for its head. Endless lines between chunks
-    are copied with each part that arrives, and all that follows a chunk with each chunk. Python
-    itself can't parse an address such as ``http://[x``.
+    Blank lines before a request would restart the time allowed for its head. Endless lines between
+    chunks are copied with each part that arrives, and all that follows a chunk with each chunk.
+    Python itself can't parse a URL such as ``http://[x``.
     """
 
     def received(self, data: bytes) -> int:
@@ -144,7 +144,7 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
 
     @empty.setter
     def empty(self, _is_empty: bool) -> None:
-        self.error = BadRequest("There is no request")
+        self.error = BadRequest("The request is empty")
 
     def parse_header(self, header_plus: bytes) -> None:
         if header_plus.count(b"\n") > MOST_HEADERS:
@@ -164,8 +164,7 @@ class _Channel(BoundedChannel):
 def allow_connections(threads: int) -> int:
     """Return how many connections a worker may have; raise the limit of open files for them.
 
-    Without a descriptor for a connection, waitress would try again at once, and log a traceback
-    each time.
+    Out of descriptors, waitress would retry at once and log a traceback each time.
     """
     beside = OTHER_FILES + FILES_OF_A_THREAD * threads
     limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -179,19 +178,19 @@ def allow_connections(threads: int) -> int:
 
 
 class Server:
-    """Waitress on a socket that workers share; it ends without losing a request."""
+    """Waitress on a socket that workers share; it ends without dropping a request."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
         most = allow_connections(threads)
         self._server: Any = create_server(
             app,
             sockets=[listener],
-            # A newcomer then takes another's place. Waitress counts two of its own as well.
+            # Never reached: a new connection replaces another. Waitress counts two of its own.
             connection_limit=most + 3,
             _dispatcher=Tasks(threads),
             **SERVER_OPTIONS,
         )
-        # Everybody who comes through a proxy has its address.
+        # All clients of a proxy have its address.
         is_shared = current_settings(app).trusted_proxies or listener.family == socket.AF_UNIX
         self._server.most_connections = most
         self._server.network_share = most if is_shared else max(FEWEST_CONNECTIONS, most // SHARE)
@@ -205,20 +204,20 @@ class Server:
         self._server.pull_trigger()
 
     def answer(self, is_orphan: Callable[[], bool] = lambda: False) -> None:
-        """Answer until `stop`, or until `is_orphan`, which is asked once a second."""
+        """Answer until `stop` or `is_orphan`, which is checked once a second."""
         while not (self._is_stopping or is_orphan()):
             self._turn(self._server.adj.asyncore_loop_timeout)
 
     def finish(self) -> None:
         """Finish the requests that have begun, within `DRAIN_SECONDS`."""
-        # Connections that wait would be cut off with the last worker.
+        # Connections still in the backlog would be cut off with the last worker.
         self._accept_waiting(BACKLOG)
-        # The server's own `close` would take away its threads' way to wake the loop.
+        # The server's own `close` would leave its threads unable to wake the loop.
         wasyncore.dispatcher.close(self._server)
         begun = time.time()
         while self._server.active_channels and time.time() < begun + DRAIN_SECONDS:
             self._turn(0.05)
-            # The last time that a byte came or left is waitress's own note.
+            # `last_activity` is when a byte last came or left.
             closing = time.time() - GRACE_SECONDS
             for channel in list(self._server.active_channels.values()):
                 if channel.is_idle and max(channel.last_activity, begun) < closing:
@@ -235,7 +234,6 @@ class Server:
             end_overdue(channels, now)
 
     def _accept_waiting(self, most: int) -> None:
-        """Accept what has already connected."""
         waiting = select.poll()
         waiting.register(self._server.socket, select.POLLIN)
         for _ in range(most):
@@ -249,7 +247,7 @@ def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -
     background.start()
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     server.answer(lambda: os.getppid() != parent)
-    # A mail that is being sent gets as much time as the requests.
+    # A mail being sent gets as much time as the requests.
     end = time.time() + DRAIN_SECONDS
     background.stop(timeout=0)
     server.finish()

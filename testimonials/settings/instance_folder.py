@@ -1,8 +1,8 @@
 """The instance folder: who is using it, and how a restore replaces its files all at once.
 
-Every process that uses an instance holds a shared lock, which ends with the process. Replacing
-files needs the exclusive lock. A journal is written first, and whatever starts next completes a
-restore that was cut off: it finds the old files or the new ones, never some of each.
+Every process that uses an instance has a shared lock until it ends. Replacing files needs the
+exclusive lock. A journal is written first, from which the next start completes an interrupted
+restore, so an instance has all old files or all new ones, never a mixture.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ import click
 
 LOCK = "instance.lock"
 JOURNAL = "restore-journal.json"
-# A database has these files beside it, and isn't whole without them.
+# The suffixes of a database and of the files that belong to it.
 COMPANIONS = ("", "-wal", "-shm", "-journal")
 
-# The descriptors of the shared locks by folder; the system closes them when the process ends.
+# The descriptors of the shared locks by folder, closed when the process ends.
 _held: dict[Path, int] = {}
 
 
@@ -32,9 +32,9 @@ class RestoreUnfinished(click.ClickException):
 
 
 def hold_folder(folder: Path) -> None:
-    """Note until this process ends that it uses `folder`; raises `FolderInUse` during a restore.
+    """Mark `folder` as used until this process ends; raise `FolderInUse` during a restore.
 
-    A folder that can't be written to needs no note, since nothing can be replaced in it.
+    A folder that can't be written to isn't marked, since no restore can replace anything in it.
     """
     if folder in _held:
         return
@@ -54,7 +54,7 @@ def hold_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def hold_alone(folder: Path) -> Iterator[None]:
-    """Keep every other process from using `folder`; raises `FolderInUse` if one already does."""
+    """Keep other processes from using `folder`; raise `FolderInUse` if one already does."""
     held = _held.get(folder)
     descriptor = _open_lock(folder) if held is None else held
     try:
@@ -73,7 +73,7 @@ def hold_alone(folder: Path) -> Iterator[None]:
 
 
 def prepared(place: Path) -> Path:
-    """Return where the file that is to replace the one at `place` waits."""
+    """Return where the replacement of the file at `place` waits."""
     return place.with_name(f"{place.name}.restored")
 
 
@@ -94,7 +94,7 @@ def replace_files(folder: Path, places: Sequence[Path], aside: str) -> None:
 
 
 def finish_restore(folder: Path) -> None:
-    """Complete a restore that was cut off, if there is one; wait for one that is running."""
+    """Complete an interrupted restore, if there is one; wait for a running one."""
     if not (folder / JOURNAL).exists():
         return
     descriptor = _open_lock(folder)
@@ -107,14 +107,14 @@ def finish_restore(folder: Path) -> None:
 
 
 def give_to_owner(path: Path, folder: Path) -> None:
-    """Give a file that root has made to the owner of the folder, the service's user."""
+    """Give a file made by root to the owner of the folder, the service's user."""
     if os.geteuid() == 0:
         found = folder.stat()
         os.chown(path, found.st_uid, found.st_gid)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Flush a file, or a folder's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -153,7 +153,7 @@ def _follow_journal(folder: Path) -> None:
 
 
 def _replace(place: Path, aside: Path, folder: Path) -> None:
-    # While the new file waits, what is in its place is the old one.
+    # The old file is in place as long as the new one waits.
     if not prepared(place).exists():
         return
     for companion in COMPANIONS:

@@ -1,4 +1,4 @@
-"""The secret that an instance makes for itself at its first start."""
+"""The secret key that an instance generates at its first start."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ class SettingError(click.ClickException):
 
 
 def read_secret_key(path: Path) -> str:
-    """Read the instance's secret, or make it: whole or not at all, readable by the owner alone.
+    """Return the secret in the file, which is made atomically, with mode 0600, if it is missing.
 
     Raises `SettingError`.
     """
@@ -26,7 +26,7 @@ def read_secret_key(path: Path) -> str:
                 file.flush()
                 os.fsync(file.fileno())
             try:
-                # A link, unlike a rename, never replaces what another start has just made.
+                # Unlike a rename, a link never replaces what another start has just made.
                 os.link(draft, path)
             except FileExistsError:
                 pass

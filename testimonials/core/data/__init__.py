@@ -1,1 +1,1 @@
-"""The database and files."""
+"""The database, and files."""

@@ -13,7 +13,7 @@ from testimonials.core import clock
 
 
 class Base(DeclarativeBase):
-    """The declarative base; constraint names are fixed so that migrations can name them."""
+    """The declarative base, with fixed constraint names for migrations."""
 
     metadata = MetaData(
         naming_convention={
@@ -27,7 +27,7 @@ class Base(DeclarativeBase):
 
 
 def present() -> datetime:
-    """Return the time, as a column's default: tests move the clock by replacing `clock.now`."""
+    """Return the time, as a column's default that sees a `clock.now` replaced by tests."""
     return clock.now()
 
 
@@ -42,22 +42,21 @@ def insert_if_missing(session: Session, model: type[Base], **values: Any) -> Non
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
-    """Update PostgreSQL's statistics of tables that many rows were just added to; doesn't commit.
+    """Update PostgreSQL's statistics of tables that got many rows; doesn't commit.
 
-    By itself it does so only about a minute later. Until then it takes a new table for empty, and
-    scans all of its thousands of rows for each row of another. SQLite doesn't plan by counts.
+    By itself it does so a minute later. Until then it assumes that a new table is empty, and scans
+    its thousands of rows for each row of another. SQLite doesn't plan by counts.
     """
     if connection.dialect.name == "postgresql":
         names = map(connection.dialect.identifier_preparer.format_table, tables)
-        # A table that is locked is being analyzed already.
+        # A locked table is being analyzed already.
         connection.execute(text(f"ANALYZE (SKIP_LOCKED) {', '.join(names)}"))
 
 
 class Timestamp(TypeDecorator[datetime]):
     """A time in UTC, kept as whole milliseconds since the epoch.
 
-    A number sorts and compares alike in both databases and keeps exactly the precision that the
-    API shows.
+    A number sorts the same way in both databases, with exactly the API's precision.
     """
 
     impl = BigInteger

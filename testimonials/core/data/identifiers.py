@@ -19,11 +19,11 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
 def new_identifier() -> str:
-    """Return a new id of 24 hexadecimal digits that sorts after those this process made before.
+    """Return a new id of 24 hexadecimal digits that sorts after this process's earlier ones.
 
-    Twelve digits are milliseconds, three their 4096ths (a quarter of a microsecond, less than
-    making one takes), nine are random. Times are stored in milliseconds, so among rows of one
-    millisecond the id alone tells which came first (RFC 9562, 6.2, method 3).
+    Twelve digits are milliseconds, three are 4096ths of one (less than making an id takes), nine
+    are random. Among rows of one millisecond only the id shows which came first (RFC 9562, 6.2,
+    method 3).
     """
     return f"{time.time_ns() * 4096 // 1_000_000:015x}{secrets.randbits(36):09x}"
 
@@ -34,7 +34,7 @@ def first_identifier(time: datetime) -> str:
 
 
 def is_identifier(text: str) -> bool:
-    """Tell whether `text` has the form of an id."""
+    """Return whether `text` has the form of an id."""
     return _IDENTIFIER.fullmatch(text) is not None
 
 
@@ -45,7 +45,7 @@ def new_api_key() -> str:
 
 
 def is_api_key(text: str) -> bool:
-    """Tell whether `text` has the form and the checksum of a key of ours."""
+    """Return whether `text` has the form and the checksum of an API key."""
     secret, checksum = text[len(KEY_PREFIX) : -CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
     return (
         text.startswith(KEY_PREFIX)
@@ -56,7 +56,7 @@ def is_api_key(text: str) -> bool:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the SHA-256 under which a random secret is stored; it needs no slow hash."""
+    """Return the SHA-256 under which a random secret is stored; a slow hash isn't needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """Background jobs as rows: which process is doing one, and how its last run ended.
 
-All processes on the database share the jobs. One takes a job for two minutes and renews that while
-it works; when it dies, its lease ends soon and another takes over.
+All processes on the database share the jobs. One leases a job for two minutes and renews the lease
+while it works; if it dies, the lease runs out and another takes over.
 """
 
 import contextlib
@@ -30,18 +30,17 @@ MOST_ERROR = 500
 LEASE = timedelta(minutes=2)
 # Several renewals may fail before a lease is over.
 RENEWED_AFTER = LEASE / 6
-# The error of a run whose process died.
 CUT_OFF = "its process ended in the middle of it"
 
 
 class BackgroundJob(Base):
-    """A job of the background work, shared by all processes on the database."""
+    """A background job, shared by all processes on the database."""
 
     __tablename__ = "background_job"
 
     name: Mapped[str] = mapped_column(primary_key=True)
     leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
-    # The process that has it, or had it last.
+    # The process that does it, or did it last.
     leased_by: Mapped[str | None]
     started_at: Mapped[datetime | None] = mapped_column(Timestamp)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -54,8 +53,8 @@ IsDue = Callable[[BackgroundJob], bool]
 
 
 def take_job(name: str, is_due: IsDue) -> bool:
-    """Take a job if it is due and free, and return whether it was; commits."""
-    # Looking first, without a lock, keeps an idle service from holding up writers.
+    """Take a job if it is due and free, and return whether it was; commit."""
+    # Checking first without a lock keeps an idle service from holding up writers.
     row = db.session.get(BackgroundJob, name, populate_existing=True)
     can_take = row is None or (_is_free(row) and is_due(row))
     db.session.rollback()
@@ -68,7 +67,7 @@ def take_job(name: str, is_due: IsDue) -> bool:
         return False
     now = clock.now()
     if row.leased_until is not None:
-        # Its process has noted no end. A run that succeeds removes this.
+        # Its process died before settling it. A run that succeeds clears this.
         row.failed_at, row.error = now, CUT_OFF
     row.leased_until, row.leased_by, row.started_at = now + LEASE, _worker_name(), now
     db.session.commit()
@@ -77,9 +76,9 @@ def take_job(name: str, is_due: IsDue) -> bool:
 
 @contextlib.contextmanager
 def keep_job(name: str, longest: timedelta) -> Iterator[None]:
-    """Renew the lease of a job that this process has taken until the block ends.
+    """Renew the lease of a job of this process until the block ends.
 
-    A job that takes longer than `longest` is assumed to hang, and its lease runs out.
+    After `longest` the job is assumed to hang, and its lease runs out.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     end = time.monotonic() + longest.total_seconds()
@@ -112,7 +111,7 @@ def _renew_lease(name: str) -> None:
 
 
 def settle_job(name: str, error: str | None) -> None:
-    """Note how a job ended, unless another process has taken it over; commits."""
+    """Record how a job ended, unless another process has taken it over; commit."""
     begin_write()
     row = _lock_job(name)
     if row.leased_by == _worker_name():
@@ -127,7 +126,7 @@ def settle_job(name: str, error: str | None) -> None:
 def is_over(time: datetime | None, length: timedelta) -> bool:
     """Return whether `length` has passed since `time`.
 
-    Hosts may differ by seconds; a time far in the future means that the clock was put back.
+    Hosts' clocks may differ by seconds; a time far in the future means that one was put back.
     """
     return time is None or not -length <= clock.now() - time < length
 

@@ -17,7 +17,7 @@ from testimonials.core.web.languages import gettext_noop
 
 @dataclass(frozen=True)
 class Outage:
-    """An outage: a stable code, a message for everybody, and seconds until the next try."""
+    """A kind of outage: its stable code, its message, and the seconds until the next try."""
 
     code: str
     message: str
@@ -27,7 +27,7 @@ class Outage:
 BUSY = Outage(
     "BUSY", gettext_noop("The database is busy. Nothing was changed; try again."), retry_after=1
 )
-# Whether a change had come through before is not known.
+# Whether a change was made before the outage is not known.
 AWAY = Outage(
     "DATABASE_AWAY",
     gettext_noop("The database can’t be reached. Please try again in a moment."),
@@ -56,8 +56,8 @@ _SQLITE = {
     sqlite3.SQLITE_PERM: FULL,
     sqlite3.SQLITE_READONLY: FULL,
 }
-# PostgreSQL's codes, by how they begin: locks, deadlocks and limits of time; disks, a standby that
-# takes no changes; what else keeps a server from its work, or a client from the server.
+# PostgreSQL's codes by prefix: locks, deadlocks and timeouts; full disks and read-only standbys;
+# servers that can't work or be reached.
 _POSTGRESQL = (
     (("40", "55P03", "57014"), BUSY),
     (("53100", "58", "25006"), FULL),
@@ -66,7 +66,7 @@ _POSTGRESQL = (
 
 
 def find_outage(error: BaseException) -> Outage | None:
-    """Return the outage that `error` comes from, None where it is a fault of the program."""
+    """Return the outage that caused `error`, or None if it is a fault of the program."""
     if isinstance(error, PoolTimeout):
         return BUSY
     if isinstance(error, StorageError):
@@ -79,7 +79,7 @@ def find_outage(error: BaseException) -> Outage | None:
         return _SQLITE.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
-        # The driver's own: there is no connection, or it was lost.
+        # The driver's own error: there is no connection, or it was lost.
         is_away = isinstance(error, OperationalError) or error.connection_invalidated
         return AWAY if is_away else None
     return next((outage for starts, outage in _POSTGRESQL if state.startswith(starts)), None)
@@ -88,7 +88,7 @@ def find_outage(error: BaseException) -> Outage | None:
 def log_fault(
     logger: logging.Logger, message: str, error: BaseException, **extra: object
 ) -> Outage | None:
-    """Log an error: an outage in one line, anything else with its traceback; return the outage."""
+    """Log an outage in one line, or any other error with its traceback; return the outage."""
     outage = find_outage(error)
     if outage is None:
         logger.error(message, exc_info=error, extra=extra)

@@ -1,9 +1,9 @@
 """Detecting a PostgreSQL server that has stopped answering.
 
-The kernel of a frozen server still acknowledges what is sent, and the server's own time limits
-freeze with it. A worker that has waited for a moment therefore asks on another connection whether
-the server answers at all, and gives its statement up only if it does not. Commands and upgrades are
-watched too; limits on how long a statement takes are for what visitors wait for.
+The kernel of a frozen server still acknowledges what is sent, and the server's own timeouts freeze
+with it. A thread that has waited for a moment therefore asks on another connection whether the
+server answers at all, and gives up only if it does not. Commands and upgrades are watched too;
+limits on a statement's time are only for what visitors wait for.
 """
 
 import math
@@ -16,17 +16,17 @@ import psycopg
 from psycopg.abc import PQGen
 from sqlalchemy import Engine, event
 
-# How long a statement waits before the server is asked whether it answers, and how often again.
+# How long a statement waits before the server is checked, and between checks.
 QUIET_SECONDS = 1.5
 # The driver's minimum. Together they stay below the five seconds that a visitor waits.
 CONNECT_SECONDS = 2
-# How long nobody connects again to a server that doesn't answer.
+# How long no thread connects again to a server that doesn't answer.
 PAUSE_SECONDS = 1.0
-# When the kernel gives up a connection that a firewall has forgotten.
+# When the kernel drops a connection that a firewall has forgotten.
 UNACKNOWLEDGED_MS = 4000
-# Locks are waited for as long as with SQLite. No statement of a page takes a minute.
+# Waits for locks are as long as with SQLite. No statement of a page takes a minute.
 SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
-# By then the server has ended the statement, unless the very process that works on it is frozen.
+# By then the server has ended the statement, unless the process that runs it is frozen.
 LONGEST_SECONDS = 65.0
 
 
@@ -64,7 +64,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 class Heartbeat:
-    """What this process knows of its server, and how it connects to it."""
+    """Connects to the server, and remembers for this process whether it answers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,14 +76,14 @@ class Heartbeat:
         """Connect, or raise `psycopg.OperationalError` within `CONNECT_SECONDS`."""
         self._parameters = args, parameters
         if self._is_away and time.monotonic() - self._looked_at < PAUSE_SECONDS:
-            # Each thread that tried would be one less to say so to the others.
+            # Threads that tried would be missing for the other requests.
             raise NoAnswer
         connection = self._try()
         connection.heartbeat = self
         return connection
 
     def is_felt(self) -> bool:
-        """Return whether the server answers; asks it unless somebody just has."""
+        """Return whether the server answers; ask it unless another thread just has."""
         asked_at = time.monotonic()
         with self._lock:
             if self._looked_at < asked_at:
@@ -92,7 +92,7 @@ class Heartbeat:
                 except (NoAnswer, psycopg.errors.ConnectionTimeout):
                     pass
                 except psycopg.Error:
-                    # It refuses, which is an answer.
+                    # A refusal is an answer.
                     self._note(is_away=False)
             return not self._is_away
 
@@ -111,7 +111,7 @@ class Heartbeat:
 
 
 def watch_database(engine: Engine) -> None:
-    """Have every connection that `engine` makes from now on notice a server that doesn't answer."""
+    """Watch every connection that `engine` makes from now on."""
     heartbeat = Heartbeat()
 
     @event.listens_for(engine, "do_connect")
@@ -124,7 +124,7 @@ def watch_database(engine: Engine) -> None:
 
 
 def limit_statements(engine: Engine) -> None:
-    """Limit how long a statement takes on every connection that `engine` makes from now on."""
+    """Limit the time of statements on every connection that `engine` makes from now on."""
 
     @event.listens_for(engine, "connect")
     def limit(connection: WatchedConnection, _record: object) -> None:

@@ -12,7 +12,7 @@ from testimonials.core.data.database import Base
 
 
 class RateLimitCounter(Base):
-    """One counter of one window; rows past `expires_at` (seconds since the epoch) are swept."""
+    """The count of one window, swept after `expires_at` (seconds since the epoch)."""
 
     __tablename__ = "rate_limit_counter"
 
@@ -22,11 +22,11 @@ class RateLimitCounter(Base):
 
 
 # No window is longer than a day. One that ends later was opened before the clock was put back, and
-# would keep somebody out for as long as the clock had been ahead.
+# would keep somebody out for as long as it was ahead.
 MAX_SECONDS = 2 * 86_400
 
-# One statement counts a hit and opens a new window where the old one has passed, so that any
-# number of processes counting at once lose none.
+# One statement counts a hit, in a new window if the old one has passed, so that concurrent
+# processes lose none.
 _COUNT = text(
     """
     INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
@@ -43,12 +43,12 @@ _COUNT = text(
 
 
 class DatabaseStorage(Storage):
-    """Counts in the service's own database, each hit a transaction of its own."""
+    """Counts in the service's own database, each hit in a transaction of its own."""
 
     STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
 
     def __init__(self, uri: str | None = None, **_options: object) -> None:
-        # The options are those of Redis. Errors of the database pass as they are.
+        # The options are for Redis. Errors of the database are passed on as they are.
         super().__init__(uri)
 
     @property
@@ -56,7 +56,7 @@ class DatabaseStorage(Storage):
         return SQLAlchemyError
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Count `amount` hits; return the window's sum."""
+        """Count `amount` hits; return the window's total."""
         now = time.time()
         values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
         values["last"] = now + MAX_SECONDS
@@ -100,7 +100,7 @@ class DatabaseStorage(Storage):
 
 
 def delete_expired_counters(session: Session) -> int:
-    """Delete the counters whose window has passed; return how many there were."""
+    """Delete the counters of past windows; return how many there were."""
     now, expires_at = time.time(), RateLimitCounter.expires_at
     has_passed = or_(expires_at <= now, expires_at > now + MAX_SECONDS)
     deletion = delete(RateLimitCounter).where(has_passed).returning(RateLimitCounter.key)
@@ -108,9 +108,9 @@ def delete_expired_counters(session: Session) -> int:
 
 
 def _connect(**options: str) -> Connection:
-    """Return a connection of its own, after the request's session has given back the one it had.
+    """Return a separate connection, after the request's session has given back its own.
 
-    A request that holds one connection while it waits for another can bring all to a halt.
+    Requests that hold one connection while they wait for another could deadlock.
     """
     extension = current_app.extensions["sqlalchemy"]
     extension.session.close()

@@ -1,4 +1,4 @@
-"""An SQLite database as a file: copied while it is being written to, and checked."""
+"""SQLite databases as files: copied while they are being written to, and checked."""
 
 import contextlib
 import os
@@ -26,13 +26,13 @@ def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Con
 def copy_database(source: Path, target: Path) -> None:
     """Copy the database as it is at one moment to a new file, without holding up its writers.
 
-    All in one step, since a copy in several begins anew with each write. The caller syncs the
-    copy. Raises `sqlite3.Error`.
+    In one step, since a copy in several starts over after each write. The caller syncs the copy.
+    Raises `sqlite3.Error`.
     """
     with contextlib.closing(sqlite3.connect(target)) as copy:
         copy.execute("PRAGMA synchronous=OFF")
         if os.statvfs(source.parent).f_flag & os.ST_RDONLY:
-            # SQLite can't make the files that it reads with there, and nobody is writing.
+            # SQLite can't make the files that it needs there, and nobody is writing.
             for suffix in ("", "-wal", "-journal"):
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(f"{source}{suffix}", f"{target}{suffix}")
@@ -46,7 +46,7 @@ def copy_database(source: Path, target: Path) -> None:
 def fold_log(path: Path) -> bool:
     """Move the write-ahead log into the file; return whether the file is complete now.
 
-    It isn't while another program reads it, or when the disk is full.
+    It isn't if another program is reading it or the disk is full.
     """
     with contextlib.suppress(sqlite3.Error), open_file(path, wait=1) as opened:
         is_busy, _, _ = opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

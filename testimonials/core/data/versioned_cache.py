@@ -1,7 +1,7 @@
-"""Responses kept as bytes until the data they were made of changes.
+"""Responses kept as bytes until the data they were made from changes.
 
-The version comes from the database with each request, so a change shows in the very next response,
-whichever process wrote it.
+Each request reads the version from the database, so a change by any process shows in the very next
+response.
 """
 
 import gzip
@@ -22,20 +22,19 @@ class Body:
     version: int
     plain: bytes
     gzipped: bytes
-    # Of the plain bytes, so that it changes also when a setting changes what is in them.
+    # Of the plain bytes, so that it also changes when a setting changes them.
     etag: str
-    # Whole answers made of it, by variant, for those who write them only once.
+    # Whole responses made from it, by variant.
     answers: dict[str, Answer] = field(default_factory=dict, compare=False)
 
 
 def make_body(version: int, plain: bytes, *, level: int) -> Body:
-    """Return the body of a response, compressed and with its ETag."""
     digest = hashlib.sha256(plain).hexdigest()[:20]
     return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"')
 
 
 class VersionedCache:
-    """A thread-safe cache of at most `max_bytes`, which drops the least recently used bodies."""
+    """A thread-safe cache of at most `max_bytes` that drops the least recently used bodies."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -47,7 +46,7 @@ class VersionedCache:
         """Return the body of `key` at `version`; call `make` if it isn't cached.
 
         Read `version` before the data that `make` reads: a body may then be newer than its version,
-        and is made once more, but never older.
+        and is made again, but never older.
         """
         with self._lock:
             body = self._bodies.get(key)
@@ -77,5 +76,5 @@ class VersionedCache:
 
 
 def _size(body: Body) -> int:
-    # The overhead of the entry itself counts, or empty bodies would be free.
+    # With the overhead of the entry itself, or empty bodies would be free.
     return len(body.plain) + len(body.gzipped) + 500

@@ -31,10 +31,10 @@ def refuse_cross_site_requests() -> None:
 
 
 def _is_own(origin: str) -> bool:
-    """Tell whether our pages are at `origin`.
+    """Return whether `origin` is ours.
 
-    At the configured URL the scheme counts: a page without TLS may be anybody's. At another name
-    that the request came by, only the proxy knows the scheme.
+    At the configured host the scheme counts: a page without TLS may be anybody's. For another host
+    name of the request, only the proxy knows the scheme.
     """
     try:
         sent = urlsplit(origin)

@@ -1,8 +1,8 @@
 """Errors: what a service may raise, and the one handler that answers them.
 
 Under ``/v1``, for the widget's data and for webhooks every error is JSON of one shape (spec,
-"Errors"); elsewhere it is a page, or JSON for a script of a page that asks for it. Routing errors,
-wrong methods and unhandled faults pass here too.
+"Errors"); elsewhere it is a page, or JSON for a page's script. Routing errors and unhandled faults
+come here too.
 """
 
 import json
@@ -27,7 +27,7 @@ class ServiceError(Exception):
     status = 400
     code = "BAD_REQUEST"
     default_message = "The request can't be processed."
-    # The heading of its page, where that of the status would be wrong.
+    # The heading of its page, if not the status's.
     title: str | None = None
 
     def __init__(
@@ -50,7 +50,7 @@ class ValidationFailed(ServiceError):
 
     @classmethod
     def of(cls, errors: FieldErrors) -> "ValidationFailed":
-        """Make the error whose message alone says which fields break which rules."""
+        """Return the error with a message that lists the fields and the rules they break."""
         parts = [f"{name}: {' '.join(messages)}" for name, messages in errors.items()]
         return cls(" ".join(parts), errors=errors)
 
@@ -77,7 +77,7 @@ class CredentialsInvalid(ServiceError):
 
 
 class NotFound(ServiceError):
-    """The resource does not exist or belongs to somebody else; the two look the same."""
+    """The resource does not exist, or belongs to somebody else."""
 
     status = 404
     code = "NOT_FOUND"
@@ -95,7 +95,7 @@ class CrossSiteRefused(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """Too many requests; `Retry-After` tells when to come back."""
+    """Too many requests; `Retry-After` says when to try again."""
 
     status = 429
     code = "RATE_LIMITED"
@@ -136,12 +136,12 @@ TITLES = {
 
 
 def wants_json(path: str) -> bool:
-    """Tell whether an error at `path` is answered as JSON instead of a page."""
+    """Return whether an error at `path` is answered with JSON instead of a page."""
     return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path == "/v1"
 
 
 def speaks_english(path: str) -> bool:
-    """Tell whether errors at `path` are always in English: for programs, and in the dashboard."""
+    """Return whether errors at `path` are always in English: for programs and in the dashboard."""
     return wants_json(path) or path == "/dashboard" or path.startswith("/dashboard/")
 
 
@@ -164,7 +164,6 @@ def _answer(
     title: str | None = None,
 ) -> Response:
     g.error_code = code
-    # A page's script asks for JSON; a person's browser asks for a page.
     is_script = request.accept_mimetypes.best == "application/json"
     if wants_json(request.path) or is_script:
         response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
@@ -175,7 +174,7 @@ def _answer(
     if not speaks_english(request.path):
         use_visitors_language()
     status = response.status_code
-    # What came from another site is not offered to be sent again.
+    # A form from another site is not offered for resending.
     unsent = None if code == CrossSiteRefused.code else read_unsent_form()
     if unsent:
         response.headers["Cache-Control"] = "no-store"
@@ -193,7 +192,7 @@ def _answer(
 
 
 def _explain(response: Response, message: str) -> str:
-    """Return the message in the visitor's language; for a rate limit, only when to try again."""
+    """Return the message in the visitor's language; for a rate limit, just when to try again."""
     wait = response.headers.get("Retry-After", "")
     if response.status_code != 429 or speaks_english(request.path) or not wait.isdigit():
         return translate(message)
@@ -205,7 +204,7 @@ def _explain(response: Response, message: str) -> str:
 
 
 def answer_service_error(error: ServiceError) -> Response:
-    """Return the response to an error that a service raised, as JSON or as a page."""
+    """Return the response to `error`, JSON or a page."""
     response = Response(status=error.status, headers=error.headers)
     return _answer(response, error.message, error.code, error.errors, error.title)
 

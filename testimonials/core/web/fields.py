@@ -1,9 +1,9 @@
-"""The fields that every schema is made of: each holds one rule, and the words for breaking it.
+"""The fields of all schemas: each checks one rule, and has the messages for breaking it.
 
 In a `StrictSchema` (request bodies) JSON types count: no "5" for 5, no 1 for true, no null in place
-of leaving a field out, and a message names the rule for the program that reads it. In a
-`core.web.forms.FormSchema` the same fields take what a browser sends, and speak to a person in the
-language of the page. Each field also carries its rule as JSON Schema for the OpenAPI document.
+of a missing field, and messages state the rule for a program. In a `core.web.forms.FormSchema` the
+same fields take what a browser sends, and messages speak to a person in the page's language. Each
+field also has its rule as JSON Schema for the OpenAPI document.
 """
 
 import re
@@ -35,7 +35,7 @@ class StrictSchema(Schema):
     error_messages = {"type": "Must be an object."}  # noqa: RUF012
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the loaded fields; raise `ValidationError` with a list of messages a field."""
+        """Return the loaded fields; raise `ValidationError` with each field's messages."""
         unknown = [name for name in payload if name not in self.fields]
         known = ", ".join(self.fields)
         errors = {name: [f"Unknown field. The fields are: {known}."] for name in unknown}
@@ -51,14 +51,14 @@ class StrictSchema(Schema):
 
 
 class RuleField(fields.Field[Any]):
-    """What all fields here share: two sets of words for one rule.
+    """The base of all fields, with two sets of messages.
 
-    `rule` is the message about a value of another type or range. `error_messages` are words of the
-    one schema, and go before both sets.
+    `rule` is the message for a value of the wrong type or range. `error_messages` are a schema's
+    own, and override both sets.
     """
 
     messages: ClassVar[dict[str, str]] = {}
-    # What a form says instead; translated where it is shown.
+    # A form's messages, translated where they are shown.
     form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
 
     def __init__(
@@ -73,7 +73,7 @@ class RuleField(fields.Field[Any]):
         super().__init__(error_messages={**rules, **self.messages, **self.own_messages}, **options)
 
     def make_error(self, key: str, **values: Any) -> ValidationError:
-        """Return the error of a broken rule, with numbers as the reader's language writes them."""
+        """Return the error for a broken rule, with numbers formatted for the reader's language."""
         message = translate(str(self.error_messages[key]))
         shown = {
             name: format_number(value) if isinstance(value, int) else value
@@ -82,7 +82,7 @@ class RuleField(fields.Field[Any]):
         return ValidationError(message % shown if shown else message)
 
     def from_text(self, text: str) -> Any:
-        """Return what a form's text stands for; what stands for nothing stays text."""
+        """Return the value of a form's text, or the text itself if it can't be read."""
         return text
 
 
@@ -183,7 +183,7 @@ class Choice(RuleField, fields.String):
 
 
 class Colour(RuleField, fields.String):
-    """A colour as `#RRGGBB`; it comes out in capitals."""
+    """A colour as `#RRGGBB`, returned in capitals."""
 
     rule = "Must be a colour such as #4F46E5."
 
@@ -197,7 +197,7 @@ class Colour(RuleField, fields.String):
 
 
 class Switch(RuleField, fields.Boolean):
-    """true or false, nothing else; in a form, a box that sends any other text is ticked."""
+    """true or false; in a form, a box that sends anything but "false" is ticked."""
 
     def __init__(self, *, description: str = "", **options: Any) -> None:
         super().__init__(
@@ -214,7 +214,7 @@ class Switch(RuleField, fields.Boolean):
 
 
 class _Range(RuleField):
-    """A JSON number from `low` to `high`; `true` and "5" are none."""
+    """A JSON number from `low` to `high`; `true` and "5" are not numbers."""
 
     kind: ClassVar[str]
 
@@ -252,7 +252,7 @@ class Amount(_Range, fields.Float):
 
 
 class Count(_Range, fields.Integer):
-    """A whole number; 5.0 is 5, as JSON has one kind of number."""
+    """A whole number; 5.0 is one, since JSON has one kind of number."""
 
     kind = "whole number"
 
@@ -264,7 +264,7 @@ class Count(_Range, fields.Integer):
 
 
 class QueryCount(RuleField, fields.Integer):
-    """A whole number in a query string, at least `low`; digits alone, and any number of them."""
+    """A whole number in a query string, at least `low`, of any number of digits."""
 
     def __init__(self, low: int, **options: Any) -> None:
         self.low = low
@@ -274,14 +274,14 @@ class QueryCount(RuleField, fields.Integer):
         )
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        # Python reads at most 4,300 digits, and other digits and underscores than JSON does.
+        # Python reads at most 4,300 digits, and also other scripts' digits and underscores.
         if not re.fullmatch(r"[0-9]{1,4000}", value) or int(value) < self.low:
             raise self.make_error("invalid")
         return int(value)
 
 
 class Time(fields.DateTime):
-    """A time in an answer: UTC, ISO 8601, milliseconds, Z."""
+    """A time in a response: ISO 8601 in UTC, with milliseconds and Z."""
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
         return None if value is None else iso(value)

@@ -1,8 +1,7 @@
-"""HTML forms: reading one by a schema, and keeping what was typed where a form was not taken.
+"""HTML forms: reading one by a schema, and keeping what was typed when a form is refused.
 
-The form of a page is a `FormSchema` of the fields of `core.web.fields`, and nothing else cleans
-what a person typed. A view reads it, and shows the page again with `typed` and `errors` where
-something is wrong:
+A page's form is a `FormSchema` of the fields of `core.web.fields`. A view reads it, and shows the
+page again with `typed` and `errors` if something is wrong:
 
     class RenameForm(FormSchema):
         name = Text(120, one_line=True, required=True, error_messages={"required": "Add a name."})
@@ -13,9 +12,9 @@ something is wrong:
         return show_page(project, sent.typed, sent.errors), 422
     rename(project, **sent.values)
 
-`values` has a key for each field, or its `attribute`. A field left empty is a missing one: an error
-where the field is required, else its `load_default`, None if it names none. Secrets don't belong
-in a schema, since they are neither trimmed nor shown again.
+`values` has a key for each field, or its `attribute`. An empty field counts as missing: an error if
+it is required, else its `load_default` or None. Secrets don't belong in a schema, since they are
+neither trimmed nor shown again.
 """
 
 from collections.abc import Mapping
@@ -30,18 +29,18 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.web.fields import RuleField
 
-# More than anybody types into a form here; the sign-in form itself takes 256 KiB.
+# More than anybody types into a form here.
 MAX_LENGTH = 64 * 1024
-# Enough for a form with a photo, which is read for its words.
+# Enough for a form with a photo.
 MAX_FORM_BYTES = 16 * 1024 * 1024
-# Buttons, hidden fields, and confirmations of what can't be undone: nobody typed a text there that
-# they would miss. A form with a secret in it is not kept at all.
+# Buttons, hidden fields and confirmations, whose text nobody would miss. A form with a secret isn't
+# kept at all.
 NOT_TYPED = {
     "action", "all", "before", "confirm", "consent", "draft", "ids", "invitation", "kept_photo",
     "lang", "next", "original", "return_to", "seen", "status", "theme", "token", "undo",
 }  # fmt: skip
 SECRETS = {"password", "current", "proof"}
-# A file, packed into a field: it has to be chosen again.
+# A file packed into a field, which has to be chosen again.
 FILES = {"packed"}
 
 
@@ -61,10 +60,10 @@ class FormSchema(Schema):
         unknown: UnknownOption = EXCLUDE
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Make the field speak to a person, and optional unless it is required."""
+        """Give the field its messages for people, and make it optional unless it is required."""
         if isinstance(field_obj, RuleField):
             words = RuleField.form_messages | field_obj.form_messages | field_obj.own_messages
-            # A new dictionary: the field shares its own with other schemas.
+            # A new dictionary, since other schemas share the field's own.
             field_obj.error_messages = field_obj.error_messages | words
         if not field_obj.required and field_obj.load_default is missing:
             field_obj.load_default = None
@@ -88,7 +87,7 @@ class FormSchema(Schema):
 
 @dataclass(frozen=True)
 class UnsentForm:
-    """A form that was not taken: its path, its fields, and whether a file came with it."""
+    """A form that was refused: its path, its fields, and whether a file came with it."""
 
     path: str
     fields: list[tuple[str, str]]

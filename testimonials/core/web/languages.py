@@ -1,8 +1,8 @@
-"""Languages of the public pages: which there are, which one a visitor reads, and its messages.
+"""The languages of the public pages: which there are, which one a visitor reads, and its messages.
 
-English is written in the code and the templates; the other languages are gettext catalogs beside
-them, read when somebody first needs one. A page speaks the visitor's language only if its door says
-so, since the dashboard, which shares templates with it, stays English.
+English is in the code and the templates; other languages are gettext catalogs, loaded when first
+needed. A page is in the visitor's language only if its door says so, since the dashboard shares
+templates with public pages and stays English.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from werkzeug.exceptions import HTTPException
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
 DOMAIN = "messages"
 PARAMETER = "lang"
-# Longer than any address of ours. Each page repeats it for every language, so a longer one is not.
+# Longer than any query of ours. Every link of the language switch repeats it, unless it is longer.
 LONGEST_QUERY = 2000
 
 
@@ -37,7 +37,7 @@ class Language:
 
 
 ENGLISH = Language("en", "English")
-# As the switch lists them: by their own names, those in other scripts last.
+# In the order of the language switch: by their own names, those in other scripts last.
 LANGUAGES = (
     Language("de", "Deutsch", thousands="."),
     ENGLISH,
@@ -53,12 +53,12 @@ _spoken: ContextVar[Language | None] = ContextVar("spoken_language", default=Non
 
 
 def find_language(tag: str) -> Language | None:
-    """Return the language of a tag such as ``de`` or ``de-AT``, if there is one for it."""
+    """Return the language of a tag such as ``de`` or ``de-AT``, or None."""
     return _BY_CODE.get(tag.strip().lower().replace("_", "-").partition("-")[0])
 
 
 def current_language() -> Language:
-    """Return the language that is spoken now: the one set, the visitor's, or English."""
+    """Return the language set by `speaking`, else the visitor's, else English."""
     if (spoken := _spoken.get()) is not None:
         return spoken
     if not has_request_context() or not g.get("is_translated"):
@@ -70,13 +70,13 @@ def current_language() -> Language:
 
 
 def use_visitors_language() -> None:
-    """Answer this request in its visitor's language; a public door calls it before each request."""
+    """Answer this request in the visitor's language; public doors call it before each request."""
     g.is_translated = True
 
 
 @contextmanager
 def speaking(code: str | None) -> Iterator[Language]:
-    """Speak the language of `code`, or English, as for a mail to somebody who isn't the visitor."""
+    """Use the language of `code`, or English, as for a mail to somebody other than the visitor."""
     language = find_language(code or "") or ENGLISH
     token = _spoken.set(language)
     try:
@@ -86,10 +86,10 @@ def speaking(code: str | None) -> Iterator[Language]:
 
 
 def choose_language() -> Language:
-    """Return the language that the request asks for: by address, by form, or by the browser."""
+    """Return the language that the request asks for by its URL, a form, or the browser."""
     if (asked := asked_language()) is not None:
         return asked
-    # The tags come best first. Each is matched with its region or without: whoever prefers
+    # The best tags come first, each matched with its region or without: a visitor who prefers
     # Austrian German to English gets German, which matching exact tags first would miss.
     for tag, quality in request.accept_languages:
         if quality > 0 and (language := find_language(tag)) is not None:
@@ -98,40 +98,40 @@ def choose_language() -> Language:
 
 
 def asked_language() -> Language | None:
-    """Return the language that was chosen by ``?lang=`` or by a form's field, if any was."""
+    """Return the language chosen by ``?lang=`` or a form's field, or None."""
     if (language := find_language(request.args.get(PARAMETER, ""))) is not None:
         return language
     try:
         return find_language(request.form.get(PARAMETER, ""))
     except HTTPException:
-        # The form is too large to be read; what answers that asks for the language too.
+        # The form is too large to be read, and the page that says so needs a language too.
         return None
 
 
 def language_query() -> dict[str, Any]:
-    """Return the parameter that keeps the language that was asked for in the next address."""
+    """Return the query parameter that keeps the chosen language in the next URL."""
     language = asked_language()
     return {PARAMETER: language.code} if language else {}
 
 
 def translate(message: str) -> str:
-    """Return `message` as it is in the language spoken now, with its placeholders as they are."""
+    """Return `message` in the current language, its placeholders unfilled."""
     return _load(current_language().code).gettext(message) if message else ""
 
 
 def gettext(message: str, **values: object) -> str:
-    """Return `message` in the language spoken now, with the values in its %(name)s places."""
+    """Return `message` in the current language, with `values` in its %(name)s placeholders."""
     return translate(message) % values if values else translate(message)
 
 
 def ngettext(one: str, many: str, number: int, **values: object) -> str:
-    """Return the form for `number` in the language spoken now; %(num)s is the number itself."""
+    """Return the plural form for `number` in the current language; %(num)s is the number."""
     text = _load(current_language().code).ngettext(one, many, number)
     return text % ({"num": format_number(number)} | values)
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant for translation; what shows it passes it to `gettext` or `translate`."""
+    """Mark a constant for translation; `translate` it where it is shown."""
     return message
 
 
@@ -141,14 +141,14 @@ def isolate(text: str, name: str) -> Markup:
 
 
 def format_number(number: int) -> str:
-    """Return a whole number with the language's separators, from five digits on."""
+    """Return a whole number, with the language's separators if it has five digits or more."""
     if abs(number) < 10_000:
         return str(number)
     return f"{number:,}".replace(",", current_language().thousands)
 
 
 def list_switches() -> list[dict[str, object]]:
-    """Return the links of the language switch: this page in each language, with its query."""
+    """Return the links of the language switch: this page, with its query, in each language."""
     is_kept = len(request.query_string) <= LONGEST_QUERY
     values = request.args.items(multi=True) if is_kept else ()
     kept = [(name, value) for name, value in values if name != PARAMETER]
@@ -164,9 +164,8 @@ def list_switches() -> list[dict[str, object]]:
 
 
 def register_languages(app: Flask) -> None:
-    """Give the templates of `app` translations, and translated responses their headers."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
-    # The extension puts the values in by itself, escaped where the template is.
+    # The extension fills in the values itself, escaped as the template is.
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
         translate, _translate_plural, newstyle=True
     )

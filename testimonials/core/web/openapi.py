@@ -70,7 +70,7 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
 
 
 def operations(app: Flask) -> Iterator[tuple[Rule, Operation, Any]]:
-    """Return the routes that are endpoints of the API, in the order they were registered."""
+    """Yield the API's routes, in the order they were registered."""
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         if (operation := getattr(view, "operation", None)) is not None:
@@ -83,7 +83,7 @@ def method_of(rule: Rule) -> str:
 
 
 def _open_answers(document: dict[str, Any]) -> None:
-    """Allow more fields in responses than are described; only request bodies are closed."""
+    """Allow undescribed fields in responses; only request bodies are closed."""
     bodies = {
         operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
         for methods in document["paths"].values()

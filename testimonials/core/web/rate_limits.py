@@ -23,19 +23,19 @@ from testimonials.settings.current import current_settings
 logger = logging.getLogger("testimonials.ratelimit")
 
 EXTENSION = "testimonials_ratelimit"
-# Redis answers within milliseconds; one that doesn't must not hold up all threads. What the address
-# of the setting says of it, such as `?socket_timeout=5`, counts instead.
+# Redis answers within milliseconds; one that doesn't must not hold up all threads. A query in the
+# setting's URL, such as `?socket_timeout=5`, has precedence.
 REDIS_SECONDS = 2
-# How long after a failure Redis isn't asked where counting isn't essential.
+# How long after a failure Redis isn't asked for counts that aren't essential.
 PAUSE_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A number of requests per hour for each key of one scope; `subject` is named in the refusal.
+    """A number of requests per hour, or per `hours`, for each key of one scope.
 
-    The hour may be `hours` long. What is only `for_load` is let through uncounted while Redis is
-    away; anything else is refused then.
+    `subject` is part of the error message. While Redis is away, requests with a limit `for_load`
+    are allowed uncounted; others are refused.
     """
 
     scope: str
@@ -51,7 +51,7 @@ class Limit:
 
 @dataclass
 class _Counting:
-    """How one application counts, and when Redis last failed it."""
+    """How one application counts, and when Redis last failed."""
 
     strategy: Strategy
     failed_at: float = float("-inf")
@@ -75,7 +75,7 @@ class RateLimiter(flask_limiter.Limiter):
     def init_app(self, app: Flask) -> None:
         url = current_settings(app).ratelimit_storage_url
         if url.startswith("unix://"):
-            # Redis calls it so, the library that counts another way.
+            # The library's name for Redis's scheme.
             url = f"redis+{url}"
         app.config["RATELIMIT_STORAGE_URI"] = url or f"{DatabaseStorage.STORAGE_SCHEME[0]}://"
         # Keeps it from adding hooks, which would search every request for limits in a tenth of a
@@ -128,7 +128,7 @@ class RateLimiter(flask_limiter.Limiter):
         return count
 
     def allows(self, limit: Limit, key: str) -> bool:
-        """Count one event and tell whether it is within the limit; what can't be counted is not."""
+        """Count one event; return whether it was counted and is within the limit."""
         if self._has_just_failed():
             return False
         try:
@@ -138,7 +138,7 @@ class RateLimiter(flask_limiter.Limiter):
             return False
 
     def has_room(self, limit: Limit, key: str) -> bool:
-        """Tell whether one more would be within the limit, without counting it."""
+        """Return whether one more would be within the limit, without counting it."""
         return self.limiter.test(limit.item, key, limit.scope)
 
     def forget(self, limit: Limit, key: str) -> None:
@@ -146,7 +146,7 @@ class RateLimiter(flask_limiter.Limiter):
         self.limiter.clear(limit.item, key, limit.scope)
 
     def can_count(self) -> bool:
-        """Tell whether counting works: a Redis that is full, or a replica, still answers."""
+        """Return whether counting works, as it doesn't in a Redis that is full or a replica."""
         if isinstance(self.storage, DatabaseStorage):
             return True
         try:
@@ -167,7 +167,7 @@ class RateLimiter(flask_limiter.Limiter):
 
 
 def _refuse(limit: Limit, reset_time: float) -> NoReturn:
-    # Rounded up: whoever comes back after exactly so many seconds must be let in.
+    # Rounded up: a client that waits for exactly this long must be let in.
     wait = max(1, math.ceil(reset_time - time.time()))
     minutes = -(-wait // 60)
     hours = "an hour" if limit.hours == 1 else f"in {limit.hours} hours"
@@ -184,9 +184,9 @@ def _refuse(limit: Limit, reset_time: float) -> NoReturn:
 
 
 def client_key(*, ipv6_bits: int = 64) -> str:
-    """Return the client's address as a rate-limit key; of IPv6 the network of so many bits.
+    """Return the client's address as a rate-limit key, or for IPv6 its network.
 
-    Somebody with IPv6 holds at least a whole /64, and many hold a /48.
+    A customer has at least a /64, and many have a /48.
     """
     address = request.remote_addr or "unknown"
     try:

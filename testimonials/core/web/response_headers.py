@@ -1,4 +1,4 @@
-"""What every response carries: a request id, and the security headers of its surface."""
+"""The headers of every response: a request id, and the security headers of its kind of page."""
 
 import secrets
 import string
@@ -23,10 +23,8 @@ PAGE_POLICY = (
 )
 DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-# Longer than any browser's list of what it can read.
+# Longer than any browser's header.
 LONGEST_ACCEPT = 1000
-# What is left as it is when a query is escaped.
-ASCII_SIGNS = string.punctuation
 
 
 class _Request(Request):
@@ -34,7 +32,7 @@ class _Request(Request):
         super().__init__(*args, **options)
         # The library fails on a raw byte that is not UTF-8. Escaped, it is an unknown character.
         if not self.query_string.isascii():
-            self.query_string = quote(self.query_string, safe=ASCII_SIGNS).encode()
+            self.query_string = quote(self.query_string, safe=string.punctuation).encode()
 
     @cached_property
     def accept_mimetypes(self) -> MIMEAccept:
@@ -50,7 +48,7 @@ class _Request(Request):
 
 
 class _NoSession(SessionInterface):
-    """Sessions are rows, with a cookie of their own: Flask's signed one is neither read nor set."""
+    """Disables Flask's signed cookie: our sessions are rows, with a cookie of their own."""
 
     def open_session(self, app: Flask, request: Request) -> None:
         return None
@@ -67,13 +65,13 @@ def answer_privately(page: str, status: int = 200) -> Response:
     """Return a page whose URL or content is secret: neither cached nor sent as a referrer."""
     response = make_response(page, status)
     response.headers["Cache-Control"] = "no-store"
-    # Not no-referrer, which would blank the Origin that the page's forms are sent with.
+    # no-referrer would blank the Origin of the page's forms.
     response.headers["Referrer-Policy"] = "same-origin"
     return response
 
 
 def answer_as(error: ServiceError) -> None:
-    """Give the response to this request the status and headers of `error`, whatever page it is."""
+    """Give the response to this request the status and headers of `error`, whatever its page."""
 
     @after_this_request
     def mark(response: Response) -> Response:
@@ -83,8 +81,8 @@ def answer_as(error: ServiceError) -> None:
 
 
 def safe_target(target: str) -> str:
-    """Return the path to go on to after signing in, empty unless it is one of our own."""
-    # Browsers read a backslash as a slash, and take tabs and line breaks out before they look.
+    """Return `target`, the path to open after signing in, or "" unless it is one of our own."""
+    # Browsers treat a backslash as a slash, and remove tabs and line breaks first.
     is_plain = "\\" not in target and target.isprintable()
     is_ours = target.startswith("/") and not target.startswith("//")
     return target if is_plain and is_ours else ""
@@ -111,7 +109,7 @@ def _add_headers(response: Response) -> Response:
 def _write_page_policy() -> str:
     return PAGE_POLICY.format(
         service=base_url(),
-        # One style sheet inside the page, named by its digest.
+        # The page's inline style sheet, by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
         frames="'self'" if getattr(g, "has_preview", False) else "'none'",
         ancestors=_choose_ancestors(),

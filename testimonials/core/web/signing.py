@@ -12,7 +12,7 @@ from testimonials.settings.current import current_settings
 
 
 class TokenInvalid(Exception):
-    """The token is not one of this purpose, or was changed."""
+    """The token is not valid for this purpose."""
 
 
 class TokenExpired(Exception):
@@ -24,7 +24,7 @@ class TokenExpired(Exception):
 
 
 class _ClockSigner(TimestampSigner):
-    """Takes the time from our clock, which tests can move."""
+    """Uses our clock, which tests can move."""
 
     def get_timestamp(self) -> int:
         return int(clock.now().timestamp())
@@ -47,7 +47,7 @@ class TokenPurpose:
             salt=f"testimonials:{self.name}",
             signer=_ClockSigner,
             signer_kwargs={"digest_method": hashlib.sha256},
-            # How links were signed that are in people's mail already.
+            # Links sent by earlier versions were signed this way.
             fallback_signers=[{"digest_method": hashlib.sha1}],
         )
 
@@ -73,7 +73,7 @@ class TokenPurpose:
     def find(
         self, token: str, length: int, max_age_seconds: int | None = None
     ) -> tuple[Any, ...] | None:
-        """Return a payload that is a list of `length`; None for a token that isn't valid."""
+        """Return a payload that is a list of `length`, or None if the token isn't valid."""
         try:
             payload, _ = self.read(token, max_age_seconds)
         except (TokenInvalid, TokenExpired):

@@ -1,8 +1,8 @@
-"""Style sheets and scripts: kept by browsers under an address of their version, and compressed.
+"""Style sheets and scripts: compressed, and cached by browsers under URLs with a version.
 
-The version stands in the path, so what a script imports by a relative address has it too, and no
-page mixes files of two releases. Pages themselves are not compressed: one may repeat what a visitor
-sent beside a token of theirs, and its length, once compressed, would tell of the token.
+The version is in the path, so a script's relative imports have it too, and no page mixes files of
+two releases. Pages themselves are not compressed: one may repeat what a visitor sent next to their
+token, and its compressed length would give the token away.
 """
 
 import gzip
@@ -26,7 +26,7 @@ def register_static_files(app: Flask) -> None:
 
     def send_static(filename: str) -> Response:
         response = app.send_static_file(VERSION.sub("", filename))
-        # While another release is being started, an address may be answered by the wrong one.
+        # During an upgrade, the other release may answer; its files are not cached.
         if filename.startswith(prefix) and not app.debug:
             response.cache_control.no_cache = None
             response.cache_control.public = True
@@ -44,7 +44,6 @@ def register_static_files(app: Flask) -> None:
 
 
 def _digest(folder: Path) -> str:
-    """Return a digest of all files."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.*")):
         digest.update(path.read_bytes())
@@ -55,7 +54,7 @@ def _compress(response: Response) -> Response:
     if request.endpoint != "static" or response.mimetype not in COMPRESSED:
         return response
     response.vary.add("Accept-Encoding")
-    # Parts are of the file as it is, and a small file would hardly shrink.
+    # Ranges are of the uncompressed file, and a small file would hardly shrink.
     is_whole = response.status_code == 200 and request.method == "GET"
     length = response.content_length or 0
     if not is_whole or length < LEAST_BYTES or request.accept_encodings["gzip"] <= 0:
@@ -72,5 +71,4 @@ def _compress(response: Response) -> Response:
 
 @lru_cache(maxsize=64)
 def _pack(content: bytes) -> bytes:
-    """Compress a file, once for each content."""
     return gzip.compress(content, 9, mtime=0)
