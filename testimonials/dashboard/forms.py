@@ -1,7 +1,4 @@
-"""What the dashboard's forms share."""
-
-import json
-from typing import Any
+"""What the dashboard's forms share: their errors, and answers to the page's scripts."""
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
@@ -19,20 +16,10 @@ def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
 
 
 def wants_json() -> bool:
-    """Return whether a script of the page sent the request, and not the browser itself."""
+    """Return whether a script on the page sent the request."""
     return bool(request.accept_mimetypes.best == "application/json")
 
 
 def answer_errors(errors: Errors) -> ResponseReturnValue:
-    """Tell a script of the page why its form was refused."""
     message = " ".join(text for texts in errors.values() for text in texts)
     return jsonify({"message": message, "errors": errors}), 422
-
-
-def read_before(text: str) -> dict[str, Any]:
-    """Return the values that a form started with, so that only changed ones are written."""
-    try:
-        before = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return before if isinstance(before, dict) else {}

@@ -67,7 +67,7 @@ def save_page(access: Access) -> ResponseReturnValue:
 @page_editor.post("/dashboard/projects/<project_id>/page/logo")
 @require_role(Role.ADMIN)
 def upload_logo(access: Access) -> ResponseReturnValue:
-    # Decoded before the lock is taken: visitors' submissions need not wait for it.
+    # Decoded before the lock is taken, so that no submission waits for it.
     logo, problem = _read_logo()
     if logo is None:
         return _refuse(access, {}, {"logo": [problem]})
@@ -110,19 +110,18 @@ def unflatten(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def flatten(project: Project) -> dict[str, Any]:
-    """Return the project's settings by the names of the form's fields."""
     config = {"businessName": project.business_name} | project.page_config
     config |= {f"ask-{name}": config["collectFields"][name] for name in ASKED}
     return {name: config[name] for name in PageForm().fields}
 
 
 def _judge(project: Project) -> dict[str, Any]:
-    """Tell whether the button can be read, and the nearest colour with which it could."""
+    """Return whether the button is readable, and the nearest colour that makes it so."""
     config = project.page_config
     button, text = config["buttonColor"], config["buttonTextColor"]
     ratio = contrast(button, text)
     return {
-        # Cut, not rounded: 4.49 must not pass for 4.5.
+        # Cut, not rounded: 4.49 isn't 4.5.
         "ratio": f"{int(ratio * 10) / 10:g}",
         "is_enough": ratio >= ENOUGH,
         "suggestion": find_readable(button, text),

@@ -14,21 +14,22 @@ from testimonials.core.text_rules import WEBSITE_PATTERN
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.dashboard.editors.forms import Edit, WidgetForm, read_edit
-from testimonials.dashboard.editors.widget_settings import DEFAULTS, change_widget, flatten_widget
 from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration import defaults
-from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
+from testimonials.projects.configuration.dashboard_config import CTA, CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
-from testimonials.widget.services import describe_feed
-from testimonials.widget.settings import CTA_LABEL
+from testimonials.widget.services import describe_feed, update_widget_config
+from testimonials.widget.settings import CTA_LABEL, change_cta
 
 widget_editor = Blueprint("widget_editor", __name__)
 
 UNDO_SECONDS = 3600
+CTA_FIELDS = {"ctaLabel": "label", "ctaUrl": "url"}
+DEFAULTS: dict[str, Any] = defaults.WIDGET_CONFIG | dict.fromkeys(CTA_FIELDS, "")
 
 reset_purpose = TokenPurpose("widget-reset")
 
@@ -48,12 +49,12 @@ def save_widget(access: Access) -> ResponseReturnValue:
     if edit.errors:
         db.session.rollback()
         return _refuse(access, edit)
-    change_widget(project, edit.changes)
+    _change(project, edit.changes)
     if project.updated_at != was:
         record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
     if wants_json():
-        return jsonify({"ok": True, "config": flatten_widget(project)})
+        return jsonify({"ok": True, "config": _flatten(project)})
     return redirect(add_notice(url_for(".show_editor"), "Saved"), 303)
 
 
@@ -62,8 +63,8 @@ def save_widget(access: Access) -> ResponseReturnValue:
 def reset_widget(access: Access) -> ResponseReturnValue:
     """Go back to the settings of a new project; the answer offers to undo that."""
     project = access.project
-    before = flatten_widget(project)
-    change_widget(project, DEFAULTS)
+    before = _flatten(project)
+    _change(project, DEFAULTS)
     token = reset_purpose.sign([project.id, before])
     record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
@@ -73,15 +74,15 @@ def reset_widget(access: Access) -> ResponseReturnValue:
 @widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
 @require_role(Role.ADMIN, for_update=True)
 def undo_reset(access: Access) -> ResponseReturnValue:
-    """Put back what a reset changed, but for what was changed since."""
+    """Restore what a reset changed, except for settings changed since."""
     project = access.project
     before = _read_reset(project, request.form.get("undo", ""))
     if before is None:
         db.session.rollback()
         return redirect(url_for(".show_editor"), 303)
-    config = flatten_widget(project)
+    config = _flatten(project)
     is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
-    change_widget(project, {name: before[name] for name in before if is_reset.get(name)})
+    _change(project, {name: before[name] for name in before if is_reset.get(name)})
     record_project_event(EventType.WIDGET_CHANGED, project)
     db.session.commit()
     return redirect(add_notice(url_for(".show_editor"), "Your settings are back"), 303)
@@ -96,9 +97,27 @@ def show_preview(access: Access) -> ResponseReturnValue:
     return render_template(
         "dashboard/editors/widget_preview.html",
         project_id=project.id,
-        # As many as the widget may show at first, so that no setting waits for the network.
+        # As many as any setting can show at first, so that none waits for the network.
         feed=describe_feed(project, None, limit=defaults.INITIAL_COUNT_RANGE[1]),
     )
+
+
+def _flatten(project: Project) -> dict[str, Any]:
+    """Return all settings; those of the default button are empty."""
+    own = project.dashboard_config.get(CTA) or {}
+    return project.widget_config | {field: own.get(name, "") for field, name in CTA_FIELDS.items()}
+
+
+def _change(project: Project, wanted: dict[str, Any]) -> None:
+    """Change what differs in the locked project: saving the same again is no change."""
+    now = _flatten(project)
+    changes = {name: value for name, value in wanted.items() if now.get(name) != value}
+    update_widget_config(
+        project, {name: value for name, value in changes.items() if name not in CTA_FIELDS}
+    )
+    if changes.keys() & CTA_FIELDS.keys():
+        values = now | changes
+        change_cta(project, {name: values[field] for field, name in CTA_FIELDS.items()})
 
 
 def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
@@ -116,7 +135,7 @@ def _refuse(access: Access, edit: Edit) -> ResponseReturnValue:
 
 
 def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
-    project, before = access.project, flatten_widget(access.project)
+    project, before = access.project, _flatten(access.project)
     g.has_preview = True
     return render_template(
         "dashboard/editors/widget.html",
@@ -128,7 +147,7 @@ def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
         defaults=DEFAULTS,
         default_cta={"label": CTA_LABEL, "url": collection_page_url(project.slug)},
         limits={"ctaLabel": CTA_LABEL_LENGTH, "ctaUrl": URL_LENGTH},
-        # The rule of the server, for the script to check by before it sends.
+        # The server's rule, which the script checks before it sends.
         url_pattern=WEBSITE_PATTERN,
         choices={
             "layout": defaults.LAYOUTS,

@@ -16,7 +16,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_role
-from testimonials.dashboard.inbox.checklist import describe_checklist, note
+from testimonials.dashboard.inbox.checklist_pages import describe_checklist, note
 from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import db

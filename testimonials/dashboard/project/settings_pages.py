@@ -7,28 +7,33 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.core.urls import collection_page_url
+from testimonials.core.urls import collection_page_url, wall_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
-from testimonials.core.web.fields import Text
+from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.describe import MODES, describe_plan
-from testimonials.dashboard.editors.forms import read_rated_form
-from testimonials.dashboard.editors.rated import describe_rated
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
-from testimonials.dashboard.inbox.checklist import is_hidden
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access, list_shared_projects
 from testimonials.projects.changes import move_to_trash, rename_slug, set_active
+from testimonials.projects.configuration.dashboard_config import (
+    IS_HIDDEN,
+    RATED_KINDS,
+    RATED_NAME_LENGTH,
+)
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.notifications.services import find_mode
 from testimonials.projects.team.invitations import list_invitations
 from testimonials.projects.team.services import list_members
 from testimonials.testimonials.services import count_by_status
-from testimonials.widget.settings import change_rated
+from testimonials.widget.services import rate
+from testimonials.widget.settings import change_rated, read_rated
 
 settings = Blueprint("settings", __name__)
+
+RATED_LABELS = dict(zip(RATED_KINDS, ("A product", "An application", "A course"), strict=True))
 
 
 class RenameForm(FormSchema):
@@ -37,6 +42,18 @@ class RenameForm(FormSchema):
         one_line=True,
         required=True,
         error_messages={"required": "Write the new address."},
+    )
+
+
+class RatedForm(FormSchema):
+    """What the ratings are about, for search engines; no kind switches that off."""
+
+    kind = Choice(*RATED_KINDS, required=True)
+    name = Text(
+        RATED_NAME_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": "Write the name of what is rated."},
     )
 
 
@@ -80,11 +97,12 @@ def change_status(access: Access) -> ResponseReturnValue:
 @require_role(Role.ADMIN, for_update=True)
 def save_rated(access: Access) -> ResponseReturnValue:
     """Set what the ratings are about in structured data, or turn that off."""
-    sent = read_rated_form(request.form)
-    if sent.errors:
+    sent = RatedForm().read(request.form)
+    is_on = bool(sent.typed["kind"])
+    if is_on and sent.errors:
         db.session.rollback()
         return _page(access, sent.errors, sent.typed), 422
-    change_rated(access.project, sent.values or None)
+    change_rated(access.project, sent.values if is_on else None)
     record_project_event(EventType.PROJECT_CHANGED, access.project)
     db.session.commit()
     return redirect(add_notice(url_for(".show_settings"), "Your choice is saved.") + "#rated", 303)
@@ -116,18 +134,19 @@ def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | 
         shell=build_shell(access, "settings", shared),
         notice=read_notice(),
         errors=errors or {},
-        page={"url": collection_page_url(project.slug), "slug": project.slug},
+        page_url=collection_page_url(project.slug),
         mode=find_mode(user.account_id, project.id),
         modes=MODES,
-        # The plan is the owner's own affair, not their colleagues'.
+        # Colleagues don't see the owner's plan.
         limit=describe_plan(account, shared) if access.role == Role.OWNER else None,
         key_last_four=account.key_last_four,
-        is_active=project.is_active,
-        team={
-            "people": len(list_members(project)),
-            "invited": len(list_invitations(project)),
-        },
+        project=project,
+        people_count=len(list_members(project)),
+        invited_count=len(list_invitations(project)),
         counts=count_by_status(project.id),
-        is_checklist_hidden=is_hidden(project),
-        rated=describe_rated(project, rated),
+        is_checklist_hidden=project.dashboard_config.get(IS_HIDDEN),
+        rated=rated or read_rated(project) or {"kind": "", "name": ""},
+        rated_kinds=RATED_LABELS,
+        rated_count=rate(project)[1],
+        wall_url=wall_url(project.slug),
     )
