@@ -36,7 +36,7 @@ class Event(Base):
     # No foreign key: the event of a project's deletion outlives the project.
     project_id: Mapped[str | None]
     type: Mapped[str] = mapped_column(String(60))
-    # Who did it (`Actor`): never an address, so nothing is left of a person who leaves.
+    # Who did it (`Actor`): never an address, so that nothing is left of a person who leaves.
     actor_kind: Mapped[str] = mapped_column(String(20))
     actor_name: Mapped[str | None]
     # A /24 or /48, never the full address; None again after 90 days.

@@ -14,7 +14,7 @@ SHOWN_OF_ID = 6
 Names = Mapping[str, str]
 
 
-def tell(event: Event, people: Names, projects: Names) -> str:
+def write_sentence(event: Event, people: Names, projects: Names) -> str:
     """Return the sentence of an event; `people` has the addresses that the reader may know."""
     details = defaultdict(str, event.details)
     details["member"] = details["member"][-SHOWN_OF_ID:]

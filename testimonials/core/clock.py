@@ -7,7 +7,7 @@ MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> datetime:
-    """Return the present time in UTC, whole milliseconds."""
+    """Return the current time in UTC, in whole milliseconds."""
     time = datetime.now(UTC)
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 

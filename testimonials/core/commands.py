@@ -52,7 +52,6 @@ def is_outside_trouble(error: DatabaseError) -> bool:
 
 
 def describe_trouble(error: DatabaseError) -> str:
-    """Return a sentence about what is wrong with the database."""
     reason = scrub(" ".join(str(error.orig).split()))
     if "locked" in reason:
         return (

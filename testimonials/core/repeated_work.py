@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 
 @contextlib.contextmanager
-def doing_meanwhile(work: Callable[[], object], seconds: float, name: str) -> Iterator[None]:
+def repeating(work: Callable[[], object], seconds: float, name: str) -> Iterator[None]:
     """Do `work` every `seconds` in a thread called `name` until the block ends.
 
     What `work` raises ends the thread, not the block.

@@ -12,7 +12,7 @@ from testimonials.migrations.runner import find_file, head, open_connection, rea
 
 
 def check_database(engine: Engine) -> list[str]:
-    """Return what is wrong, one sentence each; [] for a sound database of the newest schema.
+    """Return the problems of a database, a sentence each; none if it is sound and up to date.
 
     Reads all of an SQLite file, while the service may be running. Raises `SchemaError` if there is
     no database.
@@ -28,7 +28,7 @@ def check_database(engine: Engine) -> list[str]:
 
 
 def find_differences(engine: Engine) -> list[str]:
-    """Return how the schema differs from what this program needs, one sentence each."""
+    """Return how the schema differs from what this program needs, a sentence each."""
     with open_connection(engine) as connection:
         revision = read_revision(connection)
         if revision != head():

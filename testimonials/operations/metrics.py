@@ -116,7 +116,7 @@ class Metrics:
         except SQLAlchemyError:
             db.session.rollback()
             found = []
-        yield _gauge("testimonials_database_up", "Whether it answers.", {(): bool(found)})
+        yield _gauge("testimonials_database_up", "Whether the database answers.", {(): bool(found)})
         yield from found
 
     def _write_own(self) -> bytes:
@@ -140,7 +140,7 @@ class Metrics:
     def _collect_host(self) -> Iterator["Metric"]:
         build: Values = {(__version__, platform.python_version(), db.engine.dialect.name): 1}
         names = ("version", "python", "database")
-        yield _gauge("testimonials_build_info", "What runs.", build, *names)
+        yield _gauge("testimonials_build_info", "The running version.", build, *names)
         free = "Free space where data is kept: on the fullest disk, if there are several."
         yield _gauge("testimonials_disk_free_bytes", free, {(): measure_free()})
         restarts: Callable[[], int] = self._app.extensions.get(RESTARTS, int)

@@ -72,7 +72,6 @@ def get_openapi() -> Response:
 
 @site.get("/docs")
 def show_docs() -> ResponseReturnValue:
-    """Show the API reference."""
     return render_template(
         "docs/reference.html",
         api=_document(),
@@ -84,7 +83,6 @@ def show_docs() -> ResponseReturnValue:
 
 @site.get("/llms.txt")
 def get_guide_for_agents() -> Response:
-    """Serve the guide for agents."""
     return Response(render_agent_guide(), mimetype="text/plain")
 
 
@@ -99,7 +97,6 @@ def get_robots() -> Response:
 
 @site.get("/favicon.ico")
 def get_favicon() -> Response:
-    """Serve the icon."""
     return current_app.send_static_file("img/mark.svg")
 
 

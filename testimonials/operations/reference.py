@@ -16,7 +16,6 @@ def describe_operations(document: Document, base_url: str) -> list[dict[str, Any
 
 
 def describe_schemas(document: Document) -> list[dict[str, Any]]:
-    """Return each schema with its fields."""
     return [
         {"name": name, "fields": describe_fields(document, schema)}
         for name, schema in sorted(document["components"]["schemas"].items())

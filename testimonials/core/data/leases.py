@@ -20,7 +20,7 @@ from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp, insert_if_missing
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.data.outages import log_fault
-from testimonials.core.repeated_work import doing_meanwhile
+from testimonials.core.repeated_work import repeating
 from testimonials.extensions import begin_write, db
 
 logger = logging.getLogger("testimonials")
@@ -92,7 +92,7 @@ def keep_job(name: str, longest: timedelta) -> Iterator[None]:
         except Exception as error:
             log_fault(logger, f"the lease of the job {name} was not renewed; again soon", error)
 
-    with doing_meanwhile(renew, RENEWED_AFTER.total_seconds(), f"lease-{name}"):
+    with repeating(renew, RENEWED_AFTER.total_seconds(), f"lease-{name}"):
         yield
 
 

@@ -1,4 +1,4 @@
-"""Reports of faults to a Sentry server, if the operator sets one, without personal data."""
+"""Error reports to a Sentry server, if one is set, without personal data."""
 
 import logging
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def init_error_reports(app: Flask, release: str) -> None:
-    """Report what is logged as an error to `SENTRY_DSN`."""
+    """Send errors in the log to `SENTRY_DSN`."""
     if not current_settings(app).sentry_dsn:
         return
     from sentry_sdk import init

@@ -124,7 +124,7 @@ atexit.register(decoder.close)
 
 
 def _exchange(connection: socket.socket, file: IO[bytes]) -> bytes:
-    """Return a child's answer to a file, cut off where it was killed; raises `OSError`."""
+    """Return a child's answer to a file, cut off if it was killed; raises `OSError`."""
     # Longer than a child lives.
     connection.settimeout(SECONDS + 5)
     # Piece by piece: read as a whole, files of ten megabytes would leave a worker large for good.
@@ -138,9 +138,9 @@ def _exchange(connection: socket.socket, file: IO[bytes]) -> bytes:
 def _run(requests: socket.socket) -> NoReturn:
     """Be the process: fork a child for each connection, until nobody is left to send one."""
     try:
-        # No finalizer of what was copied may run here.
+        # No finalizer of a copied object may run here.
         gc.disable()
-        # Files are numbered from below, so more than the second limit are not open.
+        # Descriptors are numbered from below: none is beyond the second limit.
         os.closerange(3, requests.fileno())
         os.closerange(requests.fileno() + 1, min(os.sysconf("SC_OPEN_MAX"), 65_536))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):

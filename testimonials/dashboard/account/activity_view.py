@@ -9,7 +9,7 @@ from flask import url_for
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import GROUPS
 from testimonials.activity.models import Event
-from testimonials.activity.sentences import Names, name_actor, tell
+from testimonials.activity.sentences import Names, name_actor, write_sentence
 from testimonials.activity.services import EventFilter, find_types, list_events
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.transfer.tables.activity_table import find_names
@@ -78,7 +78,7 @@ def describe_activity(search: Search) -> dict[str, Any]:
         if len(rows) == PAGE_SIZE or count == most:
             older_url = search.address(last)
             break
-        sentence, last = tell(event, people, projects), event.id
+        sentence, last = write_sentence(event, people, projects), event.id
         if search.matches(sentence):
             who = name_actor(event, people)
             what = sentence.removeprefix(who).strip()

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
-from testimonials.activity.sentences import tell
+from testimonials.activity.sentences import write_sentence
 from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
@@ -63,7 +63,7 @@ def export_activity(owner: SignedIn) -> ResponseReturnValue:
     search = read_search(owner.account_id, request.args)
     people, projects = find_names(owner.account_id)
     out, newest = io.BytesIO(), search.find(MOST_EVENTS)
-    found = (each for each in newest if search.matches(tell(each, people, projects)))
+    found = (each for each in newest if search.matches(write_sentence(each, people, projects)))
     write_events(found, people, projects, out)
     return _send(out, "activity", "csv", "text/csv")
 

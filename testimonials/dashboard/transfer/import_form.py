@@ -143,12 +143,12 @@ def _read_content(found: ImportForm, form: Mapping[str, str]) -> None:
         found.errors["file"] = [error.message]
         return
     headings = found.table.headings
-    said = {
+    choices = {
         name: _read_places(form[f"map_{name}"], headings)
         for name in FIELDS
         if f"map_{name}" in form
     }
-    found.mapping = change_mapping(guess_mapping(headings), headings, said)
+    found.mapping = change_mapping(guess_mapping(headings), headings, choices)
     for name in find_missing(found.mapping):
         found.errors[f"map_{name}"] = [f"Which column has the {FIELDS[name].lower()}?"]
 

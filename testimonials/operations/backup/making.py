@@ -10,7 +10,7 @@ from testimonials import __version__
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.data.sqlite_file import copy_database, count_rows, find_damage, read_revision
-from testimonials.core.repeated_work import doing_meanwhile
+from testimonials.core.repeated_work import repeating
 from testimonials.operations.backup.archive import (
     DATABASE,
     FORMAT,
@@ -123,5 +123,5 @@ def _flowing(folder: Path) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 sync(path)
 
-    with doing_meanwhile(flush, FLUSH_SECONDS, "flush"):
+    with repeating(flush, FLUSH_SECONDS, "flush"):
         yield

@@ -29,7 +29,7 @@ CHECKS: dict[str, Check] = {
     "background work": data.check_work,
     "backups": data.check_backups,
 }
-# These query tables, and connecting would create a database where there is none.
+# These query tables, and connecting would create a database if there is none.
 NEED_SCHEMA = ("clock", "outbox", "background work", "backups")
 
 

@@ -1,4 +1,4 @@
-"""What `testimonials doctor` finds."""
+"""The findings of `testimonials doctor`."""
 
 from dataclasses import dataclass
 

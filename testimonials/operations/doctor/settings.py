@@ -33,7 +33,7 @@ NETWORK_KINDS = {
 
 
 def check_python() -> Iterator[Finding]:
-    # Distributions fix older releases too, so the library is asked, not its version.
+    # Not by version: distributions fix older releases too.
     if not hasattr(email.policy.Policy, "verify_generated_headers"):
         yield Finding(
             f"The mail library of Python {platform.python_version()} can write one header as two "

@@ -71,7 +71,7 @@ def send_due_requests() -> int:
 
 
 def write_seen_websites() -> None:
-    """Store on which websites this process saw widgets since the last time; commits."""
+    """Store the websites on which this process saw widgets since the last time; commits."""
     if seen := take_sightings():
         begin_write()
         write_sightings(seen)
@@ -85,7 +85,7 @@ def is_due_each_minute(row: BackgroundJob) -> bool:
 
 @dataclass(frozen=True)
 class Job:
-    """One shared job: what is done, and when it is due; `longest` is more than it ever takes."""
+    """One shared job: its work, and when it is due; it never takes `longest`."""
 
     name: str
     work: Callable[[], object]

@@ -13,7 +13,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.services import get_project, lock_account
 from testimonials.projects.slugs import make_slug
 from testimonials.transfer.archives.accounts import write_account_archive
-from testimonials.transfer.archives.files import force_option, tell_of_file, writing_file
+from testimonials.transfer.archives.files import force_option, print_written, writing_file
 from testimonials.transfer.archives.opening import open_archive
 from testimonials.transfer.archives.restoring import Restored, restore_project
 from testimonials.transfer.archives.writing import reading_one_moment, write_archive
@@ -38,7 +38,7 @@ def export_account(account: str, file: Path, force: bool, as_json: bool) -> None
     begin_write()
     record_event(EventType.ACCOUNT_EXPORTED, found.id)
     db.session.commit()
-    tell_of_file(account, file, as_json=as_json)
+    print_written(account, file, as_json=as_json)
 
 
 @click.command("export")
@@ -66,7 +66,7 @@ def export_project(
     form = "a table" if as_csv else "an archive"
     record_project_event(EventType.PROJECT_EXPORTED, found, form=form)
     db.session.commit()
-    tell_of_file(project, file, as_json=as_json)
+    print_written(project, file, as_json=as_json)
 
 
 @click.command("import")

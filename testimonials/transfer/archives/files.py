@@ -19,7 +19,7 @@ class FileRefused(ServiceError):
     code = "FILE_REFUSED"
 
 
-def tell_of_file(what: str, path: Path, *, as_json: bool) -> None:
+def print_written(what: str, path: Path, *, as_json: bool) -> None:
     size = path.stat().st_size
     if as_json:
         print_json({"file": str(path), "bytes": size})

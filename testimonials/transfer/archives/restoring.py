@@ -134,8 +134,9 @@ def _renew(row: Row, ids: dict[str, str]) -> Row:
 def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str, str]) -> Project:
     rows = archive.lists["testimonials"]
     times = [row[name] for row in rows for name in ("created_at", "returned_at") if row[name]]
-    told = {"account_id": account.id, "slug": slug, "last_testimonial_at": max(times, default=None)}
-    project = Project(**_renew(archive.project, ids) | told)
+    newest = max(times, default=None)
+    own = {"account_id": account.id, "slug": slug, "last_testimonial_at": newest}
+    project = Project(**_renew(archive.project, ids) | own)
     db.session.add(project)
     db.session.flush()
     return project
@@ -172,8 +173,8 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
             if before.get("avatar_id") not in pictures and "avatar_id" in before:
                 # The picture was gone already, and its id might be another's here.
                 before["avatar_id"] = None
-            told = {"testimonial_id": testimonial_id, "before": before}
-            changes.append(_renew(change, ids) | told)
+            own = {"testimonial_id": testimonial_id, "before": before}
+            changes.append(_renew(change, ids) | own)
     _insert(Testimonial, rows)
     _insert(TestimonialTag, tags)
     _insert(TestimonialChange, changes)

@@ -7,7 +7,7 @@ from typing import IO, Any
 from sqlalchemy import func, or_, select
 
 from testimonials.activity.models import Event
-from testimonials.activity.sentences import Names, tell
+from testimonials.activity.sentences import Names, write_sentence
 from testimonials.auth.models import Account
 from testimonials.core.clock import iso
 from testimonials.extensions import db
@@ -49,7 +49,7 @@ def describe_event(event: Event, people: Names, projects: Names) -> dict[str, An
     values = (
         event.id, iso(event.created_at), event.type, event.account_id, event.project_id,
         event.actor_kind, event.actor_name, event.network, event.times,
-        tell(event, people, projects), event.details,
+        write_sentence(event, people, projects), event.details,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

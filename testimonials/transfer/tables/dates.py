@@ -12,7 +12,7 @@ from testimonials.core import clock
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = 80
 ORDERS = ("dmy", "mdy")
-UNCLEAR = "The file doesn’t tell whether the day or the month comes first."
+UNCLEAR = "The file doesn’t say whether the day or the month comes first."
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 # They match text with single spaces only: adjacent `\s*` would multiply the work.
@@ -75,7 +75,7 @@ def read_date(text: str, order: str | None) -> datetime:
 
 
 def _tidy(text: str) -> str:
-    """Return a text with single spaces, cut where it is too long for a date."""
+    """Return a text with single spaces, cut if it is too long for a date."""
     return " ".join(text.split())[: LONGEST + 1]
 
 

@@ -109,14 +109,14 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 
 
 def change_mapping(
-    guessed: ColumnMapping, headings: Sequence[str], said: Mapping[str, Sequence[str]]
+    guessed: ColumnMapping, headings: Sequence[str], choices: Mapping[str, Sequence[str]]
 ) -> ColumnMapping:
     """Return the mapping with a person's choices; an empty choice leaves a field out.
 
     Raises `MappingWrong`.
     """
     columns = dict(guessed.columns)
-    for field, names in said.items():
+    for field, names in choices.items():
         if field not in FIELDS:
             raise MappingWrong(f"There is no field {field}. The fields are: {', '.join(FIELDS)}.")
         for name in names:

@@ -42,7 +42,7 @@ MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
 NEW, THERE, REFUSED = "new", "there", "refused"
-IS_HERE = "The project has it already."
+IS_HERE = "The project already has it."
 IN_TRASH = "It is in the project’s trash. Restore it there."
 
 _TESTIMONIALS: Any = Testimonial.__table__

@@ -35,7 +35,7 @@ _STATES = {
 _NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
 # Empty cells are skipped: a file may have millions of them.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
-_UNSAID: dict[str, Any] = {
+_DEFAULTS: dict[str, Any] = {
     "author_role": "",
     "author_company": None,
     "author_email": None,
@@ -94,7 +94,9 @@ class WrittenStatus(RuleField):
         for status, words in _STATES.items():
             if value.lower() in words:
                 return self.usual if status == "approved" else status
-        raise ValidationError(f"“{value[:40]}” is not known. Write approved, pending or rejected.")
+        raise ValidationError(
+            f"“{value[:40]}” is not a known status. Use approved, pending or rejected."
+        )
 
 
 class RowSchema(FormSchema):
@@ -149,13 +151,14 @@ class NewTestimonial:
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
     """Read one line; raise `RowRefused` with the first problem."""
     mapping = options.mapping
-    said = {field: text for field in FIELDS if (text := mapping.pick(cells, field))}
-    if mapping.service == SENJA and "text" not in said and cells.get("type", "").lower() == "video":
-        raise RowRefused("It is a video; only text can be imported.")
+    texts = {field: text for field in FIELDS if (text := mapping.pick(cells, field))}
+    is_video = cells.get("type", "").lower() == "video"
+    if mapping.service == SENJA and is_video and "text" not in texts:
+        raise RowRefused("This is a video; only text can be imported.")
     if mapping.service == OWN and cells.get("deletedAt"):
-        raise RowRefused("It was in the trash.")
+        raise RowRefused("This was in the trash.")
     try:
-        row = _UNSAID | {"status": options.status} | options.schema.load(said, partial=_OPTIONAL)
+        row = _DEFAULTS | {"status": options.status} | options.schema.load(texts, partial=_OPTIONAL)
     except ValidationError as error:
         field, messages = next(iter(error.messages_dict.items()))
         raise RowRefused(f"{FIELDS[field]}: {messages[0]}") from None

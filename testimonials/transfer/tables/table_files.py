@@ -91,9 +91,9 @@ def _decode(content: bytes, encoding: str) -> str:
 
 
 def _read_csv(text: str) -> Table:
-    said = SEPARATOR_LINE.match(text)
-    if said:
-        rows = read_rows(text[said.end() :], said[1], first_line=2, is_strict=True)
+    separator = SEPARATOR_LINE.match(text)
+    if separator:
+        rows = read_rows(text[separator.end() :], separator[1], first_line=2, is_strict=True)
     else:
         rows = read_rows(text, find_delimiter(text, DELIMITERS), is_strict=True)
     _begin, head = next(rows, (1, []))
@@ -129,7 +129,7 @@ def _read_json(text: str) -> Table:
     for number, item in enumerate(items[: MAX_LINES + 1], 1):
         is_object = isinstance(item, dict)
         cells = dict(_flatten(item)) if is_object else {}
-        lines.append(Line(number, cells, None if is_object else "It is not a JSON object."))
+        lines.append(Line(number, cells, None if is_object else "This is not a JSON object."))
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
     return Table(headings, lines)
 

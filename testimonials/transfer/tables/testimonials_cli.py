@@ -39,7 +39,7 @@ LABELS = {NEW: "new", THERE: "already there", REFUSED: "refused"}
 @click.argument("project", metavar="PROJECT_ID_OR_SLUG")
 @click.argument("file", type=click.File("rb"))
 @click.option(
-    "--map", "said", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is in."
+    "--map", "choices", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is in."
 )
 @click.option(
     "--dates", type=click.Choice(ORDERS), help="Whether 03/04 has the day or the month first."
@@ -57,7 +57,7 @@ LABELS = {NEW: "new", THERE: "already there", REFUSED: "refused"}
 def import_testimonials(
     project: str,
     file: IO[bytes],
-    said: tuple[str, ...],
+    choices: tuple[str, ...],
     dates: str | None,
     encoding: str,
     status: str,
@@ -74,7 +74,7 @@ def import_testimonials(
     if len(content) > MAX_BYTES:
         raise click.ClickException("The file is larger than 256 MB. Split it.")
     table = read_table(content, encoding)
-    mapping = change_mapping(guess_mapping(table.headings), table.headings, _read_said(said))
+    mapping = change_mapping(guess_mapping(table.headings), table.headings, _read_choices(choices))
     require_mapping(mapping, table.headings)
     found = get_project(project)
     plan = plan_import(found.id, table, ReadingOptions(mapping, dates, status))
@@ -89,9 +89,9 @@ def import_testimonials(
         raise click.exceptions.Exit(1)
 
 
-def _read_said(said: tuple[str, ...]) -> dict[str, list[str]]:
+def _read_choices(choices: tuple[str, ...]) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = defaultdict(list)
-    for each in said:
+    for each in choices:
         field, sign, column = each.partition("=")
         if not sign:
             raise click.ClickException(f"Write --map FIELD=COLUMN instead of {each}.")

@@ -77,7 +77,7 @@ def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox:
     assert "reviews.csv" in text
     assert "New 1 Already here 1 Refused 1" in text
     assert "Line 4 Li Good Rating: Must be a number from 1 to 5, or empty for none." in text
-    assert "Line 5 Noor From the page The project has it already." in text
+    assert "Line 5 Noor From the page The project already has it." in text
     assert "Maya Kowalski CTO" in text
     chosen = read_form(answer.text)
     assert (chosen["map_text"], chosen["map_authorName"], chosen["map_tags"]) == ("1", "0", "")

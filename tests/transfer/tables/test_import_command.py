@@ -104,7 +104,7 @@ def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None
     told = import_lines(app, file, *lines)
     assert (told["code"], told["new"], told["there"]) == (0, 1, 2)
     assert [(each["line"], each["reason"]) for each in told["lines"]] == [
-        (4, "The project has it already."),
+        (4, "The project already has it."),
         (5, "Line 2 has it too."),
     ]
     again = import_lines(app, file, *lines)
@@ -259,7 +259,7 @@ def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, fi
     assert [each["reason"] for each in told["lines"]] == [
         "Name: Remove the control characters from this.",
         "Text: The cell is empty.",
-        "It is not a JSON object.",
+        "This is not a JSON object.",
     ]
     assert [row.author_name for row in read_testimonials(app, project)] == ["B"]
 
@@ -330,7 +330,7 @@ def test_files_of_senja_are_known(app: Flask, project: str, file: Path) -> None:
     )
     assert told["service"] == "Senja"
     assert (told["new"], told["refused"]) == (2, 1)
-    assert told["lines"][0]["reason"] == "It is a video; only text can be imported."
+    assert told["lines"][0]["reason"] == "This is a video; only text can be imported."
     rows = {row.author_name: row for row in read_testimonials(app, project)}
     assert (rows["Ann"].author_role, rows["Ann"].author_company) == ("CEO", "Kiln")
     assert (rows["Ann"].status, rows["Bob"].status) == ("approved", "pending")
@@ -366,7 +366,7 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
     reasons = {line["reason"] for line in told["lines"]}
     assert reasons == {
         "Status: Testimonials that are “spam” are not imported.",
-        "It was in the trash.",
+        "This was in the trash.",
     }
     found = {row.text: row.status for row in read_testimonials(app, other)}
     assert found == {text: status for text, status in texts.items() if status != "spam"}
