@@ -1,6 +1,5 @@
 """Email addresses: which are accepted, and who may sign up."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,45 +33,42 @@ class SignupClosed(ServiceError):
 
 
 def normalize_email(text: str) -> str:
-    """Return the address in the form under which accounts are compared: lower case.
+    """Return the address in the form in which accounts store it: normalized and in lower case.
 
-    Raises `EmailMalformed`, or `EmailDisposable` for domains that are on the maintained list or
-    the operator's, and for their subdomains (spec, "POST /v1/auth/agent-init").
+    Raises `EmailMalformed`, or `EmailDisposable` for domains on the maintained list or the
+    operator's, and their subdomains (spec, "POST /v1/auth/agent-init").
     """
     checked = _validate(text)
     if _is_disposable(checked.ascii_domain.lower()):
         message = (
-            f"Disposable e-mail addresses are not accepted, and {checked.domain} gives out such. "
-            "Use the owner's lasting address."
+            f"Disposable e-mail addresses such as those at {checked.domain} are not accepted. "
+            "Use the owner's permanent address."
         )
         raise EmailDisposable(f"email: {message}", errors={"email": [message]})
     return checked.normalized.lower()
 
 
 def parse_email(text: str) -> str:
-    """Return an address in the form of `normalize_email`, also one that nobody may start with now.
+    """Like `normalize_email`, but accept disposable addresses; raise `EmailMalformed`.
 
-    Whoever has an account keeps it when their domain is listed later. Raises `EmailMalformed`.
+    People keep their accounts when their domain is listed later.
     """
     return _validate(text).normalized.lower()
 
 
 def read_email(text: str) -> str:
-    """Return a typed address in the form under which it would be stored, for looking it up.
-
-    Anything else is returned as it is: nobody has it, as the look-up will show.
-    """
+    """Return a typed address as it would be stored, to look it up; malformed ones unchanged."""
     try:
         return parse_email(text)
     except EmailMalformed:
-        # A database may refuse even to look for this one character.
+        # PostgreSQL refuses queries with this character.
         return "" if "\0" in text else text.lower()
 
 
 def hash_mailbox(email: str) -> str:
     """Return the key under which requests for mail to this mailbox are counted.
 
-    Providers ignore a plus and what follows it, and Gmail ignores dots.
+    It ignores a plus and what follows, as providers do, and dots at Gmail.
     """
     name, _, domain = email.rpartition("@")
     name = name.partition("+")[0] or name
@@ -82,14 +78,11 @@ def hash_mailbox(email: str) -> str:
 
 
 class Email(Text):
-    """The field of a form for an address, which comes out in the form of `normalize_email`.
-
-    `is_lasting` False takes addresses of disposable domains too.
-    """
+    """A form field for an address, normalized; disposable ones only if not `is_lasting`."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
         "malformed": "Write the address like name@example.com.",
-        "disposable": "Use a lasting address; this domain gives out disposable ones.",
+        "disposable": "Use a permanent address; this domain provides disposable ones.",
     }
 
     def __init__(self, *, is_lasting: bool = True, **options: Any) -> None:
@@ -107,7 +100,7 @@ class Email(Text):
 
 
 def require_open_signup(email: str) -> None:
-    """Raise `SignupClosed` when the settings keep `email` from starting an account."""
+    """Raise `SignupClosed` if the settings don't let `email` start an account."""
     settings = current_settings()
     if settings.signup == "closed":
         message = "Sign-up is closed on this service. Ask its operator for an account."
@@ -120,14 +113,14 @@ def require_open_signup(email: str) -> None:
 
 
 def _validate(text: str) -> "ValidatedEmail":
-    # Its tables take a thirtieth of a start, and most processes never see an address.
+    # Slow to import, and most processes never see an address.
     from email_validator import EmailNotValidError, validate_email
 
     # The library looks at each letter before it counts them.
     text = text[:LONGEST]
     try:
         if ENCODED in text:
-            # Mail readers would show, and might write to, another one.
+            # Mail readers would decode it, and show or write to another address.
             raise EmailNotValidError("It must not contain =?, which stands for an encoded word.")
         return validate_email(text, check_deliverability=False)
     except EmailNotValidError as error:
@@ -141,7 +134,9 @@ def _is_disposable(domain: str) -> bool:
     settings = current_settings()
     denied = set(map(_to_ascii, settings.email_deny_domains))
     allowed = set(map(_to_ascii, settings.email_allow_domains))
-    for parent in _parents(domain):
+    labels = domain.split(".")
+    for start in range(len(labels) - 1):
+        parent = ".".join(labels[start:])
         if parent in allowed:
             return False
         if parent in denied or parent in blocklist:
@@ -151,14 +146,8 @@ def _is_disposable(domain: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _to_ascii(domain: str) -> str:
-    """Return the form that both spellings of a domain share, bücher.example and its xn-- one."""
+    """Return the xn-- form of a domain such as bücher.example; any other unchanged."""
     try:
         return _validate(f"postmaster@{domain}").ascii_domain.lower()
     except EmailMalformed:
         return domain
-
-
-def _parents(domain: str) -> Iterator[str]:
-    labels = domain.split(".")
-    for start in range(len(labels) - 1):
-        yield ".".join(labels[start:])

@@ -1,4 +1,4 @@
-"""The API's doors to accounts."""
+"""The API's endpoints for accounts."""
 
 from typing import Any
 

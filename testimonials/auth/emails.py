@@ -1,4 +1,4 @@
-"""The mails about accounts: one typed function for each."""
+"""The mails about accounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from testimonials.extensions import db
 
 @dataclass(frozen=True)
 class ProjectSummary:
-    """What a mail or page tells people about one of their projects."""
+    """What mails and pages show of a project."""
 
     name: str
     slug: str
@@ -60,7 +60,7 @@ def send_signup_mail(account: Account, link: str) -> None:
         "Finish signing up",
         lines,
         footnote=f"The link works for {describe_days_left(account)} and only once. If you did not "
-        "ask for it, ignore this mail: without a password the account is deleted by itself.",
+        "ask for it, ignore this mail: without a password the account is deleted automatically.",
         link=link,
         button="Choose a password",
     )
@@ -173,12 +173,11 @@ def send_plain_mail(
     button: str = "",
     list_unsubscribe: str | None = None,
 ) -> None:
-    """Put a mail of a few sentences and perhaps one button into the outbox.
+    """Put a mail of a few sentences and an optional button into the outbox, in English.
 
     `list_unsubscribe` is the URL that ends mails which the reader did not ask for.
     """
-    values = {"title": title, "lines": lines, "link": link, "button": button}
-    # A visitor with another language may have caused it, but an owner reads it.
+    # The request may come from a visitor with another language.
     with speaking(ENGLISH.code):
         _put_into_outbox(
             recipient,
@@ -186,8 +185,11 @@ def send_plain_mail(
             title,
             "notice",
             list_unsubscribe=list_unsubscribe,
+            title=title,
+            lines=lines,
+            link=link,
+            button=button,
             footnote=footnote,
-            **values,
         )
 
 
@@ -214,22 +216,19 @@ def _put_into_outbox(
 
 
 def _describe_beginning(account: Account) -> str:
-    """Say when an agent created the account, or since when one has held a key to it."""
+    """Say when the account was created, and since when an agent has held its key."""
     begun, key_since = clock.day(account.created_at), clock.day(account.key_created_at)
     if account.was_asked_for:
-        return (
-            f"The account was made on {begun}, and an agent has held a key to it since {key_since}."
-        )
-    key = "" if key_since == begun else f" Its present key is from {key_since}."
-    return f"The agent made the account on {begun}.{key}"
+        return f"The account was created on {begun}. An agent has held a key since {key_since}."
+    key = "" if key_since == begun else f" Its current key is from {key_since}."
+    return f"The agent created the account on {begun}.{key}"
 
 
 def describe_days_left(account: Account) -> str:
-    """Say how long an unclaimed account still has, in whole units a person would use."""
-    seconds = max(0.0, (account.claim_expires_at - clock.now()).total_seconds())
-    for unit, length in (("day", 86400), ("hour", 3600)):
-        # Half a minute's grace: the time between writing and reading must not turn 7 days into 6.
-        if (count := int((seconds + 30) // length)) >= 1:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    count = max(1, int((seconds + 30) // 60))
-    return f"{count} minute{'s' if count > 1 else ''}"
+    """Return how long an unclaimed account has left, such as "7 days"."""
+    # Half a minute's grace: the time since the deadline was set must not turn 7 days into 6.
+    seconds = (account.claim_expires_at - clock.now()).total_seconds() + 30
+    units = (("day", 86400), ("hour", 3600))
+    unit, length = next((each for each in units if seconds >= each[1]), ("minute", 60))
+    count = max(1, int(seconds // length))
+    return f"{count} {unit}{'s' if count > 1 else ''}"

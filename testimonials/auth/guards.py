@@ -1,4 +1,4 @@
-"""Decorators that stand before a view."""
+"""The decorator of the API's views that need credentials."""
 
 import functools
 
@@ -14,10 +14,10 @@ KEY_HEADER = "x-api-key"
 
 
 def require_credentials(view: View) -> View:
-    """Hand the view the calling account as ``account``; raise 401 when the pair doesn't match.
+    """Pass the calling account to the view as ``account``; raise `CredentialsInvalid`.
 
-    It comes before the body is read and the project looked up (spec, "Authentication"). A view that
-    writes begins its transaction after it, so a wrong key never takes the write lock.
+    This happens before the body is read and the project looked up (spec, "Authentication"), and
+    before a view begins its write, so a wrong key never takes the write lock.
     """
 
     @functools.wraps(view)

@@ -6,19 +6,19 @@ AGENT_INIT_PER_ADDRESS = Limit("agent-init-ip", 5, "from one IP address")
 AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one e-mail address")
 LINK_PER_ADDRESS = Limit("claim-link-ip", 10, "from one IP address")
 LINK_PER_EMAIL = Limit("claim-link-email", 3, "for one e-mail address")
-# Past these no mail is sent, and nobody is told: the owner of the mailbox has links that work.
+# Past these no mail is sent, silently: the owner of the mailbox has links that work.
 LINK_PER_NETWORK = Limit("link-network", 3, "for one mailbox from one network")
 LINK_PER_MAILBOX = Limit("link-mailbox", 6, "for one mailbox")
 LINK_PER_BROWSER = Limit("link-browser", 3, "from one browser")
 CLAIM_PER_ADDRESS = Limit("claim-ip", 60, "from one IP address")
 SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 
-# Wrong passwords. Only the owner counts against a browser of theirs, so it gets in whatever others
-# try; a new browser shares a budget with its network only.
+# Wrong passwords. A known browser has its own budget, so strangers can't lock it out; a new browser
+# shares one with its network only.
 SIGN_IN_PER_BROWSER = Limit("sign-in-browser", 20, "from one browser")
 SIGN_IN_PER_NETWORK = Limit("sign-in-network", 20, "for one account from one network")
-# Past this many within a day, somebody is guessing from many networks. Each network then gets a few
-# tries a day: thousands of them are slowed, and the owner still gets in.
+# Past this many within a day, somebody is guessing from many networks. Each network then gets only
+# a few tries a day, which slows thousands of them down and still lets the owner in.
 SIGN_IN_PER_ACCOUNT = Limit("sign-in-account", 100, "for one account", hours=24)
 SIGN_IN_GUESSED_AT = Limit("sign-in-guessed-at", 3, "for one account from one network", hours=24)
 CONFIRM_PER_SESSION = Limit("confirm-session", 20, "from one browser")

@@ -1,7 +1,7 @@
-"""Links that somebody asks for by mail.
+"""Requests for a link by mail.
 
-The page only writes the request down, so its answer takes the same time whether the address has
-an account or not; `operations.jobs.link_mail` looks a moment later.
+A page only stores the request, so that its response takes equally long whether or not the address
+has an account; `operations.jobs.link_mail` answers it a moment later.
 """
 
 from enum import StrEnum
@@ -26,10 +26,10 @@ class LinkPurpose(StrEnum):
 
 
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
-    """Note that a link is to be mailed, unless too many were requested lately.
+    """Store a request for a link, unless too many were made lately; begins the write.
 
-    Nobody is told of that: otherwise anybody could keep an owner from choosing a new password.
-    Begins the write. Raises `RateLimited` for too many requests from one IP address.
+    Only too many requests from one IP address raise `RateLimited`. Past the other limits nothing
+    is sent and nothing is said: the links in the owner's mailbox work.
     """
     is_within = _count(_limit_key(purpose, email), visitor)
     begin_write()
@@ -38,10 +38,10 @@ def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
 
 
 def _limit_key(purpose: LinkPurpose, email: str) -> str:
-    """Return the key requests are counted under: those that send no mail don't use up others.
+    """Return the key under which requests are counted.
 
-    Anybody may sign up, so every spelling of a mailbox can get a mail; other links only go to the
-    address of an account.
+    Anybody may sign up, so a mail can go to any spelling of a mailbox; other links only go to the
+    exact address of an account, and requests for other spellings must not use up its budget.
     """
     subject = hash_mailbox(email) if purpose == LinkPurpose.SIGN_UP else hash_secret(email)
     return f"{purpose} {subject}"

@@ -1,4 +1,4 @@
-"""Magic links: what is in one, and what may be wrong with it."""
+"""Magic links: making and checking them."""
 
 from sqlalchemy import select
 
@@ -13,7 +13,7 @@ claim_purpose = TokenPurpose("claim")
 
 
 class LinkInvalid(ServiceError):
-    """The link was cut off, changed, or never ours; also the base of the others."""
+    """The link was cut off, changed, or never ours."""
 
     code = "LINK_INVALID"
     reason = "invalid"
@@ -39,10 +39,9 @@ def make_claim_link(account: Account, nonce: str) -> str:
 
 
 def find_account_of_link(token: str) -> Account:
-    """Return the account that a claim link may still claim, locked.
+    """Return the account that a link may claim, locked; raise `LinkInvalid` or a subclass.
 
-    How long a link works is the account's own deadline, which each new link moves, so the
-    signature carries no other limit. Raises `LinkInvalid` or one of its kinds.
+    A link expires with the account's own deadline, which each new link extends.
     """
     try:
         (account_id, nonce), _ = claim_purpose.read(token)

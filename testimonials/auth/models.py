@@ -13,8 +13,7 @@ from testimonials.core.data.identifiers import new_identifier
 class Account(Base):
     """One account: an e-mail address with one API key, claimed by a person or not yet.
 
-    An unclaimed account ends at `claim_expires_at`; from that moment it counts as gone, also
-    before a sweep has removed it.
+    An unclaimed account counts as gone from `claim_expires_at` on, even before it is swept away.
     """
 
     __tablename__ = "account"
@@ -24,24 +23,24 @@ class Account(Base):
     key_hash: Mapped[str]
     key_last_four: Mapped[str]
     key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-    # The magic links that work, each as a hash of the random part in it: the newest that an agent
-    # had mailed, and the newest that the person asked for. None once one was redeemed.
+    # Hashes of the random parts of the magic links that work: the newest an agent had mailed, and
+    # the newest the person asked for. None once one was redeemed.
     claim_nonce_hash: Mapped[str | None]
     own_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     password_hash: Mapped[str | None] = mapped_column(Text)
-    # None: the limit of the settings.
+    # None: the limit in the settings.
     project_limit: Mapped[int | None]
-    # The plan that was paid for, by its name in the settings, and who pays at the provider.
+    # The name of the plan in the settings, and the provider's id of the paying customer.
     plan: Mapped[str | None]
     billing_customer: Mapped[str | None] = mapped_column(index=True)
-    # When the provider last said what the plan is; an older message that comes late says nothing.
+    # The time of the newest event or command that set the plan.
     plan_changed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     has_created_project: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false()
     )
-    # Raised when every browser is signed out: those that were known until then are known no more.
+    # Incremented when every browser is signed out, so that none counts as known any more.
     browser_generation: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
@@ -52,7 +51,7 @@ class Account(Base):
 
     @property
     def has_key(self) -> bool:
-        """Whether a key was ever issued; people who sign up by themselves have none at first."""
+        """Whether there is a key; people who sign up by themselves have none at first."""
         return bool(self.key_hash)
 
     @property
@@ -74,10 +73,9 @@ class Session(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
     token_hash: Mapped[str] = mapped_column(unique=True)
-    # What the browser calls itself, for the person to recognise it by.
+    # For the person to recognise the browser by, such as "Firefox on Windows".
     label: Mapped[str] = mapped_column(String(200))
-    # When whoever sits before it last showed, by more than this session, who they are. None: before
-    # that was noted.
+    # When the person last proved who they are, as with the password. None in old sessions.
     proved_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -87,7 +85,7 @@ class Session(Base):
 class LinkRequest(Base):
     """A request for a link by mail, answered and deleted within seconds.
 
-    `purpose` is one of `LinkPurpose`. Nobody has checked yet whether the address has an account.
+    `purpose` is one of `LinkPurpose`. The address may not have an account.
     """
 
     __tablename__ = "link_request"
@@ -98,9 +96,9 @@ class LinkRequest(Base):
 
 
 class FormerAddress(Base):
-    """An address that an account left. For 7 days its mail can take the account back.
+    """An address that an account left.
 
-    Until then nobody else can start an account with it.
+    For 7 days a link mailed to it can take the account back, and nobody else can sign up with it.
     """
 
     __tablename__ = "former_address"
@@ -113,10 +111,10 @@ class FormerAddress(Base):
 
 
 class BillingSubscription(Base):
-    """What the payment provider last said about a subscription.
+    """What the payment provider last reported about a subscription.
 
-    It may mention one before saying whose it is, and in any order. So each is kept here, and an
-    account's plan follows from its running subscriptions.
+    Reports arrive in any order, perhaps before the account is known, so an account's plan is
+    recalculated from its running subscriptions.
     """
 
     __tablename__ = "billing_subscription"
@@ -129,5 +127,5 @@ class BillingSubscription(Base):
     # The plan's name in the settings.
     plan: Mapped[str]
     is_running: Mapped[bool] = mapped_column(Boolean)
-    # What was said before this is no news.
+    # Events older than this are ignored.
     told_at: Mapped[datetime] = mapped_column(Timestamp)

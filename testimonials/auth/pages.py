@@ -1,4 +1,4 @@
-"""The pages on which a person claims an account, or deletes one that they never asked for.
+"""The pages on which people claim an account, or delete one that they never asked for.
 
 A GET changes nothing, since mail scanners open links; the POST redeems the link.
 """
@@ -49,8 +49,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
         return answer_privately(_claim_form(account, errors), 422)
     password_hash = hash_password(request.form["password"])
     begin_write()
-    # Looked up again under the lock: of two clicks at once, one redeems, and an agent may have
-    # got a key in the meantime.
+    # Again under the lock: only one of two clicks redeems, and an agent may have got a new key.
     account = find_account_of_link(token)
     if errors := _find_key_problem(account):
         return answer_privately(_claim_form(account, errors), 422)
@@ -96,7 +95,7 @@ def show_link_request() -> ResponseReturnValue:
 
 @claim.post("/claim")
 def send_new_link() -> ResponseReturnValue:
-    """Mail a new link if there is an account to claim; the answer is the same if not."""
+    """Mail a new link if there is an account to claim; the response is the same if not."""
     sent = NewLinkForm().read(request.form)
     if sent.errors:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422
@@ -115,7 +114,7 @@ def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
 
 
 def _claim(account: Account, password_hash: str) -> str | None:
-    """Claim the account as the form says; return its new key if there is one."""
+    """Claim the account as the form says; return its new key, if any."""
     new_key = replace_key(account) if _key_choice(account) == "replace" else None
     act_as(ActorKind.PERSON, account.id)
     if account.was_asked_for and "drop" in request.form:
@@ -135,14 +134,14 @@ def _find_password_problem(account: Account) -> Errors:
 
 
 def _find_key_problem(account: Account) -> Errors:
-    # Where only the agent's own mail led here, a newer key has stopped the link.
+    # A newer key invalidates the link in the agent's own mail, so that the form can't be outdated.
     seen = request.form.get("key_seen", "") if account.was_asked_for else account.key_last_four
     problem = find_key_problem(account, _key_choice(account), "replace", seen)
     return {"key": [problem]} if problem else {}
 
 
 def _key_choice(account: Account) -> str:
-    """Return the choice in the form; people who came by themselves find nothing preselected."""
+    """Return the choice in the form; nothing is preselected for people who signed up themselves."""
     return request.form.get("key", "" if account.was_asked_for else "keep")
 
 

@@ -12,7 +12,8 @@ class AgentInitSchema(StrictSchema):
 
 
 class AgentInitAnswerSchema(Schema):
-    """What agent-init gives: the first four fields, or the last two for a claimed account."""
+    """The answer of agent-init: the first four fields; for a claimed account, the others and
+    ``claimRequired``."""
 
     accountId = fields.String(metadata={"description": "Send as x-service-account-id."})  # noqa: N815
     apiKey = fields.String(metadata={"description": "Send as x-api-key. Shown only here."})  # noqa: N815
@@ -34,7 +35,7 @@ class NewLinkForm(FormSchema):
 class SignupForm(NewLinkForm):
     @validates("email")
     def check_signup(self, email: str, data_key: str) -> None:
-        """Refuse known addresses too: the answer must not tell which ones have an account."""
+        """Refuse known addresses too, so that the answer doesn't tell which have an account."""
         try:
             require_open_signup(email)
         except SignupClosed as error:
@@ -42,6 +43,6 @@ class SignupForm(NewLinkForm):
 
 
 class ForgotForm(FormSchema):
-    """Asks for a link to choose a new password, also at a domain that was listed since."""
+    """Takes disposable addresses too: their domain may have been listed since they signed up."""
 
     email = Email(is_lasting=False, required=True)

@@ -1,4 +1,4 @@
-"""The rules of accounts: starting one, its key, its magic link, claiming and removing it."""
+"""Accounts: starting one, its key, its magic link, claiming and deleting it."""
 
 import hmac
 import secrets
@@ -29,7 +29,7 @@ UNKNOWN_KEY_HASH = hash_secret(new_api_key())
 
 @dataclass(frozen=True)
 class Identity:
-    """The caller, as plain values that outlive the transaction they were read in."""
+    """The caller of the API, as plain values that outlive the transaction they were read in."""
 
     id: str
     email: str
@@ -37,41 +37,34 @@ class Identity:
 
 @dataclass(frozen=True)
 class NewAccess:
-    """An account with the secrets that are known only now: its new key and its new claim nonce."""
+    """An account with its new key and claim nonce, of which only hashes are stored."""
 
     account: Account
     api_key: str
     claim_nonce: str
 
 
-def _now() -> datetime:
-    # Looked up with each use, so that a statement built once still asks the clock of the moment.
-    return clock.now()
-
-
 def is_live() -> ColumnElement[bool]:
-    """Return the condition under which an account counts: claimed, or within its days."""
-    return or_(
-        Account.claimed_at.is_not(None),
-        Account.claim_expires_at > bindparam("now", callable_=_now, type_=Timestamp),
-    )
+    """Return the condition that an account is claimed or has not expired yet."""
+    # The clock is read at each execution, also of a statement that was built once.
+    now = bindparam("now", callable_=lambda: clock.now(), type_=Timestamp)
+    return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > now)
 
 
-# Built once: it is asked with every call of the API.
+# Built once: every call of the API executes it.
 _FIND_CREDENTIALS = select(Account.id, Account.email, Account.key_hash).where(
     Account.id == bindparam("account_id"), is_live()
 )
 
 
 def check_credentials(account_id: str, api_key: str) -> Identity:
-    """Return whose pair this is (spec, "Authentication").
+    """Return the account with this id and key (spec, "Authentication"); raise `CredentialsInvalid`.
 
-    Raises `CredentialsInvalid` when it doesn't match. An unknown account costs what a known one
-    does: the same hash, and a comparison in constant time.
+    An unknown account takes as long as a known one.
     """
     row, values = None, {"account_id": account_id}
     if is_identifier(account_id):
-        # On the connection itself: there is no model to load.
+        # Faster on the connection than in the session; there is no model to load.
         row = db.session.connection().execute(_FIND_CREDENTIALS, values).one_or_none()
     stored = row.key_hash if row else UNKNOWN_KEY_HASH
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
@@ -81,7 +74,7 @@ def check_credentials(account_id: str, api_key: str) -> Identity:
 
 
 def is_known_email(email: str) -> bool:
-    """Return whether a live account has this address; then sign-up needn't be open."""
+    """Return whether a live account has this address."""
     query = select(select(Account.id).where(Account.email == email, is_live()).exists())
     return bool(db.session.scalar(query))
 
@@ -89,22 +82,19 @@ def is_known_email(email: str) -> bool:
 def start_signup(email: str) -> tuple[Account, str] | None:
     """Start an account for a person who signs up without an agent, and renew its magic link.
 
-    No key is issued, and a key that an agent holds already stays. Returns the account and the
-    nonce of the link, or None when the account is claimed.
+    No key is issued; one that an agent holds is kept. Returns the account and the link's nonce, or
+    None if the account is claimed.
     """
     account = _open_account(email)
-    if account is None:
-        return None
-    return account, renew_own_nonce(account)
+    return None if account is None else (account, renew_own_nonce(account))
 
 
 def start_account(email: str) -> NewAccess | None:
-    """Start an account for `email`, or start the days of an unclaimed one anew.
+    """Start an account for `email`, or renew the deadline, key and link of an unclaimed one.
 
-    Either way there is a new key and a new claim nonce, and the earlier ones stop working; a link
-    that the person asked for works on, so that no stranger can stop them from signing up. Returns
-    None when the account is claimed. An unclaimed account past its days is removed first, with all
-    it had (spec, "POST /v1/auth/agent-init").
+    A link that the person asked for keeps working, so that no stranger can stop them from signing
+    up. Returns None if the account is claimed. An expired account is deleted first, with all it
+    had (spec, "POST /v1/auth/agent-init").
     """
     account = _open_account(email)
     if account is None:
@@ -117,7 +107,7 @@ def claim_deadline() -> datetime:
 
 
 def replace_key(account: Account) -> str:
-    """Give the account a new key and return it, this one time; the old one stops now."""
+    """Give the account a new key and return it; the old one stops working."""
     api_key = new_api_key()
     account.key_hash = hash_secret(api_key)
     account.key_last_four = api_key[-4:]
@@ -126,20 +116,20 @@ def replace_key(account: Account) -> str:
 
 
 def drop_key(account: Account) -> None:
-    """Take the key away from whoever holds it; there is none until a new one is made."""
+    """Revoke the account's key; it has none until a new one is made."""
     account.key_hash = ""
     account.key_last_four = ""
 
 
 def renew_agent_nonce(account: Account) -> str:
-    """Return the secret part of a new link of an agent's; its earlier one stops working."""
+    """Return the nonce of a new magic link for an agent to send; its earlier one stops working."""
     nonce = secrets.token_urlsafe(18)
     account.claim_nonce_hash = hash_secret(nonce)
     return nonce
 
 
 def renew_own_nonce(account: Account) -> str:
-    """Return the secret part of a magic link for the person; every earlier link stops working."""
+    """Return the nonce of a new magic link for the person; every earlier link stops working."""
     nonce = secrets.token_urlsafe(18)
     account.own_nonce_hash = hash_secret(nonce)
     account.claim_nonce_hash = None
@@ -147,17 +137,16 @@ def renew_own_nonce(account: Account) -> str:
 
 
 def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
-    """Return what is wrong with a person's decision about the key an agent holds, if anything.
+    """Return what is wrong with a person's choice about the agent's key: `keep` or `other`.
 
-    The choice is `keep` or `other`. `seen` is the end of the key that the person was shown: they
-    can't have meant to keep one that was issued since.
+    `seen` is the end of the key they were shown; they can't have meant to keep a newer one.
     """
     if not account.has_key:
         return None
     if choice not in ("keep", other):
         return "Choose whether the agent keeps its key."
     if choice == "keep" and seen != account.key_last_four:
-        return "An agent got a new key while this page was open. Look at it, and choose again."
+        return "An agent got a new key while this page was open. Look at it and choose again."
     return None
 
 
@@ -170,7 +159,7 @@ def find_claimable_account(email: str) -> Account | None:
 
 
 def claim_account(account: Account, password_hash: str) -> None:
-    """Make the account its owner's: a password, no more expiry, and the link is used up."""
+    """Claim the account with a password: it no longer expires, and its links stop working."""
     account.password_hash = password_hash
     account.claimed_at = clock.now()
     account.claim_nonce_hash = account.own_nonce_hash = None
@@ -209,7 +198,7 @@ def list_accounts() -> Sequence[Account]:
 
 
 def find_former_address(email: str) -> FormerAddress | None:
-    """Return the newest of an account that left this address and can still be taken back to it."""
+    """Return the newest record of an account that can still be taken back to this address."""
     return db.session.scalars(
         select(FormerAddress)
         .where(FormerAddress.email == email, FormerAddress.left_at > clock.now() - TAKE_BACK)
@@ -219,15 +208,15 @@ def find_former_address(email: str) -> FormerAddress | None:
 
 
 def delete_old_former_addresses() -> int:
-    """Delete the addresses to which no account can be taken back any more; return how many."""
+    """Delete the addresses to which accounts can no longer be taken back; return how many."""
     old = delete(FormerAddress).where(FormerAddress.left_at <= clock.now() - TAKE_BACK)
     return len(db.session.scalars(old.returning(FormerAddress.id)).all())
 
 
 def _open_account(email: str) -> Account | None:
-    """Return the unclaimed account of `email`, its days started anew; None when it is claimed.
+    """Return the unclaimed account of `email`, created if needed, with a new deadline.
 
-    None also where an account that left the address can still be taken back to it.
+    Return None if it is claimed, or if another account can still be taken back to the address.
     """
     if find_former_address(email) is not None:
         return None
@@ -243,7 +232,7 @@ def _open_account(email: str) -> Account | None:
 
 
 def _insert_or_lock(email: str) -> Account:
-    """Return the account of `email`, created if there is none; two requests at once create one."""
+    """Return the account of `email`, locked, created if there is none."""
     values = {
         "id": new_identifier(),
         "email": email,
@@ -256,6 +245,6 @@ def _insert_or_lock(email: str) -> Account:
         account = db.session.scalars(
             select(Account).where(Account.email == email).with_for_update()
         ).one_or_none()
-        # None when somebody removed it between the two statements; then there is room for ours.
+        # None if it was deleted between the two statements; then there is room for ours.
         if account is not None:
             return account

@@ -1,8 +1,8 @@
-"""The pages that give an account a new address, and that take it back to the old one.
+"""The pages that change an account's address, and that restore the old one.
 
-A GET changes nothing, since mail scanners open links. The mail to the new address proves that
-somebody reads it, not who they are, so confirming takes a session of the account. The link in the
-mail to the old address needs none: it is for people who can't sign in any more.
+A GET changes nothing, since mail scanners open links. Opening the mail to the new address doesn't
+prove who somebody is, so confirming requires a session of the account. The link mailed to the old
+address requires none: it is for people who can no longer sign in.
 """
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -51,12 +51,12 @@ def show_change(token: str) -> ResponseReturnValue:
 @address.post("/email/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def confirm_change(token: str) -> ResponseReturnValue:
-    """Give the account its new address, which the old one can undo for 7 days."""
+    """Change the account's address, which a link mailed to the old one can undo for 7 days."""
     owner = find_session(read_session_cookie())
     begin_write()
     change = find_change(token)
     if owner is None or owner.account_id != change.account.id:
-        # The page says what is in the way.
+        # The page says why not.
         return redirect(request.path, 303)
     left = change_address(change, owner)
     send_address_changed_mail(left, make_take_back_link(left))
@@ -82,7 +82,7 @@ def show_take_back(token: str) -> ResponseReturnValue:
 @address.post("/take-back/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def take_account_back(token: str) -> ResponseReturnValue:
-    """Restore the old address, sign out every browser, and go on to a new password."""
+    """Restore the old address, sign out every browser, and ask for a new password."""
     begin_write()
     former = find_take_back(token)
     replaced = former.account.email
@@ -91,7 +91,7 @@ def take_account_back(token: str) -> ResponseReturnValue:
     act_as(ActorKind.PERSON, account.id)
     record_event(EventType.ADDRESS_RESTORED, account.id, old=replaced, email=account.email)
     db.session.commit()
-    # Whoever had the account may have seen its key.
+    # The intruder may have seen the key.
     return redirect(f"{make_reset_link(account)}?replace_key=1", 303)
 
 

@@ -1,4 +1,4 @@
-"""Changing an account's address, and taking the account back to one that it left."""
+"""Changing an account's address, and taking the account back to a former one."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class AddressTaken(ServiceError):
 
 @dataclass(frozen=True)
 class AddressChange:
-    """A change that was asked for: the account, locked, and its new address."""
+    """A requested change: the account, locked, and its new address."""
 
     account: Account
     email: str
@@ -52,7 +52,7 @@ def make_change_link(account: Account, new_email: str) -> str:
 def find_change(token: str) -> AddressChange:
     """Return the change that a link confirms; raise `AddressLinkInvalid`.
 
-    A new password or address uses the link up: whoever asked for it may have been locked out since.
+    A new password or address invalidates the link: it may have locked out an intruder who asked.
     """
     try:
         account_id, mark, new_email = read_link(change_purpose, token, 3)
@@ -75,7 +75,7 @@ def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
         raise AddressTaken
     left = FormerAddress(account=account, email=account.email)
     db.session.add(left)
-    # An account whose days have passed is gone for the world, and so is its hold on an address.
+    # An expired account no longer holds its address.
     delete_expired_accounts()
     _set_email(account, change.email)
     return left
@@ -86,10 +86,7 @@ def make_take_back_link(former: FormerAddress) -> str:
 
 
 def find_take_back(token: str) -> FormerAddress:
-    """Return the address, locked with its account, to which a link takes the account back.
-
-    Raises `AddressLinkInvalid`.
-    """
+    """Return the former address of a link, locked with its account; raise `AddressLinkInvalid`."""
     try:
         former_id, _ = take_back_purpose.read(token)
     except TokenInvalid:
@@ -106,10 +103,10 @@ def find_take_back(token: str) -> FormerAddress:
 
 
 def take_back(former: FormerAddress) -> Account:
-    """Return the account, which has its former address again and neither password nor sessions.
+    """Restore the former address, remove password and sessions, and return the account.
 
-    Addresses that it had since can't take it away again; those from before still can take it back,
-    so the first of several wins, whoever made the later ones. Raises `AddressTaken`.
+    Addresses that it had later can no longer take it back, earlier ones still can: the owner's
+    comes first, an intruder's later. Raises `AddressTaken`.
     """
     account, email = former.account, former.email
     db.session.execute(
@@ -117,7 +114,7 @@ def take_back(former: FormerAddress) -> Account:
             FormerAddress.account_id == account.id, FormerAddress.left_at >= former.left_at
         )
     )
-    # Somebody may have let an agent begin one in the instant of the change; nobody owns it.
+    # An agent may have started an unclaimed one in the instant of the change.
     db.session.execute(delete(Account).where(Account.email == email, Account.claimed_at.is_(None)))
     _set_email(account, email)
     account.password_hash = None

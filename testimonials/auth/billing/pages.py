@@ -50,5 +50,5 @@ def _check_signature(raw: bytes, header: str, secret: str) -> None:
     except (SignatureVerificationError, ValueError, AttributeError, KeyError, TypeError) as error:
         logger.warning("billing: an event was refused: %s", type(error).__name__)
         raise EventRefused(
-            "The signature does not fit: check STRIPE_WEBHOOK_SECRET and the clock."
+            "The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock."
         ) from None

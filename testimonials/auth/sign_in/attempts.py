@@ -1,4 +1,4 @@
-"""Limits on passwords: guessing is slow, and strangers can't lock anybody out."""
+"""Limits on wrong passwords: guessing is slow, and strangers can't lock an owner out."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ known_purpose = TokenPurpose("known-browser")
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who is asking, for the purpose of limits.
+    """Who sent a request, as limits see it.
 
     `browser` is the id of a browser that has signed in to the account before, None for others.
     """
@@ -38,12 +38,12 @@ class Visitor:
 
 
 def make_known_token(account: Account) -> str:
-    """Return a token by which the account's browser is known from now on."""
+    """Return a token that marks a browser as known to the account."""
     return known_purpose.sign([account.id, account.browser_generation, new_identifier()])
 
 
 def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
-    """Return the id of the browser if one of its tokens says that it has signed in to `email`."""
+    """Return the browser's id if one of its tokens marks it as known to the account of `email`."""
     for token in tokens:
         try:
             (account_id, generation, browser), _ = known_purpose.read(token, KNOWN_SECONDS)
@@ -60,10 +60,7 @@ def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
 
 
 def try_password(email: str, password: str, visitor: Visitor) -> Account:
-    """Return the account with this address and password, unless too many were wrong.
-
-    Raises `SignInRefused` or `RateLimited`.
-    """
+    """Return the account with this address and password; raise `SignInRefused` or `RateLimited`."""
     account_key = hash_secret(email)
     if visitor.browser is not None:
         limit, key = SIGN_IN_PER_BROWSER, visitor.browser
@@ -72,7 +69,7 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
         is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
         limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
         key = f"{account_key} {visitor.network}"
-    # Counted before the password is checked, so that many at once can't get past the limit.
+    # Counted before the check, so that simultaneous attempts can't get past the limit.
     limiter.count(limit, key)
     try:
         account = check_password(email, password)
@@ -87,7 +84,7 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
 def confirm_password(owner: SignedIn, password: str) -> None:
     """Check the password of the person signed in; raise `SignInRefused` or `RateLimited`.
 
-    Wrong passwords that others try at the sign-in form don't count here.
+    Wrong passwords that others enter in the sign-in form don't count here.
     """
     limiter.count(CONFIRM_PER_SESSION, owner.session_id)
     check_password(owner.email, password)

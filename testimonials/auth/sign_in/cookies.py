@@ -23,7 +23,7 @@ def read_session_cookie() -> str:
 
 
 def sign_browser_in(account: Account, means: str) -> str:
-    """Start a session for this request's browser and record by which means; return its token."""
+    """Start a session for this request's browser and record `means`; return its token."""
     browser = request.user_agent.string
     token = start_session(account, browser, replaces=read_session_cookie())
     act_as(ActorKind.PERSON, account.id)
@@ -34,35 +34,32 @@ def sign_browser_in(account: Account, means: str) -> str:
 
 
 def set_session_cookie(response: Response, account: Account, token: str) -> None:
-    """Keep the session's token in the browser, and know the browser from now on."""
+    """Set the session's cookie, and the one by which the browser is known from now on."""
     set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
     know_browser(response, account)
 
 
 def know_browser(response: Response, account: Account) -> None:
-    """Let the browser sign in to the account whatever others try, until all are signed out."""
-    # A name for each account: a person may have several.
+    """Let the browser sign in however often others fail to, until all browsers are signed out."""
+    # One cookie per account: a person may have several.
     set_cookie(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
 
 
 def describe_visitor(email: str) -> Visitor:
-    """Return who sent the request, in relation to the account of `email`."""
+    """Return who sent the request; its browser, if it is known to the account of `email`."""
     tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
     address = client_key(ipv6_bits=48)
     return Visitor(address, str(current_network()), find_known_browser(tokens, email))
 
 
 def replace_session_cookie(token: str) -> None:
-    """Give the browser a new token for its session, whatever the answer to this request is."""
+    """Give the browser a new token for its session, whatever this request's response is."""
     g.session_token = token
     after_this_request(renew_session_cookie)
 
 
 def renew_session_cookie(response: Response) -> Response:
-    """Keep the token of this request for as long as the session was made longer.
-
-    An answer that sets or clears the cookie itself knows better.
-    """
+    """Extend the session's cookie, unless the response already sets or clears it."""
     cookies = response.headers.getlist("Set-Cookie")
     if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
         token = g.get("session_token") or read_session_cookie()
@@ -75,7 +72,7 @@ def clear_session_cookie(response: Response) -> None:
 
 
 def is_https() -> bool:
-    """Return whether people reach the service over https, so that its cookies can require it."""
+    """Return whether the service is reached over https, which its cookies then require."""
     return app_url().startswith("https://")
 
 
@@ -91,7 +88,7 @@ def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
 
 
 def _name() -> str:
-    # Browsers take a __Host- cookie only over https and for this host alone.
+    # Browsers accept a __Host- cookie only over https and for this host alone.
     return "__Host-testimonials" if is_https() else "testimonials"
 
 

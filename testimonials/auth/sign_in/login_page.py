@@ -1,8 +1,8 @@
-"""The page that signs in, which every page that needs a session may answer with.
+"""The sign-in page, with which every page that needs a session may answer.
 
-It carries what somebody typed into a form whose session had ended: signed, so that the server
-stores nothing of it, and without a script. After signing in a page shows it with one button:
-nothing is sent by itself, since somebody else may have signed in, or hours may have passed.
+When a session ended before its form was sent, the page carries what was typed, signed, so that the
+server needn't store it. After signing in, the person has to confirm before anything is sent:
+somebody else may have signed in, or hours may have passed.
 """
 
 from flask import render_template
@@ -16,20 +16,15 @@ DRAFT_SECONDS = 60 * 60
 NOTICES = {
     "signed-out": "You are signed out.",
     "expired": "Please sign in again.",
-    "address": "Sign in with your present address to use the new one.",
-    "kept": "You were signed out. Sign in again: what you typed is kept.",
+    "address": "Sign in with your current address to use the new one.",
+    "kept": "You were signed out. Sign in again; what you typed has been kept.",
 }
 
 draft_purpose = TokenPurpose("draft")
 
 
 def render_login(
-    target: str = "",
-    *,
-    email: str = "",
-    problem: str = "",
-    notice: str = "",
-    draft: str = "",
+    target: str = "", *, email: str = "", problem: str = "", notice: str = "", draft: str = ""
 ) -> str:
     """Return the page; `notice` is a key of NOTICES, `draft` a token of `keep_draft`."""
     return render_template(
@@ -44,13 +39,13 @@ def render_login(
 
 
 def keep_draft() -> str:
-    """Return the signed draft of this request's form, empty where there is nothing to keep."""
+    """Return the signed draft of this request's form, empty if there is nothing to keep."""
     form = read_unsent_form()
     return draft_purpose.sign([form.path, form.fields, form.had_file]) if form else ""
 
 
 def read_draft(token: str) -> UnsentForm | None:
-    """Return the draft of a token, None for one that is too old or was not made here."""
+    """Return a token's draft, None if the token has expired or was not made here."""
     try:
         (path, fields, had_file), _ = draft_purpose.read(token, DRAFT_SECONDS)
     except (TokenInvalid, TokenExpired):

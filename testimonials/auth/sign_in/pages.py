@@ -52,7 +52,7 @@ def show_login() -> ResponseReturnValue:
 
 @session.post("/login")
 def sign_in() -> ResponseReturnValue:
-    """Sign a browser in; the answer is the same for an unknown address and a wrong password."""
+    """Sign a browser in; the response doesn't tell an unknown address from a wrong password."""
     email = read_email(request.form.get("email", "").strip())
     try:
         checked = try_password(email, request.form.get("password", ""), describe_visitor(email))
@@ -69,7 +69,7 @@ def sign_in() -> ResponseReturnValue:
 
 @session.post("/logout")
 def sign_out() -> ResponseReturnValue:
-    """Sign this browser out, and go on to where it is to sign in as somebody else."""
+    """Sign this browser out, and go to `next`, where somebody else may sign in."""
     signed_in = find_session(read_session_cookie())
     if signed_in is not None:
         begin_write()
@@ -90,7 +90,7 @@ def show_signup() -> ResponseReturnValue:
 
 @session.post("/signup")
 def sign_up() -> ResponseReturnValue:
-    """Mail a magic link; the answer is the same for an address that has an account."""
+    """Mail a magic link; the response is the same for an address that has an account."""
     sent = SignupForm().read(request.form)
     if sent.errors:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
@@ -108,7 +108,7 @@ def show_forgot() -> ResponseReturnValue:
 
 @session.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
-    """Mail a link to choose a new password, if the address has an account; it answers the same."""
+    """Mail a link to choose a new password; the response is the same for an unknown address."""
     sent = ForgotForm().read(request.form)
     if sent.errors:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
@@ -139,7 +139,7 @@ def reset_password(token: str) -> ResponseReturnValue:
     account = find_account_to_reset(token)
     change_password(account, password_hash)
     new_key = replace_key(account) if "replace_key" in request.form else None
-    _tell_of_reset(account, new_key)
+    _record_reset(account, new_key)
     cookie = sign_browser_in(account, "reset link")
     db.session.commit()
     response = _new_key_page(account, new_key) if new_key else redirect(_home(), 303)
@@ -157,7 +157,7 @@ def _home() -> str:
 
 
 def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
-    """Show the form again, and say why nobody was signed in and what else the owner can do."""
+    """Show the form again with the reason."""
     problem = error.message
     if isinstance(error, RateLimited):
         minutes = -(-int(error.headers["Retry-After"]) // 60)
@@ -166,7 +166,7 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
             f"minute{'s' if minutes > 1 else ''}, or choose “Forgot it?” to get a link by mail."
         )
     else:
-        # For an unknown address too, which must not take less time.
+        # For an unknown address too, which must not be faster.
         begin_write()
         account = find_claimed_account(email)
         record_event(EventType.SESSION_REFUSED, account.id if account else None)
@@ -180,7 +180,7 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
 
 
 def _go_on() -> Response:
-    """Offer what was typed before signing in, or go to where it was asked for."""
+    """Offer to send what was typed before the session ended, or go to `next`."""
     if draft := read_draft(request.form.get("draft", "")):
         return answer_privately(render_template("auth/sign_in/resume.html", unsent=draft))
     return redirect(safe_target(request.form.get("next", "")) or _home(), 303)
@@ -201,7 +201,7 @@ def _reset_form(account: Account, problem: str | None = None) -> Response:
     return answer_privately(page, 422 if problem else 200)
 
 
-def _tell_of_reset(account: Account, new_key: str | None) -> None:
+def _record_reset(account: Account, new_key: str | None) -> None:
     send_password_changed_mail(account.email, with_key=new_key is not None)
     act_as(ActorKind.PERSON, account.id)
     record_event(EventType.PASSWORD_RESET, account.id)

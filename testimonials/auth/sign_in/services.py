@@ -1,5 +1,7 @@
 """Checking a password, and choosing a new one."""
 
+from functools import cache
+
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
@@ -15,20 +17,15 @@ RESET_SECONDS = 60 * 60
 
 reset_purpose = TokenPurpose("reset")
 
-# Unknown addresses are checked against this hash, so that they take as long as known ones.
-_nobody: list[str] = []
-
 
 class SignInRefused(ServiceError):
-    """Address and password do not match, or nobody has the address."""
-
     status = 422
     code = "SIGN_IN_REFUSED"
     default_message = "The address and the password don’t match. Try again, or choose a new one."
 
 
 class ResetLinkInvalid(ServiceError):
-    """The link is too old, was used, or was never ours."""
+    """The link has expired, was used, or was never ours."""
 
     status = 404
     code = "LINK_INVALID"
@@ -38,21 +35,18 @@ class ResetLinkInvalid(ServiceError):
 def check_password(email: str, password: str) -> Account:
     """Return the claimed account with this address and password; raise `SignInRefused`."""
     account = find_claimed_account(email)
-    if account is None or account.password_hash is None:
-        if not _nobody:
-            _nobody.append(hash_password("no account has this password"))
-        is_password(_nobody[0], password)
-        raise SignInRefused
-    if not is_password(account.password_hash, password):
+    stored = account.password_hash if account is not None else None
+    # Unknown addresses are checked too, so that they take as long as known ones.
+    is_match = is_password(stored or _unknown_hash(), password)
+    if account is None or stored is None or not is_match:
         raise SignInRefused
     return account
 
 
 def lock_checked(account: Account) -> Account:
-    """Return the account, locked, if its password is still the one that was checked.
+    """Return the account, locked; raise `SignInRefused` if its password changed since the check.
 
-    Checking takes a moment, in which the owner may have changed the password because somebody else
-    knows the old one. Raises `SignInRefused`.
+    Checking takes a moment, in which the owner may have replaced a password that somebody else has.
     """
     locked = lock_claimed(account.id)
     if locked is None or locked.password_hash != account.password_hash:
@@ -73,7 +67,7 @@ def make_reset_link(account: Account) -> str:
 def find_account_to_reset(token: str) -> Account:
     """Return the account, locked, whose password the link may change; raise `ResetLinkInvalid`.
 
-    The link holds a fingerprint of the present address and password, so using it once uses it up.
+    The link contains a fingerprint of the address and password, so it works once.
     """
     account_id, mark = read_link(reset_purpose, token, 2)
     account = lock_claimed(account_id)
@@ -83,13 +77,13 @@ def find_account_to_reset(token: str) -> Account:
 
 
 def change_password(account: Account, password_hash: str, *, but: str | None = None) -> None:
-    """Set a new password and sign every browser out, `but` the one that did it."""
+    """Set a new password and sign every browser out except the session `but`."""
     account.password_hash = password_hash
     end_sessions(account.id, but=but)
 
 
 def read_link(purpose: TokenPurpose, token: str, length: int) -> list[str]:
-    """Return the parts of a link that works for an hour; raise `ResetLinkInvalid`."""
+    """Return the parts of a link that is valid for an hour; raise `ResetLinkInvalid`."""
     try:
         payload, _ = purpose.read(token, RESET_SECONDS)
     except (TokenInvalid, TokenExpired):
@@ -108,5 +102,10 @@ def lock_claimed(account_id: str) -> Account | None:
 
 
 def fingerprint(account: Account) -> str:
-    """Return what a link holds that a new address or password is to use up."""
+    """Return a mark for links, which a new address or password makes invalid."""
     return hash_secret(f"{account.email} {account.password_hash}")[:16]
+
+
+@cache
+def _unknown_hash() -> str:
+    return hash_password("no account has this password")

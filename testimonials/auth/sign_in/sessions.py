@@ -16,9 +16,9 @@ from testimonials.extensions import begin_write, db
 from testimonials.settings.current import current_settings
 
 LIFETIME = timedelta(days=30)
-# How old `last_seen_at` may get before it is written again: not with every page.
+# How old `last_seen_at` may get before it is written again.
 SEEN_INTERVAL = timedelta(hours=1)
-# For how long a proof of who is there counts for what can't be taken back.
+# For how long after a password was entered irreversible actions don't ask for it again.
 PROOF_LIFETIME = timedelta(minutes=10)
 
 BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
@@ -50,7 +50,7 @@ class SessionEnded(ServiceError):
 def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
     """Sign a browser in; return the token for its cookie, of which only a hash is kept.
 
-    The session whose token the browser had until now (`replaces`) ends: nobody could reach it.
+    `replaces` is the token that the browser had until now; its session ends.
     """
     if replaces:
         db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))
@@ -68,11 +68,16 @@ def start_session(account: Account, user_agent: str, *, replaces: str = "") -> s
 
 
 def find_session(token: str) -> SignedIn | None:
-    """Return who is signed in with this token, if anybody is; commits when it was seen long ago."""
+    """Return who is signed in with this token, if anybody is; commits when it extends a session."""
     now = clock.now()
     row = db.session.execute(
         select(
-            Session.id, Session.account_id, Session.proved_at, Session.last_seen_at, Account.email
+            Session.id,
+            Session.account_id,
+            Session.proved_at,
+            Session.created_at,
+            Session.last_seen_at,
+            Account.email,
         )
         .join(Account)
         .where(
@@ -86,15 +91,17 @@ def find_session(token: str) -> SignedIn | None:
         return None
     is_renewed = row.last_seen_at < now - SEEN_INTERVAL
     if is_renewed:
-        _note_seen(row.id)
+        begin_write()
+        changes = {"last_seen_at": now, "expires_at": _end_of(row.created_at)}
+        db.session.execute(update(Session).where(Session.id == row.id).values(changes))
+        db.session.commit()
     return SignedIn(row.id, row.account_id, row.email, row.proved_at, is_renewed)
 
 
 def lock_owner(owner: SignedIn) -> Account:
-    """Return the account, locked, of who is still signed in; raise `SessionEnded`.
+    """Return the account, locked, of the person signed in.
 
-    A new password ends the sessions of those who knew the old one, also while a request of theirs
-    is under way.
+    Raises `SessionEnded` if they were signed out since the request began, as by a new password.
     """
     account = get_account(owner.account_id)
     if db.session.scalar(select(Session.id).where(Session.id == owner.session_id)) is None:
@@ -103,15 +110,14 @@ def lock_owner(owner: SignedIn) -> Account:
 
 
 def has_fresh_proof(owner: SignedIn) -> bool:
-    """Tell whether it was proved a moment ago who is signed in."""
+    """Return whether the person signed in proved who they are in the last ten minutes."""
     return owner.proved_at is not None and abs(clock.now() - owner.proved_at) < PROOF_LIFETIME
 
 
 def note_proof(owner: SignedIn) -> tuple[Account, str]:
-    """Note that it was just proved who is signed in; return the account, locked, and a new token.
+    """Record that the person just proved who they are; return the locked account and a new token.
 
-    The token from before opens nothing any more: whoever else has it has not proved anything.
-    Raises `SessionEnded`.
+    The old token stops working: anybody else who has it has proved nothing. Raises `SessionEnded`.
     """
     account = lock_owner(owner)
     token = secrets.token_urlsafe(32)
@@ -121,7 +127,7 @@ def note_proof(owner: SignedIn) -> tuple[Account, str]:
 
 
 def list_sessions(account_id: str) -> Sequence[Session]:
-    """Return the browsers that are signed in, the last seen first."""
+    """Return the account's signed-in browsers, the last seen first."""
     return db.session.scalars(
         select(Session)
         .where(Session.account_id == account_id, Session.expires_at > clock.now())
@@ -130,7 +136,7 @@ def list_sessions(account_id: str) -> Sequence[Session]:
 
 
 def end_session(account_id: str, session_id: str) -> str | None:
-    """Sign one browser of the account out; return what it calls itself, None if there is none."""
+    """Sign one browser of the account out; return its label, None if there is no such session."""
     if not is_identifier(session_id):
         return None
     return db.session.scalar(
@@ -141,7 +147,7 @@ def end_session(account_id: str, session_id: str) -> str | None:
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:
-    """Sign every browser of the account out, or every one `but` this, and know none of them."""
+    """Sign every browser of the account out, except `but`, and treat all of them as unknown."""
     statement = delete(Session).where(Session.account_id == account_id)
     if but is not None:
         statement = statement.where(Session.id != but)
@@ -161,23 +167,14 @@ def delete_expired_sessions() -> int:
 
 
 def describe_browser(user_agent: str) -> str:
-    """Say in a person's words which browser this is, such as Firefox on Windows."""
+    """Return a label for a browser, such as Firefox on Windows."""
     browser = next((name for name in BROWSERS if name in user_agent), "A browser")
     system = next((name for name in SYSTEMS if name in user_agent), "")
     words = [NAMES.get(browser, browser), NAMES.get(system, system)]
     return " on ".join(word for word in words if word)
 
 
-def _note_seen(session_id: str) -> None:
-    begin_write()
-    session = db.session.get(Session, session_id)
-    if session is not None:
-        session.last_seen_at = clock.now()
-        session.expires_at = _end_of(session.created_at)
-    db.session.commit()
-
-
 def _end_of(started_at: datetime) -> datetime:
-    """Return when a session that is used now ends, unless it is used again."""
+    """Return when a session that is used now expires."""
     longest = timedelta(days=current_settings().session_days)
     return min(clock.now() + LIFETIME, started_at + longest)

@@ -47,7 +47,7 @@ def test_what_was_typed_is_shown_after_signing_in_and_sent_by_one_button(
     browser, path = app.test_client(), f"{inbox.base}/testimonials/new"
     asked = browser.post(path, data=FORM)
     assert asked.status_code == 401
-    assert "what you typed is kept" in asked.text
+    assert "what you typed has been kept" in asked.text
     assert asked.headers["Cache-Control"] == "no-store"
     wrong = log_in(browser, inbox.owner.email, draft_of(asked.text), "not this one")
     assert wrong.status_code == 422

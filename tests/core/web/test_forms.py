@@ -61,7 +61,7 @@ def test_what_is_wrong_is_said_to_a_person_and_nothing_typed_is_lost(app: Flask)
         "theme": ["Choose one of the options."],
         "rating": ["Must be a number from 1 to 5."],
         "count": ["Must be a whole number from 3 to 50."],
-        "email": ["Use a lasting address; this domain gives out disposable ones."],
+        "email": ["Use a permanent address; this domain provides disposable ones."],
     }
     assert sent.typed == {"is_shown": ""} | {k: v for k, v in wrong.items() if k != "other"}
     assert read(name="\x07").errors == {"name": ["Remove the control characters from this."]}
