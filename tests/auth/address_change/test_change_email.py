@@ -57,7 +57,7 @@ def test_the_link_alone_changes_nothing(
     # Whoever reads the mail is asked to sign in first, and comes back.
     for method in ("GET", "POST"):
         answer = client.open(link, method=method, follow_redirects=True)
-        assert "Sign in with your present address" in answer.text
+        assert "Sign in with your current address" in answer.text
     assert email_of(owner) == owner.email
     there = sign_in(client, owner.email, next=link).headers["Location"]
     assert there == link

@@ -137,7 +137,7 @@ def test_an_agents_mail_says_when_the_account_was_made(
     init(client, EMAIL)
     for text in (mails(app)[-1].text, mails(app)[-1].html or ""):
         said = " ".join(text.split())
-        assert ("The agent made the account" in said) is not is_asked_for
+        assert ("The agent created the account" in said) is not is_asked_for
         assert f"created the account on {begun}" in said or f"was created on {begun}" in said
         assert clock.day(clock.now()) in said
 
