@@ -1,29 +1,16 @@
-"""A project's first steps: what is done, what comes next, and the checklist's buttons."""
-
-from typing import Any
+"""The checklist's buttons: noting a step, and hiding or showing the list."""
 
 from flask import Blueprint, jsonify, redirect, request, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import case, func, select
 
-from testimonials.auth.services import get_account
-from testimonials.core.urls import collection_page_url, widget_page_url
+from testimonials.core.urls import widget_page_url
 from testimonials.core.web.errors import ServiceError
-from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import require_role
-from testimonials.dashboard.share.view import describe_sighting
+from testimonials.dashboard.inbox.checklist import note
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
-from testimonials.projects.configuration.dashboard_config import (
-    HAS_LOOKED,
-    HAS_SHARED,
-    IS_HIDDEN,
-    KEEPS_SAMPLES,
-)
-from testimonials.projects.configuration.defaults import PAGE_CONFIG, default_page_config
-from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial
+from testimonials.projects.configuration.dashboard_config import HAS_LOOKED, HAS_SHARED, IS_HIDDEN
 
 checklist = Blueprint("checklist", __name__)
 
@@ -34,9 +21,6 @@ ACTS = {
     "hide": (IS_HIDDEN, True, "inbox.show_inbox"),
     "show": (IS_HIDDEN, False, "inbox.show_inbox"),
 }
-# Enough to see whether somebody has begun, even after a large import.
-NEWEST = 500
-SAMPLES_SHOWN = 3
 
 
 class StepUnknown(ServiceError):
@@ -58,87 +42,3 @@ def change_checklist(access: Access) -> ResponseReturnValue:
     # The widget's page may have an origin of its own.
     url = widget_page_url(project.id) if flag == HAS_LOOKED else url_for(target)
     return redirect(url, 303)
-
-
-def note(project: Project, flag: str, *, is_on: bool = True) -> bool:
-    """Set a flag of the locked project; return whether that changed it."""
-    if bool(project.dashboard_config.get(flag)) is is_on:
-        return False
-    project.dashboard_config = project.dashboard_config | {flag: is_on}
-    return True
-
-
-def _find_done(project: Project, *, is_seen: bool) -> dict[str, bool]:
-    """Return for each step, in order, whether it is done."""
-    newest = (
-        select(Testimonial.source, Testimonial.reviewed_at)
-        .where(Testimonial.project_id == project.id)
-        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
-        .limit(NEWEST)
-        .subquery()
-    )
-    arrived, reviewed = db.session.execute(
-        select(
-            func.count(case((newest.c.source == "public_page", 1))),
-            func.count(newest.c.reviewed_at),
-        )
-    ).one()
-    return {
-        "look": bool(project.dashboard_config.get(HAS_LOOKED)),
-        "brand": _has_brand(project),
-        "share": bool(project.dashboard_config.get(HAS_SHARED)) or arrived > 0,
-        "approve": reviewed > 0,
-        "embed": is_seen,
-    }
-
-
-def describe_checklist(project: Project) -> dict[str, Any] | None:
-    """Return what the checklist shows, None if it is hidden or complete."""
-    if project.dashboard_config.get(IS_HIDDEN):
-        return None
-    sighting = describe_sighting(project)
-    done = _find_done(project, is_seen=sighting is not None)
-    if all(done.values()):
-        return None
-    return {
-        "done": done,
-        "count": sum(done.values()),
-        "total": len(done),
-        "next": next(step for step, is_done in done.items() if not is_done),
-        "is_built_by_agent": _is_built_by_agent(project),
-        "link": collection_page_url(project.slug),
-        "sighting": sighting,
-        "samples": _describe_samples(project),
-        "samples_shown": SAMPLES_SHOWN,
-    }
-
-
-def _has_brand(project: Project) -> bool:
-    page = project.page_config
-    usual = {PAGE_CONFIG["headline"], default_page_config(project.business_name)["headline"]}
-    return (
-        project.logo_id is not None
-        or page["buttonColor"].upper() != PAGE_CONFIG["buttonColor"]
-        or page["headline"] not in usual
-    )
-
-
-def _is_built_by_agent(project: Project) -> bool:
-    """Return whether the project is older than the claim, before which only an agent had access."""
-    claimed_at = get_account(project.account_id).claimed_at
-    return claimed_at is not None and project.created_at < claimed_at
-
-
-def _describe_samples(project: Project) -> list[dict[str, Any]]:
-    if project.dashboard_config.get(KEEPS_SAMPLES):
-        return []
-    rows = db.session.scalars(
-        select(Testimonial)
-        .where(
-            Testimonial.project_id == project.id,
-            Testimonial.status == "demo",
-            Testimonial.deleted_at.is_(None),
-        )
-        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
-    ).all()
-    return [describe_testimonial(row) for row in rows]

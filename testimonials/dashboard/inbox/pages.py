@@ -16,7 +16,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_role
-from testimonials.dashboard.inbox.checklist_pages import describe_checklist, note
+from testimonials.dashboard.inbox.checklist import describe_checklist, note
 from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import db
@@ -50,7 +50,6 @@ inbox = Blueprint("inbox", __name__)
 @inbox.get("/dashboard/projects/<project_id>/inbox")
 @require_role(Role.MODERATOR)
 def show_inbox(access: Access) -> ResponseReturnValue:
-    """Show a tab of the inbox, searched and filtered."""
     project = access.project
     wanted = _read_filter(project, request.args)
     shell = build_shell(access, "inbox")
@@ -61,7 +60,7 @@ def show_inbox(access: Access) -> ResponseReturnValue:
         shell=shell,
         checklist=checklist,
         notice=read_notice(),
-        # The checklist asks about them too, where it is shown.
+        # The checklist, if shown, asks about them too.
         samples=0 if checklist else _count_new_samples(project, wanted),
         **describe_inbox(project, wanted, page, shell["counts"]),
     )
@@ -82,7 +81,7 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
 @inbox.post("/dashboard/projects/<project_id>/bulk")
 @require_role(Role.MODERATOR, for_update=True)
 def decide_many(access: Access) -> ResponseReturnValue:
-    """Do one thing to the selected testimonials, or to all that the filter finds."""
+    """Apply an action to the selected testimonials, or to all that match the filter."""
     project = access.project
     rows = _find_chosen(project)
     name = _read_action()
@@ -137,7 +136,6 @@ def undo(access: Access) -> ResponseReturnValue:
 
 @inbox.errorhandler(ActionRefused)
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
-    """Answer a script with the reason, and take a person back to the list with it."""
     db.session.rollback()
     if wants_json():
         return jsonify({"message": error.message}), error.status
@@ -155,7 +153,7 @@ def _find_chosen(project: Project) -> Sequence[Testimonial]:
     """Return the rows that were selected for a bulk action."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)
-    # Anything else matches nothing, and a statement takes only so many values.
+    # Nothing else can match, and a statement takes a limited number of values.
     ids = list(filter(is_identifier, request.form.getlist("ids")))
     return find_rows(project.id, wanted, ids, is_all=is_all)
 
@@ -165,7 +163,7 @@ def _count(number: int) -> str:
 
 
 def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
-    """Return how many samples to ask about: in the tab of all, until the owner keeps them."""
+    """Return how many samples to ask about: only in the tab All, until the owner keeps them."""
     is_asked = wanted.tab == "all" and not wanted.is_narrowed
     if not is_asked or project.dashboard_config.get(KEEPS_SAMPLES):
         return 0
