@@ -1,19 +1,19 @@
-"""Every URL that leaves the service: in mails, snippets, the API, exports and the widget's feed.
+"""The URLs that leave the service: in mails, snippets, the API, exports and the widget's feed.
 
-Pages link to each other with `url_for`. These are written out because they are also made outside of
-requests, and for each row of a feed.
+Pages link to each other with `url_for`. These are built without it because some are needed outside
+of requests, and others for each row of a feed.
 """
 
 from testimonials.settings.current import current_settings
 
 
 def base_url() -> str:
-    """Return the origin of the API, the widget and pictures, without a slash at its end."""
+    """Return the origin of the API, the widget and pictures, without a trailing slash."""
     return current_settings().base_url
 
 
 def app_url() -> str:
-    """Return the origin of the dashboard and the public pages, without a slash at its end."""
+    """Return the origin of the dashboard and the public pages, without a trailing slash."""
     return current_settings().app_url
 
 
@@ -38,17 +38,16 @@ def fragment_url(project_id: str) -> str:
 
 
 def script_url(digest: str = "") -> str:
-    """Return the URL of the widget's script, or of the version that `digest` pins."""
+    """Return the URL of the widget's script, or of the version with this digest."""
     return f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
 
 
 def image_url(image_id: str | None) -> str | None:
-    """Return the URL of a stored picture."""
     return f"{base_url()}/media/{image_id}.webp" if image_id else None
 
 
 def project_url(project_id: str, page: str) -> str:
-    """Return the URL of a page of a project in the dashboard, such as `inbox`."""
+    """Return the URL of a project's page in the dashboard, such as `inbox`."""
     return f"{app_url()}/dashboard/projects/{project_id}/{page}"
 
 
@@ -90,7 +89,7 @@ def request_url(token: str, answer: str) -> str:
 
 
 def author_url(token: str, page: str = "") -> str:
-    """Return the URL of the author's own page, or of one below it, such as `correct`."""
+    """Return the URL of the author's own page, or of one below it such as `correct`."""
     return f"{app_url()}/yours/{token}{'/' if page else ''}{page}"
 
 

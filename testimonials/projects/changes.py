@@ -21,7 +21,7 @@ from testimonials.projects.services import (
     is_held,
     is_shown,
     lock_account,
-    mark_changed,
+    mark_edited,
     require_room,
 )
 
@@ -44,7 +44,7 @@ def update_page_config(project: Project, changes: dict[str, Any]) -> None:
     if merged == project.page_config and name == project.business_name:
         return
     project.page_config, project.business_name = merged, name
-    _touch(project)
+    mark_edited(project)
 
 
 def set_logo(project: Project, image: Image | None) -> None:
@@ -53,7 +53,7 @@ def set_logo(project: Project, image: Image | None) -> None:
         db.session.add(image)
         db.session.flush()
     project.logo_id = None if image is None else image.id
-    _touch(project)
+    mark_edited(project)
 
 
 def rename_slug(project: Project, text: str) -> None:
@@ -74,18 +74,18 @@ def rename_slug(project: Project, text: str) -> None:
             db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
     except IntegrityError:
         raise SlugTaken from None
-    _touch(project)
+    mark_edited(project)
 
 
 def set_active(project: Project, *, is_active: bool) -> None:
     project.status = "active" if is_active else "inactive"
-    _touch(project)
+    mark_edited(project)
 
 
 def move_to_trash(project: Project) -> None:
     """Delete the locked project; its owner can restore it for 7 days."""
     project.deleted_at = clock.now()
-    _touch(project)
+    mark_edited(project)
 
 
 def take_back(account_id: str, project_id: str) -> Project:
@@ -109,7 +109,7 @@ def take_back(account_id: str, project_id: str) -> Project:
         raise NotFound("This project can no longer be restored.")
     require_room(account)
     project.deleted_at = None
-    _touch(project)
+    mark_edited(project)
     return project
 
 
@@ -146,9 +146,3 @@ def find_renamed(slug: str) -> str | None:
         .where(OldSlug.slug == slug, is_shown())
     )
     return db.session.scalar(query) if "\0" not in slug else None
-
-
-def _touch(project: Project) -> None:
-    project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
-    mark_changed(project)
-    db.session.flush()

@@ -230,6 +230,13 @@ def mark_changed(project: Project) -> None:
     project.feed_version = max(project.feed_version + 1, clock.to_milliseconds(clock.now()))
 
 
+def mark_edited(project: Project) -> None:
+    """Flush an owner's change to the project, with a new `updated_at` and feed version."""
+    project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
+    mark_changed(project)
+    db.session.flush()
+
+
 def complete_website(text: str) -> str:
     """Return the site's URL, with ``https://`` before it where no scheme is given.
 

@@ -1,4 +1,4 @@
-"""The API's doors to the widget's settings and its snippet."""
+"""The API's endpoints for the widget's settings and its snippet."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """The hottest path: the widget's data, answered from memory before Flask is reached.
 
-One request comes for each page view on somebody's site. What it asks is almost always the same, so
-the only work left is to ask the database whether the bytes at hand are still right. Everything
-else (nothing at hand, another version, an unknown project) goes to the view in `feed`.
+Each page view on an owner's site makes one such request, almost always for the same data. All that
+is left to do is to ask the database whether the cached bytes are still current. Everything else
+(nothing cached, another version, an unknown project) goes to the view in `feed`.
 """
 
 import sqlite3
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CACHE_BYTES = 64 * 1024 * 1024
-# Under which the number of answers from memory is found.
+# The name under which the application keeps the number of answers from memory.
 TICKER = "testimonials_widget_answers"
 PREFIX, SUFFIX = "/widget/", "/feed"
 
-# The same condition as `projects.services.is_shown`; a test holds the two together.
+# The same condition as `projects.services.is_shown`; a test compares the two.
 VERSION_QUERY = """
 SELECT project.feed_version FROM project JOIN account ON account.id = project.account_id
 WHERE project.id = ? AND project.deleted_at IS NULL
@@ -38,9 +38,9 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 
 
 def init_feed(app: Flask) -> None:
-    """Attach the cache of widget data to `app`, its sightings and, on SQLite, the fast path.
+    """Attach to `app` the cache of widget data, its sightings and, on SQLite, the fast path.
 
-    PostgreSQL has its answers from the view: there the network, not Flask, is what takes the time.
+    With PostgreSQL the network takes the time, not Flask, so the view answers.
     """
     bodies = VersionedCache(CACHE_BYTES)
     app.extensions[EXTENSION] = bodies
@@ -49,7 +49,7 @@ def init_feed(app: Flask) -> None:
     url = make_url(settings.database_url)
     if url.get_backend_name() == "sqlite":
         app.extensions[TICKER] = ticker = Ticker()
-        # Proxies are not looked at here, so the settings say whether the world comes by https.
+        # Proxies' headers are not read here, so the settings tell whether clients use https.
         policy = settings.hsts if settings.base_url.startswith("https://") else ""
         hsts = [("Strict-Transport-Security", policy)] if policy else []
         fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker, hsts)
@@ -57,7 +57,7 @@ def init_feed(app: Flask) -> None:
 
 
 class FastFeed:
-    """Wraps the application; answers feed requests whose bytes are kept and still right."""
+    """Wraps the application; answers feed requests whose bytes are cached and current."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class FastFeed:
         return self._application(environ, start_response)
 
     def _find_version(self, project_id: str) -> int | None:
-        """Ask the database; a connection lives as long as its thread."""
+        """Return the project's version; each thread has a connection of its own."""
         try:
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
@@ -114,13 +114,13 @@ class FastFeed:
                 VERSION_QUERY, (project_id, time.time_ns() // 1_000_000)
             ).fetchone()
         except sqlite3.Error:
-            # The view asks again, and its error is logged and answered like any other.
+            # The view asks again, and its error is logged and answered as usual.
             return None
         return row[0] if row else None
 
 
 def _read_key(path: str, query: str) -> tuple[str, str | None] | None:
-    """Return the cache's key for the plain forms of a feed address, None for any other."""
+    """Return the cache's key for the simple forms of a feed URL, None for any other."""
     project_id = path[len(PREFIX) : -len(SUFFIX)]
     if not query:
         return project_id, None

@@ -1,4 +1,4 @@
-"""The widget's public doors: its script and its data, open to every origin."""
+"""The widget's public endpoints: its script and its data, open to every origin."""
 
 import re
 
@@ -26,21 +26,21 @@ _GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 @feed.get("/widget/v1.js")
 def get_script() -> Response:
-    """Serve the widget's script; the path is frozen, its contract stays."""
+    """Serve the widget's script; this path never changes."""
     return _answer(current_script(), "text/javascript; charset=utf-8", SCRIPT_CACHING)
 
 
 @feed.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
-    """Serve the script with this content, for a year; one of an earlier version too."""
+    """Serve the version of the script with this digest, cacheable for a year."""
     return _answer(find_script(digest), "text/javascript; charset=utf-8", PINNED_CACHING)
 
 
 @feed.get("/widget/<project_id>/feed")
 def get_feed(project_id: str) -> Response:
-    """Serve the settings and a page of testimonials; ``?after=`` takes the cursor of the next.
+    """Serve the settings and a page of testimonials, or with ``?after=`` a further page.
 
-    ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` are what a container's attributes choose.
+    ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` come from the container's attributes.
     """
     after = request.args.get("after")
     selection = read_selection(request.args)
@@ -60,18 +60,18 @@ def get_feed(project_id: str) -> Response:
 def choose_answer(
     body: Body, content_type: str, caching: str, if_none_match: str, accept_encoding: str
 ) -> Answer:
-    """Return status, headers and bytes: compressed where the client can, 304 where it has them.
+    """Return status, headers and bytes: compressed if the client accepts it, 304 if it has them.
 
-    `if_none_match` and `accept_encoding` are the request's headers, empty when not sent.
+    `if_none_match` and `accept_encoding` are the request's headers, empty if not sent.
     """
-    # The tag is ours and holds no comma, so looking for it is as good as parsing the list.
+    # Our tag contains no comma, so a substring search is as good as parsing the list.
     if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
         variant = "304"
     elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
         variant = "gzip"
     else:
         variant = "plain"
-    # Written once for each variant: the same few answers go out many thousand times.
+    # Built once per variant: the same few answers go out many thousand times.
     answer = body.answers.get(variant)
     if answer is None:
         answer = body.answers[variant] = _write_answer(body, variant, content_type, caching)

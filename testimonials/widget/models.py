@@ -1,4 +1,4 @@
-"""What the widget's clients hold this service to."""
+"""Versions of the widget's script."""
 
 from datetime import datetime
 
@@ -9,9 +9,9 @@ from testimonials.core.data.database import Base, Timestamp, present
 
 
 class WidgetScript(Base):
-    """A version of the widget's script that this service has served, by its digest.
+    """A version of the script that this service has served.
 
-    Websites that pin a version by its digest go on to get it after an upgrade.
+    Websites that pin a version by its digest still get it after an upgrade.
     """
 
     __tablename__ = "widget_script"

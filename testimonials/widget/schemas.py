@@ -1,4 +1,4 @@
-"""Shapes of answers about the widget."""
+"""Schemas of the API's answers about the widget."""
 
 from marshmallow import Schema, fields
 

@@ -1,7 +1,7 @@
-"""What a container asks for: a shape, one testimonial, a tag, a least length.
+"""What a container selects: a shape, one testimonial, a tag, a minimum length.
 
-The script sends these attributes of its container as parameters of the same names; the pages that
-the server renders take them too.
+The script sends these attributes of its container as query parameters of the same names; the pages
+that the server renders take them too.
 """
 
 import re
@@ -24,7 +24,7 @@ _LENGTH = re.compile(r"[0-9]{1,4}")
 class Selection:
     """A shape (empty for the whole widget), and which of the approved testimonials it shows.
 
-    `theme` is only for what the server renders; empty means as configured.
+    `theme` applies only to what the server renders; empty means as configured.
     """
 
     shape: str = ""
@@ -40,7 +40,7 @@ class Selection:
 
     @property
     def query(self) -> dict[str, Any]:
-        """Its parameters, as a request sends them."""
+        """Its query parameters."""
         values = {
             "shape": self.shape,
             "id": self.testimonial_id,
@@ -55,9 +55,9 @@ WHOLE = Selection()
 
 
 def read_selection(arguments: Mapping[str, str]) -> Selection:
-    """Read a query's parameters; raise `ValidationFailed` for what means nothing.
+    """Read query parameters; raise `ValidationFailed`.
 
-    An id that names nothing, or nothing that is shown, is no error: there is nothing to show then.
+    The id of a testimonial that doesn't exist or isn't shown is valid, and selects nothing.
     """
     values = {name: arguments.get(name, "") for name in ("shape", "id", "tag", "min", "theme")}
     errors: dict[str, list[str]] = {}

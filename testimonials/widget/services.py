@@ -15,7 +15,7 @@ from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.services import is_shown, mark_changed
+from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.tag_names import find_spellings, fold
 from testimonials.widget.selection import WHOLE, Selection
@@ -25,16 +25,13 @@ _CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
 
 
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
-    if not changes:
-        return
-    project.widget_config = project.widget_config | changes
-    project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
-    mark_changed(project)
-    db.session.flush()
+    if changes:
+        project.widget_config = project.widget_config | changes
+        mark_edited(project)
 
 
 def find_shown_project(project_id: str) -> Project:
-    """Return the project whose widget the world asks for; raise `NotFound`."""
+    """Return the live project with this id; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.id == project_id, is_shown())
     project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
     if project is None:
@@ -43,7 +40,7 @@ def find_shown_project(project_id: str) -> Project:
 
 
 def find_feed_version(project_id: str) -> int:
-    """Return the version of what the widget of a live project shows; raise `NotFound`."""
+    """Return the version of a live project's feed; raise `NotFound`."""
     query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_shown())
     version = db.session.scalar(query) if is_identifier(project_id) else None
     if version is None:
@@ -56,16 +53,15 @@ def list_shown(
 ) -> tuple[Sequence[Testimonial], str | None]:
     """Return a page of what the widget shows, pinned first, and the cursor of the next page.
 
-    Pages follow each other by key, so nothing repeats or is skipped when something is approved
-    meanwhile. Raises `ValidationFailed` for a cursor that this function didn't give.
+    Pagination is by key, so nothing repeats or is skipped when something is approved meanwhile.
+    Raises `ValidationFailed` for a cursor that this function didn't return.
     """
     if not project.is_active:
         return [], None
     order = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
     query = select(Testimonial).where(*_select(project, selection))
     if after is not None:
-        # Each value takes its column's type: of itself a time would not be compared as the number
-        # that the column holds.
+        # Each value takes its column's type: a time is stored as a number.
         values = zip(_read_cursor(after), order, strict=True)
         query = query.where(
             tuple_(*order) < tuple_(*(literal(value, column.type) for value, column in values))
@@ -83,15 +79,15 @@ def count_shown(project: Project, selection: Selection = WHOLE) -> int:
 
 
 def rate(project: Project) -> tuple[float, int]:
-    """Return the average of the ratings that people gave, on one decimal, and their number.
+    """Return the average of all approved ratings, to one decimal, and their number.
 
-    Every approved rating counts, whatever a container selects; a sample never does.
+    Samples don't count.
     """
     query = select(func.avg(Testimonial.rating), func.count(Testimonial.rating)).where(
         *_select(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 1
     )
     average, count = db.session.execute(query).one()
-    # Halves up, as people round.
+    # Halves are rounded up, as people do.
     return (int(average * 10 + 0.5) / 10, count) if count and project.is_active else (0, 0)
 
 
@@ -101,10 +97,10 @@ def describe_feed(
     limit: int | None = None,
     selection: Selection = WHOLE,
 ) -> dict[str, Any]:
-    """Return all that the widget needs for a page: settings, items, and where the next page begins.
+    """Return what the widget needs for a page: settings, items and the cursor of the next page.
 
-    A page has `limit` items, and without one as many as the settings say. No e-mail address and
-    nothing that is not approved or a sample.
+    A page has `limit` items, by default as many as the settings say. Only approved testimonials
+    and samples are included, and never an e-mail address.
     """
     config = project.widget_config
     feed: dict[str, Any] = {
@@ -126,13 +122,16 @@ def describe_feed(
             "next": cursor,
         }
     if selection.shape == "strip":
-        feed |= {"shape": "strip", "config": config | _strip(config["animation"])}
+        # One row, whatever the owner chose, and no column moves.
+        animation = "none" if config["animation"] == "none" else "horizontal"
+        config = config | {"layout": "carousel", "animation": animation}
+        feed |= {"shape": "strip", "config": config}
     return feed | {"total": len(items), "items": items, "next": None}
 
 
 def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
-    """Return what the public sees of one testimonial; a sample says that it is one."""
-    # Two decimals are enough to draw and to read out.
+    """Return what the public sees of a testimonial; a sample is marked as one."""
+    # Two decimals are enough to draw and to read aloud.
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
         "authorCompany": testimonial.author_company,
@@ -151,12 +150,6 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
     } | {name: value for name, value in optional.items() if value is not None}
 
 
-def _strip(animation: str) -> dict[str, str]:
-    """Return the settings that a strip has whatever the owner chose: one row,
-    and no column moves."""
-    return {"layout": "carousel", "animation": "none" if animation == "none" else "horizontal"}
-
-
 def _select(project: Project, selection: Selection) -> list[ColumnExpressionArgument[bool]]:
     found: list[ColumnExpressionArgument[bool]] = [
         Testimonial.project_id == project.id,
@@ -167,7 +160,7 @@ def _select(project: Project, selection: Selection) -> list[ColumnExpressionArgu
     if selection.min_length:
         found.append(func.length(Testimonial.text) >= selection.min_length)
     if selection.tag:
-        # Whatever the spelling, it is the tag that the inbox shows.
+        # Any spelling selects the tag as the inbox shows it.
         name = find_spellings(project.id).get(fold(selection.tag), selection.tag)
         found.append(
             exists().where(
@@ -185,8 +178,7 @@ def _make_cursor(testimonial: Testimonial) -> str:
 
 def _read_cursor(cursor: str) -> tuple[bool, Any, str]:
     try:
-        raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        match = _CURSOR.fullmatch(raw)
+        match = _CURSOR.fullmatch(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if match is None:
             raise ValueError(cursor)
         time = clock.from_milliseconds(int(match[2]))

@@ -1,4 +1,4 @@
-"""The embed snippet: what an owner puts into a web page."""
+"""The embed snippet, which an owner puts into a web page."""
 
 from markupsafe import Markup, escape
 
@@ -17,8 +17,8 @@ STRIP_HEIGHT = "140px"
 def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, str]:
     """Return the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
 
-    The link inside the container is what a visitor sees until the testimonials are there; a frame
-    with the page of the widget takes its place where no script runs at all.
+    The container shows a link until the testimonials have loaded, and a frame with the widget's
+    page where scripts are disabled.
     """
     widget_url = script_url()
     return {
@@ -30,7 +30,7 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
 
 
 def build_checked_script() -> str:
-    """Return a script element whose address and digest pin these very bytes, for good."""
+    """Return a script element whose URL and integrity pin the current version of the script."""
     return (
         f'<script src="{escape(script_url(script_digest()))}" integrity="{script_integrity()}" '
         'crossorigin="anonymous" async></script>'
@@ -50,7 +50,7 @@ def _build_container(project: Project, selection: Selection) -> str:
     attributes = container_attributes(project, selection)
     page = widget_page_url(project.id)
     if height := reserve_space(project, selection):
-        # The first is for browsers that don't know max().
+        # The first is for browsers without max().
         first = height.removeprefix("max(").partition(",")[0]
         again = f"min-height:{height};" if height != first else ""
         attributes += Markup(f' style="min-height:{first};{again}--tm-reserve:{height}"')  # noqa: S704
@@ -72,9 +72,9 @@ def reserve_space(project: Project, selection: Selection) -> str:
     config = project.widget_config
     rows, cursor = list_shown(project, None, config["initialCount"], selection)
     words = [Words(len(row.text), row.text.count("\n"), row.rating is not None) for row in rows]
-    # Where there is nothing yet, there will be one at least when the widget is first seen.
+    # An empty project will have at least one testimonial when visitors first see the widget.
     words = words or [Words(120, 0, True)]
-    # A chosen testimonial stands alone, without the widget's button.
+    # A chosen testimonial is shown without the widget's button.
     if selection.testimonial_id:
         config = config | {"showCtaButton": False}
     has_more = cursor is not None and count_shown(project, selection) > len(rows)

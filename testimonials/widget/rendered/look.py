@@ -1,4 +1,4 @@
-"""How the widget looks where the server renders it: the script's own styles and colours as CSS."""
+"""The styles of a server-rendered widget: the script's own styles and colours as CSS."""
 
 import re
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Any
 from testimonials.core.pictures.portraits import COLOURS
 from testimonials.widget.script.assembly import FOLDER, read_look, read_styles, squeeze
 
-# A root of server-rendered cards on a page of ours, in front of every selector.
+# The element on our own pages that contains the cards; it prefixes every selector.
 PAGE = ".tm-page"
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -17,21 +17,21 @@ _COMMA = re.compile(r",(?![^(]*\))")
 def shadow_styles(config: dict[str, Any], theme: str, total: int) -> str:
     """Return the style sheet of a shadow root with `total` cards.
 
-    `theme` overrides the configured one, unless it is empty.
+    `theme` overrides the configured one unless it is empty.
     """
     total_rule = f".tm{{--tm-total:{max(total, 1)}}}"
     return read_styles() + _still_styles() + total_rule + _colour_rules(config, theme)
 
 
 def page_styles(config: dict[str, Any], theme: str, total: int) -> str:
-    """Return the same style sheet for a page of ours, where it holds inside ``.tm-page`` alone."""
+    """Return the same style sheet for one of our pages, limited to ``.tm-page``."""
     return _scope(shadow_styles(config, theme, total))
 
 
 def _colour_rules(config: dict[str, Any], theme: str) -> str:
-    """Return the rules that set the colours of a configuration.
+    """Return the rules that set a configuration's colours.
 
-    An owner may give any of them a value of their own from outside, as ``--testimonials-<name>``.
+    The embedding page may override each with ``--testimonials-<name>``.
     """
     look = read_look()
     themes = ("light", "dark") if theme == "auto" else (theme or config["theme"],)
@@ -61,7 +61,7 @@ def _still_styles() -> str:
 
 
 def _scope(styles: str) -> str:
-    """Put the page's class before each selector; what speaks of a shadow's host has no place."""
+    """Prefix each selector with the page's class; drop rules about a shadow host."""
 
     def put(rule: re.Match[str]) -> str:
         selectors = [each.strip() for each in _COMMA.split(rule[1])]

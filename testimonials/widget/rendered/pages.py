@@ -1,4 +1,4 @@
-"""The widget without its script: its own page, the public wall, and a fragment to build in."""
+"""The widget without its script: its own page, the public wall, and a fragment for static sites."""
 
 import hashlib
 import re
@@ -38,17 +38,16 @@ FRAMES = ("iframe", "frame", "embed", "object")
 
 @wall.get("/widget/<project_id>")
 def show_widget(project_id: str) -> ResponseReturnValue:
-    """Show the widget by itself, in complete HTML, which its script then takes the place of.
+    """Show the widget by itself as complete HTML, which its script then replaces.
 
-    Takes what a container's attributes choose: ``?shape=``, ``?id=``, ``?tag=``, ``?min=``,
-    ``?theme=``; and ``?after=`` the cursor of a further page.
+    Takes the parameters of `read_selection`, and ``?after=``, the cursor of a further page.
     """
     project = find_shown_project(project_id)
     selection, after = read_selection(request.args), request.args.get("after")
     still = render_still(project, selection, after)
     g.is_frameable = True
     values: dict[str, Any] = {"is_framed": request.headers.get("Sec-Fetch-Dest") in FRAMES}
-    # Only browsers without the script come to a further page.
+    # Only browsers without scripts get to a further page.
     if after is None:
         values |= {"container": container_attributes(project, selection), "script": _script()}
     next_url = _next_url("wall.show_widget", still, selection, project_id=project.id)
@@ -59,10 +58,10 @@ def show_widget(project_id: str) -> ResponseReturnValue:
 
 @wall.get("/<slug>/wall")
 def show_wall(slug: str) -> ResponseReturnValue:
-    """Show the public wall: all that is approved, 50 a page, without any script."""
+    """Show the public wall: everything approved, 50 a page, without scripts."""
     project = find_public_project(slug=slug)
     selection = read_selection({name: request.args.get(name, "") for name in ("tag", "min")})
-    # One row that runs off the page is no wall.
+    # A carousel's single row would not be a wall.
     layout = "list" if project.widget_config["layout"] == "list" else "masonry"
     after = request.args.get("after")
     still = render_still(project, selection, after, limit=ON_A_WALL, layout=layout)
@@ -79,9 +78,9 @@ def show_wall(slug: str) -> ResponseReturnValue:
 
 @wall.get("/widget/<project_id>/fragment")
 def get_fragment(project_id: str) -> Response:
-    """Serve the widget as HTML to put into a page when a site is built; nothing loads later.
+    """Serve the widget as self-contained HTML, for sites that include it when they are built.
 
-    Takes the same parameters as the widget's page, and ``?limit=``, up to 50.
+    Takes the parameters of the widget's page, and ``?limit=``, up to 50.
     """
     project = find_shown_project(project_id)
     selection = read_selection(request.args)
@@ -98,7 +97,7 @@ def get_fragment(project_id: str) -> Response:
 
 @wall.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Lead the wall of an address that a project had before to its present one."""
+    """Redirect the wall of a project's former address to the current one."""
     slug = (request.view_args or {}).get("slug", "")
     renamed = find_renamed(slug)
     if renamed is None:
@@ -125,7 +124,7 @@ def _render(
         },
         canonical=wall_url(project.slug),
         theme=theme,
-        # Made of files of this program and of fixed words; nothing that people typed is in it.
+        # Made from the program's own files; it contains nothing that people typed.
         styles=Markup(styles),  # noqa: S704
         still=still,
         is_wall=is_wall,

@@ -1,4 +1,4 @@
-"""The widget as the server writes it: from the same feed, with the script's own elements."""
+"""Server rendering of the widget, from the same feed as the script's and with its elements."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _WEB = re.compile(r"https?://", re.IGNORECASE)
 class Still:
     """What a server-rendered widget shows.
 
-    `classes` are those of its root; `next` is the cursor of the page that follows, if there is one.
+    `classes` are those of its root element; `next` is the cursor of the next page, if any.
     """
 
     classes: str
@@ -39,9 +39,9 @@ def render_still(
     limit: int | None = None,
     layout: str = "",
 ) -> Still:
-    """Return what to show of a project: a page of at most `limit`, by default as configured.
+    """Return a page of at most `limit` testimonials, by default as many as configured.
 
-    `layout` overrides the configured one. Raises `ValidationFailed` for a cursor that isn't one.
+    `layout` overrides the configured one. Raises `ValidationFailed` for an invalid cursor.
     """
     feed = describe_feed(project, after, limit, selection)
     config, items, total = feed["config"], feed["items"], feed["total"]
@@ -81,6 +81,6 @@ def describe_card(item: dict[str, Any], config: dict[str, Any]) -> dict[str, Any
 
 
 def describe_stars(rating: float) -> dict[str, Any]:
-    """Return a rating, and how wide its filled part is in a picture of five stars."""
+    """Return a rating, and the width of its filled part in per cent of a row of five stars."""
     rating = min(rating, 5)
     return {"rating": rating, "stars_width": round(rating * 20 - (rating % 1) * 2, 2)}

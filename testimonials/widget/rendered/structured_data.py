@@ -1,4 +1,4 @@
-"""Structured data (schema.org) for search engines, where an owner has asked for it."""
+"""Structured data (schema.org) for search engines, if the owner has switched it on."""
 
 import json
 from typing import Any
@@ -11,10 +11,10 @@ from testimonials.widget.settings import read_rated
 
 
 def describe_ratings(project: Project, items: list[dict[str, Any]]) -> Markup:
-    """Return a JSON-LD script element about the ratings of a page with these items of the feed.
+    """Return a JSON-LD script element about the ratings on a page with these items of the feed.
 
-    Only real testimonials with a rating that the page shows are named; the average counts every
-    approved rating. Empty where the owner has named nothing that is rated, or nobody has rated it.
+    It lists the shown testimonials with a rating, but no samples; the average counts every approved
+    rating. Empty if the owner has named nothing that is rated, or no rating is shown.
     """
     rated = read_rated(project)
     shown = [item for item in items if "rating" in item and not item.get("isSample")]
@@ -34,7 +34,7 @@ def describe_ratings(project: Project, items: list[dict[str, Any]]) -> Markup:
         },
         "review": [_describe(item) for item in shown],
     }
-    # A text that ends the element, or opens a comment, must not be read as one.
+    # A text must not end the element or open a comment.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return Markup('<script type="application/ld+json">') + Markup(text) + Markup("</script>")  # noqa: S704
 

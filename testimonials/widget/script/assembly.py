@@ -1,6 +1,6 @@
-"""The widget's script, put together from its parts: script, styles and colours.
+"""The widget's script, assembled from its parts: code, styles and colours.
 
-The parts are what the server's own renderings are made from too, so all of them look the same.
+The server's own renderings use the same styles and colours, so that they look the same.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ def read_look() -> dict[str, Any]:
 
 @cache
 def read_styles() -> str:
-    """Return ``widget.css`` on as few lines as can be."""
+    """Return ``widget.css`` minified."""
     return squeeze((FOLDER / "widget.css").read_text(encoding="utf-8"), "")
 
 
 @cache
 def build_script() -> bytes:
-    """Return the script as it is served: one file, without comments and indentation."""
+    """Return the script as it is served: one file without comments or indentation."""
     script = squeeze((FOLDER / "widget.js").read_text(encoding="utf-8"), "\n")
     look = json.dumps(read_look(), separators=(",", ":"))
     return script.replace("'look.json'", look).replace("widget.css", read_styles()).encode()
@@ -38,7 +38,7 @@ def build_script() -> bytes:
 
 @cache
 def script_digest() -> str:
-    """Return the first letters of the script's SHA-256, which its unchanging address has in it."""
+    """Return the start of the script's SHA-256, which is part of its pinned URL."""
     return hashlib.sha256(build_script()).hexdigest()[:16]
 
 
@@ -49,6 +49,6 @@ def script_integrity() -> str:
 
 
 def squeeze(source: str, end: str) -> str:
-    """Leave comments of a whole line or at a line's end, indentation and empty lines out."""
+    """Remove ``//`` comments, indentation and empty lines; end lines with `end`."""
     lines = (_COMMENT.sub("", line.strip()).rstrip() for line in source.splitlines())
     return end.join(line for line in lines if line)

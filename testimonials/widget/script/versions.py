@@ -1,4 +1,4 @@
-"""The versions of the widget's script: the present one, and those that websites have pinned."""
+"""The versions of the widget's script: the current one, and those that websites have pinned."""
 
 import gzip
 from functools import cache
@@ -12,19 +12,18 @@ from testimonials.widget.script.assembly import build_script, script_digest
 
 @cache
 def current_script() -> Body:
-    """Return the script of this program, ready to be served under the address that never
-    changes."""
+    """Return the current script as served at the address that never changes."""
     return make_body(0, build_script(), level=9)
 
 
 @cache
 def _pinned_script() -> Body:
-    # A body keeps its answers with their headers, and those of a pinned one differ.
+    # A body caches its answers with their headers, which differ for a pinned version.
     return make_body(0, build_script(), level=9)
 
 
 def find_script(digest: str) -> Body:
-    """Return the script with this digest; raise `NotFound` for one that was never served here."""
+    """Return the version with this digest; raise `NotFound` if it was never served here."""
     if digest == script_digest():
         return _pinned_script()
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None
@@ -34,7 +33,7 @@ def find_script(digest: str) -> Body:
 
 
 def keep_script() -> None:
-    """Keep the present script for those who pin it; commits. `serve` calls it when it starts."""
+    """Store the current script for websites that pin it; commits. `serve` calls it on start."""
     begin_write()
     if db.session.get(WidgetScript, script_digest()) is None:
         content = gzip.compress(build_script(), 9, mtime=0)
