@@ -116,9 +116,3 @@ def network_of(host: str) -> str | bytes:
         return host
     address = IPv6Address(host.partition("%")[0])
     return str(address.ipv4_mapped) if address.ipv4_mapped else address.packed[:8]
-
-
-def end_overdue(channels: dict[int, BoundedChannel], now: float) -> None:
-    for channel in list(channels.values()):
-        if channel.is_overdue(now):
-            channel.handle_close()

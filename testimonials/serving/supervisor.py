@@ -59,10 +59,6 @@ class _Generation:
             if number not in self.workers and self.not_before.get(number, 0) <= now
         ]
 
-    def note_reports(self) -> None:
-        for worker in self.workers.values():
-            worker.is_ready = worker.is_ready or worker.has_reported()
-
     def is_ready(self, number: int) -> bool:
         return number in self.workers and self.workers[number].is_ready
 
@@ -185,7 +181,8 @@ class Supervisor:
 
     def _note_reports(self) -> None:
         for generation in self._generations():
-            generation.note_reports()
+            for worker in generation.workers.values():
+                worker.is_ready = worker.is_ready or worker.has_reported()
             if not generation.is_prepared and generation.is_ready(0):
                 generation.is_prepared = True
                 if not generation.is_reload:

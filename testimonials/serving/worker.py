@@ -21,7 +21,7 @@ from waitress.utilities import BadRequest, build_http_date
 from testimonials.core.mail.delivery import BackgroundWorker
 from testimonials.core.web.errors import error_body
 from testimonials.core.web.response_headers import DATA_POLICY
-from testimonials.serving.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks, end_overdue
+from testimonials.serving.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks
 from testimonials.settings.current import current_settings
 
 BACKLOG = 1024
@@ -231,7 +231,9 @@ class Server:
             self._accept_waiting(RUSH)
         if (now := time.time()) >= self._next_look:
             self._next_look = now + LOOK_SECONDS
-            end_overdue(channels, now)
+            for channel in list(channels.values()):
+                if channel.is_overdue(now):
+                    channel.handle_close()
 
     def _accept_waiting(self, most: int) -> None:
         waiting = select.poll()

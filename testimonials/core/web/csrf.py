@@ -15,10 +15,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def refuse_cross_site_requests() -> None:
-    """Refuse an unsafe request to a page that a browser sent from another site.
-
-    ``/v1`` takes no cookies, so there is nothing there to protect.
-    """
+    """Refuse an unsafe request that a browser sent from another site; ``/v1`` takes no cookies."""
     if request.method in SAFE_METHODS or request.path.startswith("/v1/"):
         return
     site = request.headers.get("Sec-Fetch-Site")

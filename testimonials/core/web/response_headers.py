@@ -111,13 +111,13 @@ def _write_page_policy() -> str:
         service=base_url(),
         # The page's inline style sheet, by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
-        frames="'self'" if getattr(g, "has_preview", False) else "'none'",
+        frames="'self'" if g.get("has_preview") else "'none'",
         ancestors=_choose_ancestors(),
     )
 
 
 def _choose_ancestors() -> str:
     """Return who may frame the page: anybody, our own editor, or nobody."""
-    if getattr(g, "is_frameable", False):
+    if g.get("is_frameable"):
         return "*"
-    return "'self'" if getattr(g, "is_preview", False) else "'none'"
+    return "'self'" if g.get("is_preview") else "'none'"

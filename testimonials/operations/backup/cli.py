@@ -71,20 +71,16 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
         raise click.ClickException(
             f"{file} can't be restored: {error}. Nothing was changed."
         ) from None
-    if as_json:
-        print_json(_describe(done, dry_run))
-    else:
+    if not as_json:
         _report(done, dry_run)
-
-
-def _describe(done: Restored, is_trial: bool) -> dict[str, object]:
-    return {
-        "restored": not is_trial,
+        return
+    values = {
+        "restored": not dry_run,
         "database": str(done.database),
         "keptIn": [str(path) for path in done.kept],
         "isUpgradedAtStart": done.manifest["schemaRevision"] != head(),
-        **done.manifest,
     }
+    print_json(values | {**done.manifest})
 
 
 def _report(done: Restored, is_trial: bool) -> None:
