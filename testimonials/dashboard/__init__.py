@@ -1,1 +1,1 @@
-"""The owner's pages; thin, since they call the features' services."""
+"""The dashboard: the pages of owners and their colleagues."""

@@ -1,4 +1,4 @@
-"""Guards of the dashboard's pages, and the frame that every page has around its content."""
+"""The dashboard's guards, and the frame around every page."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -35,13 +35,13 @@ from testimonials.projects.access import Access, Role, find_access, list_shared_
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.inbox import count_tabs
 
-# The field of a form that proves who sends it.
+# The form field with the password.
 PROOF = "proof"
 THEMES = ("system", "light", "dark")
 
 
 def require_session(view: View) -> View:
-    """Hand the view the signed-in user as ``owner``; send everybody else to sign in and back."""
+    """Pass the signed-in user to the view as ``owner``; let everybody else sign in first."""
 
     @functools.wraps(view)
     def wrapper(**arguments: object) -> ResponseReturnValue:
@@ -63,10 +63,10 @@ def require_session(view: View) -> View:
 
 
 def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], View]:
-    """Make a decorator that hands the view ``access`` to the project of its ``project_id``.
+    """Make a decorator that passes the view ``access`` to the project, and requires a session.
 
-    With `for_update` the view starts inside its writing transaction, with the project locked.
-    Includes `require_session`; raises `NotFound` and `RoleTooLow`.
+    With `for_update` the view runs in a writing transaction with the project locked. Raises
+    `NotFound` and `RoleTooLow`.
     """
 
     def decorate(view: View) -> View:
@@ -109,7 +109,7 @@ def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Call
 
 
 def check_own_password(owner: SignedIn, field: str) -> Errors:
-    """Return the error of a form's field for the user's own password; record a wrong one."""
+    """Return the error for a wrong password in the form's field; record that it was wrong."""
     try:
         confirm_password(owner, request.form.get(field, ""))
     except SignInRefused:
@@ -152,7 +152,7 @@ def _ask_to_sign_in() -> ResponseReturnValue:
         if draft := keep_draft():
             page = render_login(url_for("dashboard.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)
-    # A form can't be sent again by a redirect; its page can be opened again.
+    # A redirect can't send a form again.
     is_form = request.method == "POST"
     target = url_for("dashboard.show_start") if is_form else request.full_path.rstrip("?")
     return redirect(url_for("session.show_login", next=target, notice="expired"), 303)
@@ -161,9 +161,9 @@ def _ask_to_sign_in() -> ResponseReturnValue:
 def build_shell(
     who: SignedIn | Access, active: str, shared: Sequence[Project] | None = None
 ) -> dict[str, Any]:
-    """Return what the frame of a page shows: account, projects, the current one, the theme.
+    """Return what a page's frame shows: account, projects, the current one, the theme.
 
-    `shared` are the projects of `who` (`list_shared_projects`), where the view has them already.
+    `shared` are the user's projects (`list_shared_projects`), if the view has them already.
     """
     theme = request.cookies.get(theme_cookie(), "system")
     access = who if isinstance(who, Access) else None

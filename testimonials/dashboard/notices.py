@@ -1,7 +1,6 @@
 """Notices: the line that a page shows after a change, with Undo where there is something to undo.
 
-A notice travels in the URL of the page it is for. It is signed, so that nobody can put words of
-their own into somebody's dashboard, and the server keeps nothing of it.
+A notice is in the URL of its page, and signed: otherwise a link could show any text as ours.
 """
 
 from urllib.parse import urlencode
@@ -16,7 +15,6 @@ notice_purpose = TokenPurpose("notice")
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
-    """Return the URL `target` with a notice for its page."""
     values = {"notice": notice_purpose.sign([text, undo_token])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
 

@@ -1,1 +1,1 @@
-"""Projects, slugs, limits and the settings of their pages and widgets."""
+"""Projects: their addresses, limits, settings and teams."""

@@ -50,7 +50,7 @@ class Access:
 def find_access(
     user: SignedIn, project_id: str, needed: Role, *, for_update: bool = False
 ) -> Access:
-    """Return the project, locked if to change, in which `user` has at least the role `needed`.
+    """Return the user's access to a project, locked if asked for.
 
     Raises `NotFound` for a project that isn't shared with them, and `RoleTooLow`.
     """

@@ -1,4 +1,4 @@
-"""The API's doors to projects."""
+"""Projects in the API."""
 
 from typing import Any
 

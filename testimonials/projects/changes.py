@@ -1,4 +1,4 @@
-"""Changing a project: its page, its logo and its address; pausing, deleting and restoring it."""
+"""Changes to a project: its page, logo and address; pausing, deleting and restoring it."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -29,8 +29,7 @@ GRACE = timedelta(days=7)
 
 
 def update_page_config(project: Project, changes: dict[str, Any]) -> None:
-    """Change settings of the locked project's page; `changes` are loaded by
-    `PageConfigUpdateSchema`.
+    """Change the locked project's page; `changes` come from `PageConfigUpdateSchema`.
 
     Raises `ValidationFailed` for a website that isn't an http(s) URL.
     """
@@ -48,7 +47,7 @@ def update_page_config(project: Project, changes: dict[str, Any]) -> None:
 
 
 def set_logo(project: Project, image: Image | None) -> None:
-    """Store `image` and show it as the locked project's logo, or show none."""
+    """Set the locked project's logo, or remove it."""
     if image is not None:
         db.session.add(image)
         db.session.flush()
@@ -57,7 +56,7 @@ def set_logo(project: Project, image: Image | None) -> None:
 
 
 def rename_slug(project: Project, text: str) -> None:
-    """Give the locked project a new slug; the old one redirects and stays reserved for it.
+    """Give the locked project a new slug; the old one redirects, and stays reserved for 90 days.
 
     Raises `ValidationFailed`, `SlugReserved` and `SlugTaken`.
     """

@@ -14,7 +14,6 @@ SUBJECT_NAME = 60
 
 
 def send_invitation_mail(project: Project, invitation: MemberInvitation, link: str) -> None:
-    """Queue the mail that invites an address to a project."""
     name = project.name
     short = name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
     send_plain_mail(

@@ -14,14 +14,14 @@ media = Blueprint("media", __name__)
 
 @media.get("/media/<image_id>.webp")
 def get_image(image_id: str) -> Response:
-    """Return a picture, which never changes and can be cached for ever."""
+    """Return a picture; it never changes, so it can be cached for ever."""
     image = db.session.get(Image, image_id) if is_identifier(image_id) else None
     if image is None:
         raise NotFound(gettext_noop("There is no picture at this address."))
     response = Response(image.content, content_type=CONTENT_TYPE)
     response.set_etag(image.id)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-    # Opened by itself it is a picture and nothing else, whatever a browser makes of its bytes.
+    # Whatever a browser takes the bytes for, nothing in them runs.
     response.headers["Content-Security-Policy"] = f"{DATA_POLICY}; sandbox"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.make_conditional(request)

@@ -1,4 +1,4 @@
-"""Projects."""
+"""The tables of projects, their teams and their widgets' sightings."""
 
 from datetime import datetime
 from typing import Any
@@ -30,17 +30,17 @@ class Project(Base):
     slug: Mapped[str] = mapped_column(String(60), unique=True)
     page_config: Mapped[dict[str, Any]] = mapped_column(JSON)
     widget_config: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # What the dashboard keeps beside the two: the message to customers, which steps are done.
+    # What only the dashboard needs: the message to customers, which steps are done.
     dashboard_config: Mapped[dict[str, Any]] = mapped_column(
         JSON, default=dict, server_default="{}"
     )
-    # An image's id. No foreign key: a picture is removed only when nothing names it any more.
+    # An image's id. No foreign key: unused pictures are removed later.
     logo_id: Mapped[str | None] = mapped_column(index=True)
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
-    # The newest testimonial's time, so that the next one's is later without a query.
+    # So that the next testimonial gets a later time without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Set while only the owner can see and restore it; after 7 days the row is deleted.
+    # In the trash since then: only the owner can restore it, within 7 days.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -100,11 +100,11 @@ class MemberInvitation(Base):
     )
     email: Mapped[str] = mapped_column(String(254), primary_key=True)
     role: Mapped[str]
-    # The one link that works: a hash of the random part in it.
+    # A hash of the random part of the latest link; earlier ones no longer work.
     nonce_hash: Mapped[str]
     invited_by: Mapped[str] = mapped_column(String(254))
-    # Whose invitation it is, whatever their address becomes. None where one from before this
-    # column was sent from an address that no account has any more.
+    # Who sent it, even if their address changes. None for invitations older than this column
+    # whose sender has no account any more.
     invited_by_id: Mapped[str | None] = mapped_column(
         ForeignKey(Account.id, ondelete="CASCADE"), index=True
     )
@@ -113,7 +113,7 @@ class MemberInvitation(Base):
 
 
 class NotificationChoice(Base):
-    """How one person wants to hear of new testimonials of one project: at once, daily or never."""
+    """How often one person gets mail about a project's new testimonials: at once, daily, never."""
 
     __tablename__ = "notification_choice"
 
@@ -124,13 +124,13 @@ class NotificationChoice(Base):
         ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
     )
     mode: Mapped[str] = mapped_column(default="at_once")
-    # What arrived until then has been reported.
+    # Testimonials up to this time have been reported.
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class WidgetSighting(Base):
-    """A website that showed the widget, and when last."""
+    """A website that shows the widget, and when it last did."""
 
     __tablename__ = "widget_sighting"
 

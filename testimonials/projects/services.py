@@ -46,8 +46,8 @@ class ProjectLimitReached(ServiceError):
 def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:
     """Create a project of the account from loaded `values` (names as in the API).
 
-    Return the project, and whether it is the first that the account has ever created. Raises
-    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached` with nothing written.
+    Returns the project, and whether it is the account's first one ever. Raises `ValidationFailed`,
+    `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is written.
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
@@ -79,7 +79,7 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
 
 
 def is_shown() -> ColumnElement[bool]:
-    """Return the condition for a project to be public; the query joins the account."""
+    """Return the condition for a project to be public; the query must join the account."""
     return and_(Project.deleted_at.is_(None), is_live())
 
 
@@ -106,7 +106,7 @@ _FIND_VERSION = select(Project.feed_version).where(
 def find_version(account_id: str, project_id: str) -> int:
     """Return the feed version of the account's project; raise `NotFound`.
 
-    It reads nothing else, since each request that is answered from memory asks for it.
+    Reads nothing else, since every request answered from the cache needs it.
     """
     values = {"project_id": project_id, "account_id": account_id}
     if not is_identifier(project_id):
@@ -141,7 +141,7 @@ def lock_project(project_id: str) -> Project:
 def get_project(reference: str) -> Project:
     """Return the project with this id or slug, for the operator; raise `NotFound`.
 
-    The id comes first: anyone could choose it as their own project's slug.
+    An id wins over a slug, since somebody could choose another project's id as their slug.
     """
     project = (
         db.session.get(Project, reference)
@@ -183,7 +183,7 @@ def delete_project(project: Project) -> None:
 
 def lock_account(account_id: str) -> Account:
     """Return the account, locked; raise `NotFound`."""
-    # Two creations at once must not both be the first, or both take the last place.
+    # Of two creations at once, only one is the first, and only one gets the last place.
     account = db.session.scalars(
         select(Account).where(Account.id == account_id).with_for_update()
     ).one_or_none()
@@ -193,7 +193,7 @@ def lock_account(account_id: str) -> Account:
 
 
 def require_room(account: Account) -> None:
-    """Raise `ProjectLimitReached` when the locked account can have no more projects."""
+    """Raise `ProjectLimitReached` if the locked account can have no more projects."""
     limit = project_limit_of(account)
     if count_projects(account.id) >= limit:
         url = more_projects_url(account.id)
@@ -223,9 +223,9 @@ def more_projects_url(account_id: str) -> str | None:
 
 
 def mark_changed(project: Project) -> None:
-    """Raise the feed version, as every change to what the widget or the API's list shows must.
+    """Raise the feed version, after every change to what the widget or the API's list shows.
 
-    It follows the clock, so that it also rises after a backup was restored.
+    It follows the clock, so that it rises even after an older backup is restored.
     """
     project.feed_version = max(project.feed_version + 1, clock.to_milliseconds(clock.now()))
 
@@ -238,9 +238,9 @@ def mark_edited(project: Project) -> None:
 
 
 def complete_website(text: str) -> str:
-    """Return the site's URL, with ``https://`` before it where no scheme is given.
+    """Return the URL, with ``https://`` added if it has no scheme; an empty text stays empty.
 
-    An empty text stays empty. Raises `ValidationFailed` for anything that isn't an http(s) URL.
+    Raises `ValidationFailed` for anything that isn't an http(s) URL.
     """
     if not text:
         return ""
@@ -277,7 +277,7 @@ def choose_slug(wanted: str | None, business_name: str) -> str | None:
 
 
 def _insert(project: Project) -> Project:
-    """Insert the project; the unique constraint decides who gets a slug."""
+    """Insert the project; a slug belongs to whoever commits first."""
     is_random = not project.slug
     for _ in range(RANDOM_SLUG_TRIES):
         if is_random:

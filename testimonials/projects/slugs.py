@@ -12,8 +12,7 @@ from testimonials.projects.configuration.defaults import SLUG_LENGTH
 RESERVED = "testimonials_reserved_slugs"
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
 
-# Paths that may be needed, so that no slug is in their way. Those that exist are
-# read from the URL map.
+# Paths kept free of slugs, besides those in the URL map.
 PLANNED = frozenset(
     {
         "dashboard", "login", "logout", "signup", "forgot", "reset", "media", "metrics", "readyz",
@@ -23,10 +22,9 @@ PLANNED = frozenset(
 
 
 def make_slug(text: str) -> str:
-    """Return the slug of `text`: ASCII, lower case, runs of anything else one dash, at most 60.
+    """Return the slug of `text`: ASCII letters and digits in lower case, and single dashes.
 
-    May be empty, where nothing in the text can be written in letters or digits (decisions,
-    "Projects").
+    At most 60 characters; empty if nothing in the text can be written with letters or digits.
     """
     composed = unicodedata.normalize("NFKC", text)
     letters = "".join(_transliterate(character) for character in composed)
@@ -39,14 +37,13 @@ def random_slug() -> str:
 
 
 def keep_reserved_slugs(app: Flask) -> None:
-    """Note the first path segments that the routes of `app` use, in the form of slugs."""
+    """Reserve the first path segments of the app's routes."""
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     slugs = {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
     app.extensions[RESERVED] = PLANNED | slugs
 
 
 def is_reserved(slug: str) -> bool:
-    """Return whether a page of the service has this slug as its path."""
     reserved: frozenset[str] = current_app.extensions[RESERVED]
     return slug in reserved
 
@@ -55,9 +52,9 @@ def _transliterate(character: str) -> str:
     if character.isascii():
         return character
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        # Accents that have no composed form, joiners and the like belong to their neighbour.
+        # Combining accents, joiners and the like.
         return ""
-    # A table of a third of a megabyte, which most names don't need.
+    # A table of 300 KB that most names don't need.
     from text_unidecode import unidecode
 
     latin: str = unidecode(character)

@@ -1,4 +1,4 @@
-"""The record of an account as its owner reads it: filters, search, and a page of it."""
+"""An account's activity, as its owner searches and reads it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.transfer.tables.activity_table import find_names
 
 PAGE_SIZE = 50
-# Words are searched for in the sentences, which no query can see; one request reads no more events
-# than this, and offers to go on.
+# Words are searched for in the sentences, not by a query; one request reads at most this many
+# events, and links to the rest.
 MOST_SEARCHED = 5000
 MOST_WORDS = 200
 OTHERS = {
@@ -29,8 +29,6 @@ OTHERS = {
 
 @dataclass(frozen=True)
 class Search:
-    """A search of the events of an account."""
-
     account_id: str
     q: str = ""
     type: str = ""
@@ -50,13 +48,13 @@ class Search:
         return all(word in sentence.casefold() for word in self.q.casefold().split())
 
     def address(self, before: str | None = None, view: str = "account.show_activity") -> str:
-        """Return the URL of this search, starting at the events before one."""
+        """Return the URL of this search for events older than `before`."""
         values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
         return url_for(view, **{name: value for name, value in values.items() if value})
 
 
 def read_search(account_id: str, values: Mapping[str, str]) -> Search:
-    """Return the search of an address, without what it can't ask for."""
+    """Return the search in a URL's parameters, ignoring invalid ones."""
     kind, _, name = values.get("who", "").partition(".")
     is_person = kind == ActorKind.PERSON and is_identifier(name)
     before = values.get("before", "")
@@ -96,5 +94,5 @@ def describe_activity(search: Search) -> dict[str, Any]:
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:
     actors = {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
-    # An older link may name somebody who has left all projects.
+    # A bookmarked URL may name somebody who has left.
     return {search.who: "A former user"} | actors if search.who else actors

@@ -1,7 +1,6 @@
 """The account: address, password, API key, browsers that are signed in, and leaving."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -203,32 +202,19 @@ def _page(
         "dashboard/account/account.html",
         shell=build_shell(owner, "account", shared),
         notice=notice,
-        email=found.email,
+        account=found,
         email_value=email_value,
         errors=errors or {},
-        account_id=found.id,
-        key_last_four=found.key_last_four if found.has_key else None,
-        key_since_label=clock.day(found.key_created_at),
+        key_since=clock.day(found.key_created_at),
         new_key=new_key,
         limit=describe_plan(found, shared),
         projects=shared,
         chosen=find_modes(owner.account_id, shared),
         modes=MODES,
-        sessions=_describe_sessions(owner),
+        sessions=list_sessions(owner.account_id),
+        session_id=owner.session_id,
         delete_counts={
             "projects": len(own),
             "testimonials": sum(sum(each.values()) for each in count_by_project(own).values()),
         },
     )
-
-
-def _describe_sessions(owner: SignedIn) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": session.label,
-            "last_seen_at": session.last_seen_at,
-            "is_current": session.id == owner.session_id,
-            "id": session.id,
-        }
-        for session in list_sessions(owner.account_id)
-    ]

@@ -30,7 +30,7 @@ from testimonials.testimonials.fields import (
 )
 from testimonials.testimonials.models import Testimonial
 
-# A photo may have 10 MB; what is written beside it is small.
+# A photo of 10 MB, and the texts.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 TOO_LARGE = (
     "This picture is too large to upload, and nothing else in the form could be read. Go back in "
@@ -39,18 +39,17 @@ TOO_LARGE = (
 
 
 class TestimonialForm(FormSchema):
-    """What an owner can say about a testimonial, except for its picture."""
+    """The fields of a testimonial, without its picture."""
 
     text = Words(error_messages={"required": "Add what they said."})
     author_name = AuthorName(error_messages={"required": "Add the author’s name."})
     author_role = AuthorLine(load_default="")
     author_company = AuthorLine()
-    # Nobody writes to it, so a disposable one is the author's own business.
+    # Nothing is mailed to it, so a disposable one will do.
     author_email = Email(
         is_lasting=False,
         error_messages={"malformed": "Write the address like name@example.com, or leave it empty."},
     )
-    # Fractions that came over the API stay when something else is edited.
     rating = Rating()
     submitted_on = SaidOn(attribute="submitted_at", required=True)
     twitter_handle = Handle(attribute="twitter")
@@ -59,7 +58,7 @@ class TestimonialForm(FormSchema):
 
 @dataclass
 class EditedTestimonial:
-    """The form as it was sent: texts, columns, errors, and the picture that was chosen."""
+    """The form as it was sent: texts, columns, errors, and the chosen picture."""
 
     typed: dict[str, str] | None = None
     columns: dict[str, Any] = field(default_factory=dict)
@@ -73,7 +72,7 @@ class EditedTestimonial:
             self.columns["avatar_id"] = self.picture.id
 
     def fit_to(self, row: Testimonial) -> None:
-        """Leave what the form shows only in part as it is in `row`."""
+        """Keep what the form shows only part of: the time of day, the rest of a handle."""
         columns = self.columns
         if columns["submitted_at"].date() == row.submitted_at.date():
             columns["submitted_at"] = row.submitted_at
@@ -87,7 +86,7 @@ class EditedTestimonial:
 
 
 def read_testimonial_form() -> EditedTestimonial:
-    """Read and check the form that was sent; its picture is decoded, not stored."""
+    """Read and check the form; its picture is decoded, but not stored."""
     request.max_content_length = UPLOAD_FORM_BYTES
     try:
         sent = TestimonialForm().read(request.form)

@@ -1,4 +1,4 @@
-"""One testimonial by itself: edited or added by hand, with its history."""
+"""Adding a testimonial by hand; editing one, with its history."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -40,7 +40,6 @@ def show_new(access: Access) -> ResponseReturnValue:
 @editor.post("/dashboard/projects/<project_id>/testimonials/new")
 @require_role(Role.MODERATOR)
 def add_by_hand(access: Access) -> ResponseReturnValue:
-    """Add an approved testimonial."""
     form = read_testimonial_form()
     if form.errors:
         return _form(access, None, form.typed or empty_values(), form.errors), 422
@@ -64,7 +63,7 @@ def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue
 @editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
 @require_role(Role.MODERATOR)
 def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
-    """Change a testimonial; the words as they were sent are kept."""
+    """Change a testimonial; its original text is kept."""
     form, project_id = read_testimonial_form(), access.project.id
     if form.errors:
         return _refuse(access, testimonial_id, form)

@@ -1,4 +1,4 @@
-"""What the inbox's page shows around its rows: tabs, filters, pages, and what to do when empty."""
+"""What the inbox shows: a page of testimonials, its filters, and what to do when it is empty."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
     list_inbox,
 )
-from testimonials.testimonials.moderation.tag_names import TagCount, list_project_tags
+from testimonials.testimonials.moderation.tag_names import list_project_tags
 
 MAX_SEARCH = 200
 EMPTY = {
@@ -52,28 +52,23 @@ def read_filter(values: Any) -> InboxFilter:
 def describe_inbox(
     project: Project, wanted: InboxFilter, page: int, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """Return what a page of the inbox shows; `counts` are those of the tabs."""
+    """Return what a page of the inbox shows; `counts` are those of the tabs (`count_tabs`)."""
     rows, page, total = list_inbox(project.id, wanted, page, counts)
     invited = find_asked_emails(row.id for row in rows)
     return {
-        "project": {
-            "name": project.name,
-            "page_url": collection_page_url(project.slug),
-            "is_active": project.is_active,
-        },
-        "tabs": _describe_tabs(counts, wanted.tab),
-        "filters": _describe_filters(wanted, list_project_tags(project.id)),
-        "status": wanted.tab,
+        "project": project,
+        "page_url": collection_page_url(project.slug),
+        "tabs": TABS,
+        "filters": wanted,
+        "tags": _list_tags(project, wanted),
         "items": [
             describe_testimonial(row)
             | {"tags": _describe_tags(wanted, row.tags), "asked_email": invited.get(row.id)}
             for row in rows
         ],
         "total": total,
-        "flood": {
-            "count": count_flood(project) if counts["spam"] else 0,
-            "limit": current_settings().flood_per_hour,
-        },
+        "flood_count": count_flood(project) if counts["spam"] else 0,
+        "flood_limit": current_settings().flood_per_hour,
         "pager": _describe_pager(wanted, page, total),
         "return_to": _describe_address(wanted, page),
         "empty": _describe_empty(project, wanted),
@@ -92,34 +87,11 @@ def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
     return url_for("inbox.show_inbox", **{name: text for name, text in values.items() if text})
 
 
-def _describe_tabs(counts: dict[str, int], current: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "key": tab,
-            "label": tab.capitalize(),
-            "count": counts[tab],
-            "url": url_for("inbox.show_inbox", status=tab),
-            "is_current": tab == current,
-            # A project that gets no spam has no tab for it.
-            "is_hidden": tab == "spam" and tab != current and not counts[tab],
-        }
-        for tab in TABS
-    ]
-
-
-def _describe_filters(wanted: InboxFilter, tags: Sequence[TagCount]) -> dict[str, Any]:
-    names = [tag.name for tag in tags]
+def _list_tags(project: Project, wanted: InboxFilter) -> list[str]:
+    names = [tag.name for tag in list_project_tags(project.id)]
     # A bookmarked URL may name a tag that is no longer used.
     missing = [wanted.tag] if wanted.tag and wanted.tag not in names else []
-    return {
-        "q": wanted.q,
-        "rating": str(wanted.rating or ""),
-        "source": wanted.source,
-        "tag": wanted.tag,
-        "tags": names + missing,
-        "has_any": wanted.is_narrowed,
-        "clear_url": url_for("inbox.show_inbox", status=wanted.tab),
-    }
+    return names + missing
 
 
 def _describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:

@@ -1,6 +1,6 @@
-"""What of the widget the Share page gives out: a shape, what is in it, and a theme.
+"""What to embed, as chosen on the Share page: a shape of the widget, its content and its theme.
 
-The page's own address holds the choice, so it works as a plain form and can be sent to a colleague.
+The choice is in the page's URL, so it works without a script and can be sent to a colleague.
 """
 
 from collections.abc import Mapping
@@ -31,14 +31,14 @@ THEMES = (
     ("light", "Always light"),
     ("dark", "Always dark"),
 )
-# The newest are what an owner looks for; an older one can be chosen by its id in the address.
+# An older testimonial can still be chosen by its id in the URL.
 LISTED = 50
 LABEL_LENGTH = 60
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What an owner wants a snippet for; `is_pinned` asks for the script with its digest."""
+    """What a snippet is for; `is_pinned` asks for the script with its digest."""
 
     kind: str
     selection: Selection
@@ -50,12 +50,11 @@ class Choice:
         return self.selection.query | ({"shape": self.kind} if self.kind else {}) | pinned
 
     def add_to(self, url: str) -> str:
-        """Return the URL of a page of the widget with what is chosen."""
         return f"{url}?{urlencode(self.selection.query)}".rstrip("?")
 
 
 def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
-    """Read the page's parameters; what means nothing is the whole widget."""
+    """Read the page's parameters; invalid ones mean the whole widget."""
     is_pinned = arguments.get("pin") == "1"
     kind = arguments.get("shape", "")
     wanted = {"theme": arguments.get("theme", "")}
@@ -65,7 +64,7 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
         wanted["id"] = arguments.get("id", "") or _find_newest(project)
         kind = ONE if wanted["id"] else ""
     elif kind != "badge":
-        # A badge counts every rating, so it takes no part of them.
+        # A badge always counts every rating.
         wanted |= {name: arguments.get(name, "") for name in ("tag", "min")}
     try:
         selection = read_selection(wanted)
@@ -75,23 +74,14 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
 
 
 def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
-    """Return what the form shows: each shape and option, what is chosen, and whether it shows."""
     selection = choice.selection
     rows = list(list_shown(project, None, LISTED)[0])
     if selection.testimonial_id and selection.testimonial_id not in {row.id for row in rows}:
         rows += list_shown(project, None, 1, selection)[0]
     length = selection.min_length
     return {
-        "kinds": [
-            {
-                "value": value,
-                "label": label,
-                "icon": icon,
-                "is_current": value == choice.kind,
-                "is_possible": value != ONE or bool(rows),
-            }
-            for value, label, icon in KINDS
-        ],
+        "kind": choice.kind,
+        "kinds": KINDS,
         "testimonials": [(row.id, _label(row)) for row in rows],
         "tags": [tag.name for tag in list_project_tags(project.id)],
         "lengths": sorted({*LENGTHS, length} - {0}),
@@ -99,25 +89,25 @@ def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
         "selection": selection,
         "is_pinned": choice.is_pinned,
         "is_whole": selection.is_whole,
-        # What the frame's surroundings go by; a page that decides by itself is the dashboard here.
+        # For the frame's background; with "auto" the page is the dashboard itself.
         "theme": (selection.theme or project.widget_config["theme"]).removeprefix("auto"),
         "note": _note(project, choice),
-        # By a path alone: only the frames of this very address are let in.
+        # Without a host: frames of other origins are blocked.
         "preview_url": url_for("wall.show_widget", **selection.query),
     }
 
 
 def _note(project: Project, choice: Choice) -> str:
-    """Say so where nothing is to be seen; a paused project has a notice of its own."""
+    """Explain why nothing would show; a paused project has a notice of its own."""
     if not project.is_active:
         return ""
     if choice.kind == "badge":
-        return "" if rate(project)[1] else "Nobody has rated yet, so the badge takes no room."
+        return "" if rate(project)[1] else "Nobody has rated yet, so the badge doesn’t show."
     if count_shown(project, choice.selection):
         return ""
     if choice.selection.tag or choice.selection.min_length:
-        return "No approved testimonial is like this, so it takes no room on your page."
-    return "Nothing is approved yet, so it takes no room on your page."
+        return "No approved testimonial matches this, so nothing shows on your page."
+    return "Nothing is approved yet, so nothing shows on your page."
 
 
 def _find_newest(project: Project) -> str:

@@ -19,8 +19,8 @@ from testimonials.widget.snippet import (
     reserve_space,
 )
 
-# Each platform by its key, with its name and the template of its code in share/embed/. What to do
-# there is said in share/_platforms.html.
+# Each platform's name, and the template of its code in share/embed/. The steps are in
+# share/_platforms.html.
 PLATFORMS = {
     "html": ("Plain HTML", "html"),
     "wordpress": ("WordPress", "html"),
@@ -43,7 +43,7 @@ _TOKEN = re.compile(r"""(?P<value>"[^"\n]*")|(?P<name>(?<![\w-])[\w-]++)(?==")|(
 
 
 def describe_platforms(project: Project, platform: str, choice: Choice) -> list[dict[str, Any]]:
-    """Return what the tabs show of each platform; an unknown one counts as the first."""
+    """Return the tabs, one for each platform; an unknown `platform` opens the first."""
     current = platform if platform in PLATFORMS else next(iter(PLATFORMS))
     code = describe_code(project, choice)
     written = {
@@ -81,7 +81,7 @@ def describe_code(project: Project, choice: Choice) -> dict[str, Any]:
 
 
 def highlight(code: str) -> Markup:
-    """Return code with the names and values of its attributes marked; its text is the same."""
+    """Return code with the names and values of its attributes in spans."""
     parts = []
     for token in _TOKEN.finditer(code):
         text = escape(token[0])
@@ -95,7 +95,7 @@ def highlight(code: str) -> Markup:
 def describe_policy(project: Project, choice: Choice) -> dict[str, str]:
     """Return the lines that a website's Content-Security-Policy needs for the widget.
 
-    And the rule for its style sheet, where the policy allows no style attributes.
+    The rule is for its style sheet, if the policy forbids style attributes.
     """
     names = ("script-src", "connect-src", "img-src")
     height = reserve_space(project, choice.selection)

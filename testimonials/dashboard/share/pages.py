@@ -43,11 +43,7 @@ share = Blueprint("share", __name__)
 @share.get("/dashboard/projects/<project_id>/share")
 @require_role(Role.ADMIN)
 def show_share(access: Access) -> ResponseReturnValue:
-    """Show what there is to paste, to print and to send.
-
-    ``?platform=`` opens that tab; ``?shape=``, ``?id=``, ``?tag=``, ``?min=``, ``?theme=`` and
-    ``?pin=`` choose what the snippet is for.
-    """
+    """Show the page; ``?platform=`` opens that tab, other parameters are for `read_choice`."""
     return _page(access, message_of(access.project), {})
 
 
@@ -85,7 +81,7 @@ def get_qr_png(access: Access) -> ResponseReturnValue:
 @share.get("/dashboard/projects/<project_id>/share/card")
 @require_role(Role.ADMIN)
 def show_card(access: Access) -> ResponseReturnValue:
-    """Show a card to print and to put on a table or beside the till."""
+    """Show a card to print, for a table or a counter."""
     project = access.project
     link = collection_page_url(project.slug)
     return render_template(
@@ -123,7 +119,7 @@ def _page(access: Access, message: str, errors: Errors) -> str:
 
 
 def _draw(link: str) -> Markup:
-    # Drawn by a library of modules that are dark or light; nothing of the link's text is in it.
+    # The library draws dark and light squares; none of the link's text is in the markup.
     return Markup(draw_inline(link))  # noqa: S704
 
 
@@ -133,6 +129,6 @@ def _answer_file(
     response = make_response(draw(collection_page_url(project.slug)))
     response.headers["Content-Type"] = content_type
     name = f"{project.slug}-qr.{suffix}"
-    # A slug has small letters, digits and dashes alone, so the name needs no quoting.
+    # A slug has only letters, digits and dashes, so the name needs no escaping.
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from segno import QRCode
 
-# Four modules of white around it, without which many readers find nothing.
+# Four white modules on each side, which many readers need.
 QUIET_ZONE = 4
 DARK, LIGHT = "#000000", "#FFFFFF"
-# A printed code is looked at closely: at least 1,000 pixels wide for every link that a slug makes.
+# For print: at least 1,000 pixels wide, whatever the slug.
 PNG_SCALE = 25
 
 
 def make_qr_code(link: str) -> "QRCode":
-    """Return the code of `link`, of error level M: readable with 15 % of it dirty or torn."""
-    # Only this page needs it, and few requests are for this page.
+    """Return a code that is still readable with 15% of it dirty or torn (error level M)."""
+    # Few requests need it.
     from segno import make_qr
 
     return make_qr(link, error="m", boost_error=False)
 
 
 def draw_inline(link: str) -> str:
-    """Return the code as an `svg` element, without a size, for a page that gives it one."""
+    """Return the code as an `svg` element that fills its container."""
     return make_qr_code(link).svg_inline(
         border=QUIET_ZONE, dark=DARK, light=LIGHT, omitsize=True, svgclass="qr", lineclass=None
     )

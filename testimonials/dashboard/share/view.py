@@ -1,4 +1,4 @@
-"""What the Share page hands out beside code: addresses, and a message to customers."""
+"""The Share page's message to customers, and where the widget was last seen."""
 
 import re
 from typing import Any
@@ -12,18 +12,18 @@ from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH,
 from testimonials.projects.models import Project
 from testimonials.widget.sightings import find_newest_sighting
 
-# Stands for the link in a message that is stored, so that the message follows a new address.
+# The placeholder for the link in a stored message, which follows the page to a new address.
 LINK = "{link}"
 
 
 class MessageForm(FormSchema):
-    """The message to customers; an empty one is the suggested one."""
+    """The message to customers; empty for the suggested one."""
 
     message = Text(MESSAGE_LENGTH, load_default="")
 
 
 def describe_sighting(project: Project) -> dict[str, Any] | None:
-    """Return the website on which the widget was seen last, and when; None for nowhere."""
+    """Return where and when the widget was last seen, None if nowhere."""
     found = find_newest_sighting(project.id)
     if found is None:
         return None
@@ -46,7 +46,7 @@ def default_message(project: Project) -> str:
 
 
 def message_of(project: Project) -> str:
-    """Return the project's message to customers with its link, the suggested one where none is."""
+    """Return the project's message to customers, or the suggested one, with the link filled in."""
     stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
     return str(stored).replace(LINK, collection_page_url(project.slug))
 
@@ -56,10 +56,10 @@ def has_own_message(project: Project) -> bool:
 
 
 def set_message(project: Project, text: str) -> None:
-    """Store the message in the locked project; an empty or the suggested one is not kept."""
+    """Store the message in the locked project, unless it is empty or the suggested one."""
     config = dict(project.dashboard_config)
     config.pop(SHARE_MESSAGE, None)
-    # A longer address that begins alike is another page's.
+    # A longer address that starts the same way is another page's.
     stored = re.sub(rf"{re.escape(collection_page_url(project.slug))}(?![\w/-])", LINK, text)
     if stored and stored != default_message(project):
         config[SHARE_MESSAGE] = stored
@@ -69,6 +69,6 @@ def set_message(project: Project, text: str) -> None:
 def describe_mail(project: Project, message: str) -> dict[str, str]:
     """Return the subject of a mail with the message, and its `mailto:` link."""
     subject = f"A few words about {project.business_name or 'your visit'}?"
-    # Mail programs want line breaks as in mails (RFC 6068).
+    # RFC 6068 asks for CRLF.
     body = quote(message.replace("\n", "\r\n"), safe="")
     return {"subject": subject, "url": f"mailto:?subject={quote(subject, safe='')}&body={body}"}

@@ -1,7 +1,7 @@
-"""What the dashboard keeps of a project beside its settings: every key, and what it may hold.
+"""The keys of `Project.dashboard_config`, and their values.
 
-`Project.dashboard_config` takes no other keys, and the archive of a project takes back these: so
-one that is added later comes back with its project, or can't be stored at all.
+Other keys are refused, since a project's archive is imported by this schema: a key that is missing
+here would be lost.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from marshmallow import fields
 
 from testimonials.core.web.fields import Choice, StrictSchema, Switch, Text, WebUrl
 
-# The keys by which the program knows them.
 HAS_LOOKED, HAS_SHARED = "hasLooked", "hasShared"
 IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
 SHARE_MESSAGE, CTA, RATED = "shareMessage", "cta", "rated"
@@ -20,12 +19,12 @@ MESSAGE_LENGTH = 2_000
 CTA_LABEL_LENGTH = 60
 URL_LENGTH = 500
 RATED_NAME_LENGTH = 120
-# Of these, search engines may show ratings; of a business that collects its own, they never do.
+# Search engines may show ratings of these, but never of a business that collects its own.
 RATED_KINDS = ("Product", "SoftwareApplication", "Course")
 
 
 class CtaSchema(StrictSchema):
-    """The button below the widget; empty values stand for the default one."""
+    """The button below the widget; empty values mean the default one."""
 
     label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
     url = WebUrl(URL_LENGTH)
@@ -54,9 +53,6 @@ KEYS = frozenset(DashboardConfigSchema().fields)
 
 
 def require_known(config: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
-    """Raise `ValueError` for a key that is new and not known here.
-
-    What is stored already, as by a newer version of the program, may stay.
-    """
+    """Raise `ValueError` for an unknown key, unless it was stored already (by a newer version)."""
     if unknown := sorted(config.keys() - KEYS - (before or {}).keys()):
         raise ValueError(f"dashboard_config has no {', '.join(unknown)}")

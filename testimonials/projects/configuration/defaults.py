@@ -33,7 +33,7 @@ WIDGET_CONFIG: dict[str, Any] = {
 
 HEADLINE = gettext_noop("How was your experience with %(name)s?")
 
-# The texts are shown in the visitor's language for as long as the owner hasn't changed them.
+# Visitors see these texts in their language until the owner changes them.
 PAGE_CONFIG: dict[str, Any] = {
     "website": "",
     "headline": gettext_noop("How was your experience?"),
@@ -59,7 +59,6 @@ PAGE_CONFIG: dict[str, Any] = {
 
 
 def default_page_config(business_name: str) -> dict[str, Any]:
-    """Return the page settings of a new project, with its name in the headline if it has one."""
     config = {**PAGE_CONFIG, "collectFields": dict(PAGE_CONFIG["collectFields"])}
     if business_name:
         config["headline"] = (HEADLINE % {"name": business_name})[:HEADLINE_LENGTH]

@@ -1,1 +1,1 @@
-"""Who hears of new testimonials by mail."""
+"""Mails about new testimonials: who gets them, and how often."""

@@ -1,4 +1,4 @@
-"""Ending the mails about a project by the link in each of them, without signing in (RFC 8058).
+"""Unsubscribing from a project's notifications by the link in each mail (RFC 8058).
 
 A GET changes nothing, since mail scanners open links; mail programs send the POST themselves.
 """

@@ -1,6 +1,6 @@
 """Notifications: who gets mails about a project's new testimonials, and how often.
 
-The project's lock guards the choices: changing one, or notifying somebody, takes it.
+Changing a choice and notifying somebody both lock the project.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from testimonials.projects.services import lock_project
 
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
-LINK_BROKEN = "This link is incomplete, or what it was about is deleted. You get no mail from it."
+LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
 
 unsubscribe_purpose = TokenPurpose("unsubscribe")
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who may get notifications; `since` is when a colleague joined."""
+    """Somebody who may get notifications; `since` is when they joined, None for the owner."""
 
     account_id: str
     email: str
@@ -65,12 +65,12 @@ def _is_of(model: type[ProjectMember] | type[NotificationChoice]) -> ColumnEleme
     return and_(model.project_id == bindparam("project_id"), model.account_id == Account.id)
 
 
-# Built once: it is asked with each submission.
+# Built once, since each submission runs it.
 _FIND_READERS = _make_readers_query()
 
 
 def list_readers(project: Project) -> list[Reader]:
-    """Return the owner and the colleagues, but for accounts that nobody has claimed."""
+    """Return the owner and the members, except for unclaimed accounts."""
     values = {"project_id": project.id, "owner_id": project.account_id}
     return [
         Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5])
@@ -97,7 +97,7 @@ def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
 def set_mode(project: Project, account_id: str, mode: str) -> None:
     """Set the account's choice for the locked project; raise `ValidationFailed`.
 
-    What arrived while it was `never` is not reported afterwards.
+    Testimonials that arrived during `never` aren't reported later.
     """
     if mode not in MODES:
         raise ValidationFailed.of({"mode": ["Choose at once, once a day or never."]})
@@ -116,10 +116,7 @@ def note_told(project: Project, account_id: str, time: datetime) -> None:
 
 
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
-    """Return the URL that ends a project's notifications without signing in.
-
-    It never expires, so that it also works in an old mail.
-    """
+    """Return the URL that ends a project's notifications without signing in; it never expires."""
     return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
 
 

@@ -1,1 +1,1 @@
-"""The colleagues of a project, and their invitations."""
+"""A project's team and the invitations to it."""

@@ -218,7 +218,7 @@ def test_it_says_so_where_nothing_is_to_be_seen(inbox: Inbox) -> None:
         page = choose(inbox, **choice)
         assert "embed-note" not in page
         assert f'src="/widget/{inbox.project}' in page
-    assert "No approved testimonial is like this" in choose(inbox, min="320")
+    assert "No approved testimonial matches this" in choose(inbox, min="320")
     policy = inbox.get("share").headers["Content-Security-Policy"]
     assert "frame-src 'self'; frame-ancestors 'none'" in policy
 
