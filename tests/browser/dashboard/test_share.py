@@ -171,7 +171,7 @@ def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> No
     expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
     page.get_by_role("switch", name="Pin this version").check()
     expect(code).to_contain_text("script.integrity = 'sha384-")
-    expect(page.get_by_text("You give up its repairs")).to_be_visible()
+    expect(page.get_by_text("You miss fixes and improvements")).to_be_visible()
     pinned = code.text_content() or ""
     assert "script.integrity" in pinned
     page.locator("[data-copy-code]").click()
