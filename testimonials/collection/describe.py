@@ -1,4 +1,4 @@
-"""What the templates of the collection page show; the page editor's preview shows the same."""
+"""What the templates of the collection page show, also in the page editor's preview."""
 
 from typing import Any
 
@@ -23,10 +23,7 @@ def describe_form(
     token: str,
     photo: Image | None = None,
 ) -> dict[str, Any]:
-    """Return what `collection/page.html` shows: the form with what was typed and what is wrong.
-
-    `photo` is one that was accepted and is stored already.
-    """
+    """Return what `collection/page.html` shows; `photo` is stored already."""
     return describe_page(project) | {
         "collect": project.page_config["collectFields"],
         "values": typed,
@@ -69,7 +66,7 @@ def describe_page(project: Project) -> dict[str, Any]:
         "theme": config["theme"],
         "canonical": collection_page_url(project.slug),
     }
-    # A chosen language has an address of its own; the plain one answers each visitor in theirs.
+    # Each language has its own URL; the plain one serves every visitor in theirs.
     language = asked_language()
     return {
         "project": page,

@@ -1,23 +1,26 @@
-"""The mail to the author of a testimonial."""
+"""The mail to an author, and the one to owners about a flood."""
 
 from flask import render_template
 
+from testimonials.auth.emails import send_plain_mail
 from testimonials.collection.authors.erasure import AUTHOR_MAIL, is_unwanted
 from testimonials.collection.authors.services import make_author_token, make_author_url
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.urls import app_url
+from testimonials.core.urls import app_url, project_url
 from testimonials.core.web.languages import gettext, speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.projects.notifications.services import Reader, make_unsubscribe_url
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 
 
 def send_author_mail(project: Project, row: Testimonial) -> None:
-    """Put the mail with the author's own link into the outbox, in the language of their form.
+    """Send the author's own link, in the language of their form.
 
-    It holds none of their words, so that nobody can send words to strangers by the form. What is
-    held as spam gets none, nor does an address that wants no mail.
+    The mail quotes nothing, so that nobody can use the form to write to strangers. Not sent for
+    spam, nor to an address that wants no mail.
     """
     email = row.author_email
     if row.status != "pending" or email is None or is_unwanted(project, email):
@@ -41,3 +44,24 @@ def send_author_mail(project: Project, row: Testimonial) -> None:
                 html=render_template("email/author.html", **values),
             )
         )
+
+
+def send_flood_mail(project: Project, reader: Reader) -> None:
+    """Tell somebody that a flood was held as spam, and that some of it may be real."""
+    name = cut(project.name, NAME_LENGTH)
+    send_plain_mail(
+        reader.email,
+        "flood",
+        f"Many testimonials came at once for {name}",
+        [
+            f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
+            "The rest are held as spam for 30 days, since it is mostly programs that send so many.",
+            "If they came from an event or a newsletter, release them there; nothing is lost. The "
+            "operator of this service can raise the limit.",
+        ],
+        footnote="You get this mail once a day at most, and never if you choose no mail under "
+        "Notifications.",
+        link=f"{project_url(project.id, 'inbox')}?status=spam",
+        button="Open the spam folder",
+        list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),
+    )

@@ -1,4 +1,4 @@
-"""Requests for testimonials by mail, addresses that want none, and pictures for shared links."""
+"""Mailed requests, unsubscribed addresses, and pictures for shared links."""
 
 import hashlib
 from datetime import datetime
@@ -20,14 +20,14 @@ class RequestBatch(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
-    # The e-mail address of who sent it.
+    # The sender's e-mail address.
     actor: Mapped[str] = mapped_column(String(254))
     subject: Mapped[str] = mapped_column(String(160))
     message: Mapped[str] = mapped_column(Text)
     language: Mapped[str] = mapped_column(String(35))
     # None: no reminder.
     remind_after_days: Mapped[int | None]
-    # How many people it was sent to; counts towards the limit of a day, also once they are deleted.
+    # How many people were asked; counts towards the daily limit even after they are deleted.
     size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -47,16 +47,16 @@ class MailedRequest(Base):
         ForeignKey(RequestBatch.id, ondelete="CASCADE"), index=True
     )
     email: Mapped[str] = mapped_column(String(254))
-    # Under which the address would stand in `UnsubscribedAddress`.
+    # As in `UnsubscribedAddress`.
     email_hash: Mapped[str] = mapped_column(index=True)
     name: Mapped[str] = mapped_column(String(120), default="")
     company: Mapped[str | None] = mapped_column(String(120))
-    # When its first mail or its reminder is due; None when no more is to be sent.
+    # When the first mail or the reminder is due; None if neither is.
     next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # Both are indexed because the pace of sending counts what was sent lately.
+    # Indexed because the pace of sending depends on recent mails.
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     reminded_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # The newest mail in the outbox. No foreign key: the outbox knows nothing of what it carries.
+    # The newest mail in the outbox. No foreign key: the outbox deletes its mails on its own.
     mail_id: Mapped[str | None]
     opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
     answered_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -68,12 +68,12 @@ class MailedRequest(Base):
 
 
 def hash_email(account_id: str, email: str) -> str:
-    """Return the hash by which an account knows an address; each account has its own."""
+    """Return the hash of an address, different for each account."""
     return hashlib.sha256(f"{account_id}:{email}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class UnsubscribedAddress(Base):
-    """An address that wants no mail from one account; only its hash is kept."""
+    """An address that has unsubscribed from one account; only its hash is kept."""
 
     __tablename__ = "unsubscribed_address"
 
@@ -92,7 +92,7 @@ class SharePicture(Base):
     project_id: Mapped[str] = mapped_column(
         ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
     )
-    # A hash of all that is drawn in it.
+    # A hash of everything drawn in it.
     fingerprint: Mapped[str]
     content: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -38,7 +38,7 @@ from testimonials.projects.services import find_public_project, lock_project
 collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
 
-# Many people may write on one tablet on a counter, so above this they are only held.
+# Visitors may share a tablet on a counter, so submissions above this are held, not refused.
 HELD_ABOVE = 30
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
@@ -47,24 +47,24 @@ AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", 
 
 @collection.get("/<slug>")
 def show_collection_page(slug: str) -> ResponseReturnValue:
-    """Show the form, or say that the project takes no testimonials now."""
+    """Show the form, or say that the project is paused."""
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project)
     link = request.args.get("invitation", "")
     asked = find_request(link, project.id) if link else None
     known = read_prefill(request.args, project.page_config["collectFields"])
-    # With words from a link, a person can be done at once.
+    # A form that a link has filled in may be sent at once.
     is_empty = not set(request.args) - {PARAMETER}
     token = services.make_form_token(project, is_empty=is_empty)
     page = _form(project, FilledForm(token, known | prefill(asked)), asked)
-    # What is filled in is for the eyes of who got the link.
+    # It shows the name and address of the person who was asked.
     return answer_privately(page) if asked else page
 
 
 @collection.post("/<slug>")
 def submit_testimonial(slug: str) -> ResponseReturnValue:
-    """Store what a visitor wrote, once, and go to the thank-you page; spam is thanked too."""
+    """Store a submission once and redirect to the thank-you page, also for spam."""
     project = find_public_project(slug=slug)
     if not project.is_active:
         return _paused(project), 409
@@ -106,7 +106,7 @@ def get_theme(slug: str) -> Response:
 
 @collection.get("/<slug>/share.png")
 def get_share_picture(slug: str) -> Response:
-    """Serve the picture for shared links; it is drawn when the look of the page changes."""
+    """Serve the picture for shared links; draw it again if the page looks different now."""
     project = find_public_project(slug=slug)
     fingerprint = picture_fingerprint(project)
     content = find_share_picture(project)
@@ -125,20 +125,19 @@ def get_share_picture(slug: str) -> Response:
 
 @collection.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Redirect a project's former address, with a sent form if there is one.
+    """Redirect from a project's former address, keeping the method and the form.
 
-    Not for good, since the address is free again after a while.
+    Temporarily, since the address becomes free again.
     """
     slug = (request.view_args or {}).get("slug", "")
     if request.endpoint is None or (renamed := find_renamed(slug)) is None:
         return answer_service_error(error)
-    # With its query, which may hold the language.
     query = f"?{request.query_string.decode()}" if request.query_string else ""
     return redirect(url_for(request.endpoint, slug=renamed) + query, 307)
 
 
 def _may_mail(values: dict[str, Any]) -> bool:
-    """Count a mail to an address that a visitor typed, which may be anybody's."""
+    """Tell whether a typed address, which may be anybody's, may get a mail; count it."""
     email: str = values.get("author_email") or ""
     return (
         bool(email)
@@ -159,7 +158,7 @@ def _form(project: Project, form: FilledForm, asked: MailedRequest | None) -> st
 
 
 def _keep_photo(photo: Image | None) -> None:
-    """Store a photo although the form has errors, so that it needn't be sent again."""
+    """Store the photo of a form with errors, so that it needn't be uploaded again."""
     if photo is not None:
         begin_write()
         photos.store_photo(photo)

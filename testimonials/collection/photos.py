@@ -1,6 +1,6 @@
-"""The photo of an author, which is kept while the rest of its form has errors.
+"""An author's photo, kept while the rest of the form has errors.
 
-A photo never costs the words: its error is one of its own field, and the form can be sent without.
+A bad photo never loses the text: only its own field has an error, and the form can be sent without.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
-# The server's limit, so that a photo that is too large still brings the words along.
+# The server's limit, so that the text arrives even if the photo is too large.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
 # Shorter than unused pictures are kept (testimonials/unused_pictures.py).
@@ -44,7 +44,7 @@ def is_new_photo(form: Mapping[str, str], file: FileStorage | None) -> bool:
 
 
 def read_photo(project: Project, form: Mapping[str, str], file: FileStorage | None) -> Image | None:
-    """Return the photo that the form brings or names, if any.
+    """Return the uploaded photo, or the kept one that the form names.
 
     Raises `ImageRefused` and `ImageBusy`.
     """
@@ -66,7 +66,7 @@ def store_photo(photo: Image | None) -> None:
 
 
 def make_kept_token(project: Project, photo: Image | None) -> str:
-    """Return what the form carries in place of a photo that is stored already."""
+    """Return the token by which a form names a stored photo."""
     return kept_purpose.sign([project.id, photo.id]) if photo else ""
 
 

@@ -72,7 +72,7 @@ def read_correction(form: Mapping[str, str], collect: Mapping[str, bool]) -> Sen
 def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[str, str]:
     """Return what a link such as ``?name=Aiko&rating=5`` fills in, where the project asks for it.
 
-    What a visitor could not send is left out without a word: they didn't write it.
+    Invalid values are ignored: the visitor didn't write them.
     """
     sent = read_submission(query, collect)
     return {

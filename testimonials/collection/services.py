@@ -11,11 +11,10 @@ from typing import Any
 from sqlalchemy import func, select
 
 from testimonials.collection.emails import send_author_mail
-from testimonials.collection.flood import tell_of_flood
 from testimonials.collection.photos import store_photo
 from testimonials.collection.requests import answering
 from testimonials.collection.schemas import consent_sentence
-from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint
+from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint, tell_of_flood
 from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import ServiceError
@@ -30,7 +29,7 @@ from testimonials.testimonials.submission_mail import tell_of_submission
 
 TOKEN_SECONDS = 24 * 60 * 60
 SAME_WITHIN = timedelta(seconds=TOKEN_SECONDS)
-# What an author says beside the words, and what a form that doesn't ask for it leaves.
+# Columns from the form besides the text, and their values where it doesn't ask for them.
 SAID: dict[str, Any] = {
     "author_name": "",
     "author_role": "",
@@ -53,7 +52,7 @@ class FormStale(ServiceError):
 
 @dataclass(frozen=True)
 class FormToken:
-    """What a form's token says: which form it is, and signs of a program in its age."""
+    """What a form's token says: which form it is, and reasons to suspect a program."""
 
     key: str = ""
     signs: tuple[str, ...] = ()
@@ -61,9 +60,9 @@ class FormToken:
 
 @dataclass(frozen=True)
 class Submission:
-    """What a visitor sent, checked: columns, the form's key, and signs of a program (`spam`).
+    """A valid submission: columns, the form's key, and reasons to hold it (see `spam`).
 
-    `link` is the token of a request by mail; `may_mail` lets the author have their own link.
+    `link` is the token of a mailed request; `may_mail` allows a mail to the author.
     """
 
     values: dict[str, Any]
@@ -75,10 +74,10 @@ class Submission:
 
 
 def make_form_token(project: Project, *, is_empty: bool) -> str:
-    """Return the token of a form, which makes a repetition one row.
+    """Return a form's token, by which sending it twice stores one row.
 
-    Its time shows whether the form was sent sooner than a person can fill it in, unless a link had
-    filled it in already (`is_empty` is false).
+    Unless a link has filled the form in (`is_empty` is false), its time shows whether it was sent
+    faster than a person types.
     """
     return form_purpose.sign([project.id, secrets.token_urlsafe(16), int(is_empty)])
 
@@ -90,19 +89,19 @@ def read_form_token(project: Project, token: str) -> FormToken:
         raise FormStale from None
     if project_id != project.id:
         raise FormStale
-    # Tokens are cut to seconds, so a form seems up to a second older than it is.
+    # Tokens have whole seconds, so a form may seem up to a second older.
     age = (clock.now() - made).total_seconds()
     is_fast = is_empty and age < current_settings().min_form_seconds
     return FormToken(str(key), (FAST,) if is_fast else ())
 
 
 def receive(project: Project, submission: Submission) -> Testimonial:
-    """Store a submission to the locked project, once, and tell whom it concerns."""
+    """Store a submission to the locked project once, and send the mails about it."""
     asked = answering.find_request(submission.link, project.id, for_update=True)
     photo = submission.photo
     store_photo(photo)
     values = submission.values | {"avatar_id": photo.id if photo else None}
-    # Whom the owner asked is no stranger.
+    # What the owner asked for is never held.
     signs = None if answering.is_unanswered(asked) else submission.signs
     row, is_new = submit_testimonial(project, values, submission.form_key, signs)
     if is_new and asked:
@@ -115,11 +114,10 @@ def receive(project: Project, submission: Submission) -> Testimonial:
 def submit_testimonial(
     project: Project, values: dict[str, Any], form_key: str, signs: Sequence[str] | None = ()
 ) -> tuple[Testimonial, bool]:
-    """Store a visitor's testimonial once, and notify those who want to know.
+    """Store a visitor's testimonial once, pending or held as spam, and notify its readers.
 
-    `project` is locked, `values` are columns (spec, "States and transitions"), `signs` speak for
-    spam, None for somebody known, whose words are never held. Returns the testimonial, pending or
-    held as spam, and whether it is new.
+    `project` is locked, `values` are columns (spec, "States and transitions"), `signs` are reasons
+    to hold it, or None never to. Returns the testimonial and whether it is new.
     """
     key = _make_submission_key(form_key, values)
     if (arrived := _find_arrived(project, values, key)) is not None:
@@ -151,17 +149,16 @@ def submit_testimonial(
 
 
 def _make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
-    """Return the key of these words from this form."""
     said = [values.get(name, nothing) for name, nothing in SAID.items()]
     act = [form_key, values["text"], *said, bool(values.get("avatar_id"))]
     return hashlib.sha256(json.dumps(act).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _find_arrived(project: Project, values: Mapping[str, Any], key: str) -> Testimonial | None:
-    """Return what came of the same form, or of the same author and words within a day.
+    """Return the testimonial of the same form, or of the same author and text within a day.
 
-    A double click or a retry sends the same form; a second tab has a form of its own. What was
-    deleted or withdrawn may be sent again from another form.
+    A double click or a retry sends the same form; a second tab has its own. Deleted or withdrawn
+    words may be sent again from another form.
     """
     by_key = select(Testimonial).where(Testimonial.submission_key == key)
     if (found := db.session.scalars(by_key).one_or_none()) is not None:

@@ -1,7 +1,7 @@
 """Which submissions are held as spam, and why.
 
-Nothing is refused here: what is held is stored and can be released. Each rule looks for what people
-don't do, so one of them alone is enough; being quick counts only together with a link.
+Nothing is refused: a held submission is stored and can be released. Each rule looks for something
+that people don't do, so one is enough; speed counts only together with a link.
 """
 
 import hashlib
@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 
+from testimonials.collection.emails import send_flood_mail
+from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.projects.notifications.services import list_readers
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
-# The words kept in `Testimonial.held_for`, in this order; they are stored, so they stay.
+# Stored in `Testimonial.held_for`, in this order.
 BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
     "bait", "fast", "links", "duplicate", "address", "flood"
 )  # fmt: skip
@@ -32,6 +35,8 @@ OWN_WORDS_LENGTH = 30
 FLOOD_SHARE = 10
 USUAL_DAYS = timedelta(days=30)
 MAX_COUNTED = 20_000
+# How long the inbox mentions a flood.
+TOLD_DAYS = timedelta(days=7)
 
 # A link has a scheme, www, or a host with a path. A host has at most ten parts here, so that the
 # search takes no longer in a text full of dots.
@@ -47,13 +52,13 @@ _MARKUP = re.compile(r"<a\s[^<>]*href|\[(?:url|link)\b", re.IGNORECASE)
 def find_reasons(
     project: Project, values: Mapping[str, Any], signs: Sequence[str], now: datetime
 ) -> list[str]:
-    """Return why a submission to the locked project is held, if it is.
+    """Return why a submission to the locked project is held; nothing if it isn't.
 
-    `values` are its columns, `signs` what spoke for a program in the request.
+    `values` are its columns, `signs` the reasons that the request itself gave.
     """
     found = set(signs)
     if not find_links(values["text"]):
-        # People paste prepared words as quickly.
+        # People who paste a prepared text are just as quick.
         found.discard(FAST)
     if is_link_stuffed(values["text"], values["author_name"]):
         found.add(LINKS)
@@ -82,6 +87,35 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(_bare(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def tell_of_flood(project: Project, row: Testimonial) -> None:
+    """Notify the project's people of the first submission of a day that is held as a flood.
+
+    The flood may be an event of theirs.
+    """
+    midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    others = _find_flood(project, midnight).where(Testimonial.id != row.id)
+    newest = others.order_by(Testimonial.created_at.desc()).limit(1)
+    if db.session.scalar(newest) is not None:
+        return
+    for reader in list_readers(project):
+        if reader.mode != "never":
+            send_flood_mail(project, reader)
+
+
+def count_flood(project: Project) -> int:
+    """Return how many testimonials of a recent flood are still in spam."""
+    found = _find_flood(project, clock.now() - TOLD_DAYS).where(Testimonial.status == "spam")
+    return int(db.session.scalar(select(func.count()).select_from(found.subquery())) or 0)
+
+
+def _find_flood(project: Project, since: datetime) -> Select[str]:
+    return select(Testimonial.id).where(
+        Testimonial.project_id == project.id,
+        Testimonial.created_at > since,
+        Testimonial.held_for.contains(FLOOD),
+    )
+
+
 def _bare(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(letter for letter in folded if letter.isalnum()) or folded.strip()
@@ -96,7 +130,7 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -
             Testimonial.text_fingerprint == fingerprint(values["text"]),
             Testimonial.created_at > now - DUPLICATE_DAYS,
             Testimonial.deleted_at.is_(None),
-            # Who withdrew their consent may write again.
+            # An author who withdrew may write again.
             Testimonial.status != "withdrawn",
         )
         .order_by(Testimonial.created_at.desc())

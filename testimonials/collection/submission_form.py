@@ -1,4 +1,4 @@
-"""The form of the collection page as it was sent: words, photo, token, and signs of a program."""
+"""The form of the collection page as it was sent: text, photo, token, and reasons to hold it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,9 +73,9 @@ def read_submission_form(project: Project) -> FilledForm:
 
 
 def read_link() -> str:
-    """Return the token of a request by mail: in the address at first, after a refusal in the form.
+    """Return the token of a mailed request, from the address or the form.
 
-    A form that is too large to be read has lost it.
+    From the address alone if the form is too large to be read.
     """
     try:
         return request.values.get("invitation", "")
@@ -84,10 +84,7 @@ def read_link() -> str:
 
 
 def _allow_photo(project: Project) -> bool:
-    """Let a form with a photo be larger than others; tell whether this one can be read at all.
-
-    What is written in it stays small.
-    """
+    """Raise the limit for a form with a photo, though not for its text; tell whether it fits."""
     if not photos.collects_photo(project) or request.mimetype != "multipart/form-data":
         return True
     request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
@@ -96,7 +93,7 @@ def _allow_photo(project: Project) -> bool:
 
 
 def _read_photo(project: Project) -> Image | None:
-    """Return the photo that came along, within an address's limit."""
+    """Return the form's photo; uploads are limited by IP address."""
     if not photos.collects_photo(project):
         return None
     file = request.files.get("photo")

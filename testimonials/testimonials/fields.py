@@ -1,8 +1,4 @@
-"""What a testimonial may hold: one field for each rule, for every door that takes one.
-
-The API's schema, the forms of the collection page, of its author and of the dashboard, and the rows
-of an import are made of these (see `core.web.fields` and `core.web.forms`).
-"""
+"""The fields of a testimonial, shared by the API, all forms, and imports."""
 
 from datetime import UTC, date, datetime, time
 from functools import partial
@@ -13,7 +9,7 @@ from marshmallow import ValidationError
 from testimonials.core import clock
 from testimonials.core.web.fields import Amount, RuleField, Text, WebUrl
 from testimonials.core.web.languages import gettext_noop
-from testimonials.testimonials.moderation.tag_names import TagRefused, read_tags
+from testimonials.testimonials.moderation.tags import TagRefused, read_tags
 
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000
@@ -31,7 +27,7 @@ Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 
 class Rating(Amount):
-    """From 1 to 5 stars, fractions allowed; where `is_whole`, none."""
+    """From 1 to 5 stars; with `is_whole`, no fractions."""
 
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Choose from 1 to 5 stars, or none.")
@@ -49,7 +45,7 @@ class Rating(Amount):
 
 
 class SaidOn(RuleField):
-    """The day on which they said it, as YYYY-MM-DD; it comes out as noon UTC of that day."""
+    """The day a testimonial was given, as YYYY-MM-DD; loads as noon UTC of that day."""
 
     form_messages: ClassVar[dict[str, str]] = {
         "required": "Choose the day they said it.",
@@ -70,7 +66,7 @@ class SaidOn(RuleField):
 
 
 class Handle(Text):
-    """A handle on X, with or without its @; it comes out as the profile that is stored."""
+    """A handle on X, with or without its @; loads as the profile that is stored."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
         "handle": "A handle has letters, digits and _, at most 15 of them."
@@ -89,7 +85,7 @@ class Handle(Text):
 
 
 class Tags(RuleField):
-    """Tags with commas between them; they come out as a list, each once."""
+    """Tags with commas between them; loads as a list, each once."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(rule="Must be tags with commas between them.", **options)

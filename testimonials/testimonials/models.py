@@ -25,7 +25,7 @@ class Testimonial(Base):
     __table_args__ = (
         Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id"),
         Index("ix_testimonial_by_time", "project_id", "created_at", "id"),
-        # The words first: an index that begins with the project tempts PostgreSQL elsewhere.
+        # Text first: PostgreSQL would use an index that starts with the project elsewhere.
         Index("ix_testimonial_words", "text_fingerprint", "project_id", "created_at"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
         Index(
@@ -47,9 +47,9 @@ class Testimonial(Base):
     author_email: Mapped[str | None] = mapped_column(String(254))
     author_role: Mapped[str] = mapped_column(String(120), default="")
     author_company: Mapped[str | None] = mapped_column(String(120))
-    # A picture elsewhere, by its address, or one that was uploaded here.
+    # The URL of a picture elsewhere.
     author_avatar: Mapped[str | None] = mapped_column(String(500))
-    # An image's id. No foreign key: a picture is deleted only when nothing uses it.
+    # The id of an uploaded image. No foreign key: a picture is deleted only when nothing uses it.
     avatar_id: Mapped[str | None] = mapped_column(index=True)
     twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     text: Mapped[str] = mapped_column(Text)
@@ -61,14 +61,14 @@ class Testimonial(Base):
     consent_text: Mapped[str | None] = mapped_column(Text)
     consent_language: Mapped[str | None] = mapped_column(String(35))
     consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # One act of sending on the collection page makes one row, however often it arrives.
+    # A submission makes one row, however often it arrives.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
-    # One testimonial of another service makes one row, however often its file is imported.
+    # An imported testimonial makes one row, however often its file is imported.
     import_key: Mapped[str | None] = mapped_column(String(64))
-    # Why it lies in the spam folder (status `spam`) instead of the queue: words with commas between
-    # them. They stay when it is released, so that nobody is notified of it as new.
+    # Why it was held as spam: reasons with commas between them. They stay when it is released, so
+    # that nobody is notified of it as new.
     held_for: Mapped[str | None]
-    # The same for the same words; only of what visitors sent.
+    # Equal for equal texts; only for what visitors sent.
     text_fingerprint: Mapped[str | None] = mapped_column(String(32))
     # When the author opened a link that was mailed to their address.
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -78,7 +78,7 @@ class Testimonial(Base):
     returned_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The words as they were sent, once somebody has edited them.
     original_text: Mapped[str | None] = mapped_column(Text)
-    # In the trash since then; gone for good after 30 days.
+    # When it was moved to the trash; it is deleted after 30 days.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -86,7 +86,7 @@ class Testimonial(Base):
         Boolean, Computed("status IN ('approved', 'demo') AND deleted_at IS NULL", persisted=True)
     )
 
-    # The database removes them with the testimonial. Lists load them with their rows at once.
+    # The database deletes them with the testimonial; lists load them eagerly.
     tag_rows: Mapped[list["TestimonialTag"]] = relationship(
         cascade="all, delete-orphan", passive_deletes=True
     )
@@ -109,7 +109,7 @@ class Testimonial(Base):
 
 
 class TestimonialTag(Base):
-    """A word that an owner put on a testimonial, to find it and to show a selection."""
+    """A tag that an owner gave a testimonial, to find it and to show a selection."""
 
     __tablename__ = "testimonial_tag"
     __table_args__ = (Index("ix_testimonial_tag_project_id_name", "project_id", "name"),)
@@ -122,7 +122,7 @@ class TestimonialTag(Base):
 
 
 class TestimonialChange(Base):
-    """One change of one testimonial; those made at once share a batch, which can be undone."""
+    """One change of one testimonial; those made together share a batch, which can be undone."""
 
     __tablename__ = "testimonial_change"
 

@@ -15,7 +15,7 @@ from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.samples import DEMOS, FALLBACK_NAME
 
-# An offset past this finds nothing in any database, and both can count so far.
+# The largest offset that both databases accept; nothing is past it.
 LARGEST_OFFSET = 2**62
 
 
@@ -99,7 +99,7 @@ def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict
 
 
 def next_time(project: Project) -> datetime:
-    """Return the time of the project's next testimonial: now, and later than every one before.
+    """Return the time of the project's next testimonial: now, but later than all earlier ones.
 
     `project` is locked, so that no two get the same time (decisions, "Testimonials").
     """

@@ -1,7 +1,7 @@
 """Notifications: mail about new testimonials, at once, after a pause, or once a day.
 
-A mail goes into the outbox in the transaction that notes who was told of what, under the project's
-lock; so nobody is notified twice, however many processes run.
+A mail and the note of who was told of what are written in one transaction, under the project's
+lock, so that nobody is notified twice, however many processes run.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ LARGEST_BATCH = 200
 
 
 def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
-    """Notify those who want to know at once of what was just sent to the locked project.
+    """Notify everybody who wants mail at once of a submission to the locked project.
 
     Those who had a mail in the last minutes are notified later, by `tell_waiting`.
     """
@@ -34,7 +34,7 @@ def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
         if reader.mode != "at_once" or not _is_rested(reader, now):
             continue
         if reader.told_until is None:
-            # The first notification is of this one alone, not of all that waits.
+            # The first notification is about this one alone, not everything that waits.
             _tell(project, reader, [testimonial], 1, now)
         else:
             _tell(project, reader, *_find_untold(project, reader), now)
@@ -77,9 +77,9 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
 
 
 def tell_waiting(project: Project, account_id: str) -> bool:
-    """Notify one person in one mail of all that is new in the locked project.
+    """Notify one person of everything new in the locked project, in one mail.
 
-    Returns False where that isn't due any more: another process may have done it.
+    Returns False if it is no longer due: another process may have sent it.
     """
     if (project.id, account_id) not in find_waiting(project.id):
         return False
@@ -109,7 +109,7 @@ def _is_rested(reader: Reader, now: datetime) -> bool:
 
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
-    """Return the oldest of what waits and the person wasn't told of, and how many there are."""
+    """Return the oldest testimonials that the person wasn't told of, and how many there are."""
     condition = and_(Testimonial.project_id == project.id, _is_waiting())
     for time in (reader.told_until, reader.since):
         if time is not None:
@@ -131,7 +131,7 @@ def _has_untold(until: datetime | None) -> ColumnElement[bool]:
 
 
 def _queued_at() -> ColumnElement[datetime]:
-    # Its author may have put it there again.
+    # The author may have returned it to the queue.
     return func.coalesce(Testimonial.returned_at, Testimonial.created_at)
 
 

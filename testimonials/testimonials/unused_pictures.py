@@ -17,8 +17,7 @@ KEPT = timedelta(days=2)
 def delete_unused_images() -> int:
     """Delete the pictures that no testimonial and no project uses; return how many.
 
-    A picture that was replaced is kept while that can be undone, and a new one until its form is
-    sent.
+    A replaced picture is kept while that can be undone, and a new one until its form is sent.
     """
     since = clock.now() - KEPT
     avatar = TestimonialChange.before["avatar_id"].as_string()

@@ -17,7 +17,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial, TestimonialTag
-from testimonials.testimonials.moderation.tag_names import find_spellings, fold
+from testimonials.testimonials.moderation.tags import find_spellings, fold
 from testimonials.widget.selection import WHOLE, Selection
 from testimonials.widget.settings import read_cta
 

@@ -15,8 +15,7 @@ from testimonials import create_app
 from testimonials.auth import emails
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import claim_account, start_account
-from testimonials.collection.emails import send_author_mail
-from testimonials.collection.flood import send_flood_mail
+from testimonials.collection.emails import send_author_mail, send_flood_mail
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock

@@ -1,4 +1,4 @@
-"""Everything about the e-mail address of an author, over all projects: finding and removing it."""
+"""Find and delete everything stored about an author's e-mail address, in all projects."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class AboutAddress:
     """What is kept about an address."""
 
     testimonials: Sequence[Testimonial]
-    # How many there are in each project, by its slug.
+    # Slug to number of testimonials.
     projects: dict[str, int]
     requests: int
     mails: int
@@ -62,12 +62,12 @@ def find_about(email: str) -> AboutAddress:
 
 
 def forget_address(email: str) -> AboutAddress:
-    """Remove all that is kept about an address, for good; return what that was.
+    """Permanently delete everything stored about an address; return what that was.
 
-    An account of the address stays, and so do the hashes of those that may not write to it.
+    An account stays, and so does the hash that keeps an address unsubscribed.
     """
     project_ids = select(Testimonial.project_id).where(_is_written_by(email))
-    # In one order for everybody who locks several.
+    # Always in this order, so that two runs can't deadlock.
     projects = db.session.scalars(
         select(Project).where(Project.id.in_(project_ids)).order_by(Project.id).with_for_update()
     ).all()

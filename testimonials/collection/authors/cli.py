@@ -1,4 +1,4 @@
-"""`testimonials authors`: what an operator does for the people who wrote testimonials."""
+"""`testimonials authors`: help the people who wrote testimonials."""
 
 import functools
 from typing import Any
@@ -31,13 +31,14 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Permanently delete everything about an author's e-mail address, in all projects.
 
     That is: testimonials with their history and pictures, requests and other mail to the address,
-    and the address in the history of other testimonials. Who unsubscribed stays unsubscribed: only
-    a hash is kept of that. To delete an account with this address, use `accounts delete`.
+    and the address in the history of other testimonials. An unsubscribed address stays
+    unsubscribed: only its hash is kept. To delete an account with this address, use
+    `accounts delete`.
     """
     address = parse_email(email)
     found = find_about(address)
     if not dry_run and not yes and not found.is_empty:
-        # Programs that read the output get the answer alone.
+        # Keeps standard output pure JSON.
         _tell(found, address, "To delete", is_aside=as_json)
         click.confirm("Delete all of this permanently?", abort=True, err=as_json)
     if not dry_run:

@@ -1,12 +1,8 @@
-"""Removing what an author wrote, or the address of somebody who wrote nothing."""
+"""Delete what an author wrote, or the address of somebody who didn't write it."""
 
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
-from testimonials.collection.authors.services import (
-    DISOWNED,
-    AuthorRefused,
-    OwnTestimonial,
-)
+from testimonials.collection.authors.services import DISOWNED, AuthorRefused, OwnTestimonial
 from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -20,12 +16,12 @@ from testimonials.testimonials.moderation.changes import change_testimonial
 
 AUTHOR_MAIL = "author-link"
 SUBMISSIONS_MAIL = "submissions"
-# What the history names when the holder of the address took it away.
+# Named in the history when the holder of the address denies having written it.
 ADDRESS = "The holder of that address"
 
 
 def erase(own: OwnTestimonial) -> None:
-    """Remove the testimonial for good: history, pictures and mails. The project is locked."""
+    """Permanently delete the testimonial, history, pictures and mails. The project is locked."""
     row = own.row
     mark_changed(own.project)
     pictures = _list_pictures(row)
@@ -37,10 +33,10 @@ def erase(own: OwnTestimonial) -> None:
 
 
 def disown(own: OwnTestimonial) -> None:
-    """Remove the address for the person who reads mail there and wrote nothing.
+    """Remove the address of somebody who didn't write the testimonial.
 
-    The testimonial is held for the owner, and the project's account sends no more mail to the
-    address. The project is locked. Raises `AuthorRefused` for a link that wasn't mailed.
+    The testimonial is held as spam, and the account sends no more mail to the address. The project
+    is locked. Raises `AuthorRefused` for a link that wasn't mailed.
     """
     row, email = own.row, own.row.author_email
     if not own.is_mailed or email is None:
@@ -65,7 +61,7 @@ def forget_email(condition: ColumnElement[bool]) -> None:
 
 
 def is_unwanted(project: Project, email: str) -> bool:
-    """Tell whether an address wants no mail of the project's account."""
+    """Tell whether the address has unsubscribed from the project's account."""
     key = (project.account_id, hash_email(project.account_id, email))
     return db.session.get(UnsubscribedAddress, key) is not None
 
@@ -99,14 +95,14 @@ def _remove_author_mails(row: Testimonial) -> None:
 
 
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:
-    """Remove the words from notifications of them."""
+    """Remove the text from notifications that quote it."""
     inbox = project_url(project.id, "inbox")
     note = f"An author has deleted a testimonial that was in this mail. Your inbox: {inbox}"
     db.session.execute(
         update(OutboxMail)
         .where(
             OutboxMail.purpose == SUBMISSIONS_MAIL,
-            # By the path: commands may know another origin than the one that wrote the mail.
+            # By path: a command may run with another origin than the server.
             OutboxMail.text.contains(f"/testimonials/{row.id}", autoescape=True),
         )
         .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")

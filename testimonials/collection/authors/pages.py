@@ -15,7 +15,7 @@ from testimonials.collection.authors.services import (
     OwnTestimonial,
     find_own,
 )
-from testimonials.collection.authors.view import describe_confirmation, describe_edit, describe_own
+from testimonials.collection.authors.view import describe_edit, describe_frame, describe_own
 from testimonials.collection.schemas import ConsentForm, read_correction
 from testimonials.core.web.errors import FieldErrors
 from testimonials.core.web.forms import read_unsent_form
@@ -40,7 +40,7 @@ def show_own(token: str) -> ResponseReturnValue:
 @author.post("/yours/<token>")
 @limit_changes
 def give_consent(token: str) -> ResponseReturnValue:
-    """Consent again to what was withdrawn."""
+    """Give consent again after a withdrawal."""
     if errors := ConsentForm().read(request.form).errors:
         return _show(token, errors, 422)
     begin_write()
@@ -63,7 +63,7 @@ def verify(token: str) -> ResponseReturnValue:
 
 @author.get("/yours/<token>/correct")
 def show_correction(token: str) -> ResponseReturnValue:
-    """Show the form with what was sent."""
+    """Show the form, filled in."""
     own = find_own(token)
     return _edit(own, token, None, {}) if own.can_correct else _go(token)
 
@@ -108,18 +108,20 @@ def delete(token: str) -> ResponseReturnValue:
 
 @author.get("/yours/<token>/<any(withdraw, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
-    """Show the one button that withdraws, deletes, or removes a stranger's address."""
+    """Ask for confirmation before a withdrawal, a deletion or the removal of an address."""
     own = find_own(token)
     if action == "not-mine" and not own.is_mailed:
         return _go(token)
-    page = describe_confirmation(own, token, action)
-    return answer_privately(render_template("collection/authors/confirm.html", **page))
+    page = describe_frame(own, token)
+    return answer_privately(
+        render_template("collection/authors/confirm.html", **page, action=action)
+    )
 
 
 @author.post("/yours/<token>/not-mine")
 @limit_changes
 def deny(token: str) -> ResponseReturnValue:
-    """Remove the address of somebody who wrote nothing, and stop all mail to it."""
+    """Remove the address of somebody who didn't write this, and stop all mail to it."""
     begin_write()
     erasure.disown(find_own(token, for_update=True))
     db.session.commit()
@@ -144,7 +146,7 @@ def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
 
 @author.errorhandler(AuthorRefused)
 def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
-    """Lead back to the page, which shows the present state."""
+    """Redirect to the page, which shows the current state."""
     db.session.rollback()
     return _go((request.view_args or {})["token"])
 

@@ -1,7 +1,7 @@
-"""What the author of a testimonial may do with it by a link of their own, without an account.
+"""What the author of a testimonial can do with a personal link, without an account.
 
-The thank-you page shows the link. The one that is mailed names the
-address too: using it proves that the address is the author's.
+The thank-you page shows the link. A mailed link also names the address, so using it proves that the
+address is the author's.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
 
 LINK_SECONDS = 5 * 365 * 24 * 60 * 60
-# What the history names instead of an e-mail address.
+# Named in the history in place of an e-mail address.
 AUTHOR = "The author"
-# Why what somebody else wrote in the name of an address lies in the spam folder.
+# A reason in `held_for`: the holder of the address denies having written it.
 DISOWNED = "disowned"
-# How long the author of a rejected testimonial waits before they can correct it once more.
+# How long the author of a rejected testimonial waits before correcting it again.
 REJECTED_PAUSE = timedelta(days=1)
 
 author_purpose = TokenPurpose("author-link")
@@ -78,13 +78,12 @@ class OwnTestimonial:
 
     @property
     def correctable(self) -> dict[str, bool]:
-        """Which fields the author may correct beside name and text.
+        """Which fields besides name and text the author may correct: asked for, or with a value.
 
-        Those that the project asks for or that have a value; not the address, which would have to
-        be proven anew.
+        Not the address, which would need to be verified again.
         """
         row, asked = self.row, self.project.page_config["collectFields"]
-        # Half a star came from the owner; the five buttons can't show it and must not drop it.
+        # Owners may give half stars, which the five buttons can't show and would drop.
         is_whole = row.rating is None or row.rating.is_integer()
         return {
             "role": bool(asked["role"] or row.author_role),
@@ -123,8 +122,8 @@ def find_own_url(project: Project, token: str) -> str | None:
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     """Return the testimonial of a link, its project locked if it is to change.
 
-    Paused and deleted projects are found too: as long as words are stored, their author can take
-    them back. Raises `AuthorLinkInvalid` and `NothingLeft`.
+    Also in a paused or deleted project: authors can delete their words as long as they are stored.
+    Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
     named = author_purpose.find(token, 2, LINK_SECONDS)
     if named is None:
@@ -149,16 +148,16 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
 def verify_email(own: OwnTestimonial) -> None:
     """Note that the address is the author's, if the link was mailed to it.
 
-    Not part of the history, where it would keep the owner from undoing what came before.
+    Not recorded in the history, where it would keep the owner from undoing earlier changes.
     """
     if own.can_verify:
         own.row.email_verified_at = clock.now()
 
 
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
-    """Change columns of what is in the locked project; return whether anything changed.
+    """Correct columns of the testimonial; return whether anything changed. The project is locked.
 
-    A decided testimonial goes back into the queue. Raises `AuthorRefused`.
+    A decided testimonial goes back to the queue. Raises `AuthorRefused`.
     """
     row = own.row
     if not own.can_correct:
@@ -176,7 +175,7 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
 
 
 def withdraw(own: OwnTestimonial) -> None:
-    """Withdraw the consent: it shows nowhere from now on. The project is locked."""
+    """Withdraw the consent, which hides the testimonial everywhere. The project is locked."""
     if own.row.status == "withdrawn":
         return
     _change(own, {"status": "withdrawn", "consent_withdrawn_at": clock.now()}, "withdraw")
@@ -185,7 +184,7 @@ def withdraw(own: OwnTestimonial) -> None:
 def consent_again(own: OwnTestimonial) -> None:
     """Consent to the sentence on the page; the owner decides again. The project is locked.
 
-    What the owner had rejected, or what was held, stays so. Raises `AuthorRefused`.
+    A rejected or held testimonial stays rejected or held. Raises `AuthorRefused`.
     """
     if not own.can_consent:
         raise AuthorRefused

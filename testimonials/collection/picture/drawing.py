@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PIL import ImageDraw
 
 WIDTH, HEIGHT = 1200, 630
-# Raised when the drawing changes.
+# Increase this when the drawing changes.
 STYLE = 1
 MARGIN = 84
 # Where the card lies on the picture, and its bar in the button's colour.

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Where systems keep bold fonts without serifs. The first that has every letter of a text is used.
+# Bold sans-serif fonts of common systems; the first that has every letter of a text is used.
 SYSTEM_FONTS = (
     "/usr/share/fonts/truetype/noto/NotoSans-Bold.ttf",
     "/usr/share/fonts/noto/NotoSans-Bold.ttf",
@@ -29,7 +29,7 @@ SYSTEM_FONTS = (
     "C:/Windows/Fonts/arialbd.ttf",
     "C:/Windows/Fonts/msgothic.ttc",
 )
-# No letter: every font draws for it what it draws for a letter that it doesn't have.
+# Not a character: a font draws it like any character that it lacks.
 NO_LETTER = "\U0010fffe"
 # Symbols, and what joins or colours emoji: none of it is needed to understand a text.
 SYMBOLS = {"So", "Sk", "Cn", "Co", "Cf", "Cc"}
@@ -64,9 +64,9 @@ def is_right_to_left(text: str) -> bool:
 
 
 def find_font(text: str) -> FontOf | None:
-    """Return what makes the font for this text in a size, and how much bolder it is to be drawn.
+    """Return a function from size to font and extra stroke width for this text.
 
-    None where no font here has all the letters, or nothing here can join them as they must be.
+    None if no font has all of its letters, or if they need shaping that isn't available here.
     """
     letters = {letter for letter in text if not letter.isspace() and letter not in JOINERS}
     if any(ord(letter) in SHAPED for letter in letters) and not _can_shape():
@@ -91,7 +91,7 @@ def _exists(path: str) -> bool:
 def _load(path: str, size: int) -> Any:
     from PIL import ImageFont
 
-    # The one that Pillow brings along, in one weight, has no path.
+    # Pillow's own font, in a single weight, has no path.
     return ImageFont.truetype(path, size) if path else ImageFont.load_default(size)
 
 

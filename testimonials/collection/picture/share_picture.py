@@ -45,7 +45,7 @@ def make_share_picture(project: Project) -> bytes:
         button_text=config["buttonTextColor"],
         logo=logo.content if logo else None,
     )
-    # Nobody waits for the lock with a connection that others need.
+    # Don't hold a database connection while waiting for the lock.
     db.session.close()
     with drawing:
         return find_share_picture(project) or draw_share_picture(shown)

@@ -1,4 +1,4 @@
-"""Lists of people as owners have them: pasted addresses, or the CSV file of a spreadsheet."""
+"""Lists of people to ask: pasted addresses, a pasted table, or a CSV file."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
-# As many people, with the longest names and addresses allowed.
+# MAX_PEOPLE with the longest names and addresses allowed.
 LONGEST_PASTED = MAX_PEOPLE * 400
 # A quote that isn't closed swallows everything after it.
 LONGEST_CELL = 10_000

@@ -26,9 +26,9 @@ answer_purpose = TokenPurpose("request-answer")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a link in a mail says: who was asked, and by which account.
+    """Who was asked, and by which account, according to a mailed link.
 
-    The hash of the address lets the link end all mails even when the request is gone.
+    With the hash, the link can unsubscribe even after the request is deleted.
     """
 
     request_id: str
@@ -49,7 +49,7 @@ def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str
 def find_request(token: str, project_id: str, *, for_update: bool = False) -> MailedRequest | None:
     """Return the request of a mailed link to the project's form, locked if it is to change.
 
-    None for a link that isn't valid, whose visitor is like any other.
+    None for an invalid link.
     """
     try:
         request_id, _ = link_purpose.read(token, LINK_SECONDS)
@@ -62,10 +62,7 @@ def find_request(token: str, project_id: str, *, for_update: bool = False) -> Ma
 
 
 def is_unanswered(request: MailedRequest | None) -> bool:
-    """Tell whether a submission would answer the request: only the first one does.
-
-    It was asked for, so it is no spam, however many come from one network.
-    """
+    """Tell whether a submission would be the request's answer, which is never held as spam."""
     return request is not None and request.answered_at is None
 
 
@@ -83,9 +80,9 @@ def note_opened(request: MailedRequest) -> None:
 
 
 def note_answered(request: MailedRequest, testimonial: Testimonial, *, asks_email: bool) -> None:
-    """Tie the first submission by a link to its request.
+    """Tie the first submission by a mailed link to its request.
 
-    The link proves the address that was asked, unless the author gave another one.
+    This verifies the author's address, unless they gave another one.
     """
     if not is_unanswered(request):
         return
@@ -113,7 +110,7 @@ def read_answer_token(token: str) -> tuple[Asked, Project | None]:
 
 
 def decline(asked: Asked) -> None:
-    """Note that somebody doesn't want to write, so that no reminder follows."""
+    """Note that somebody doesn't want to write, and cancel the reminder."""
     request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
     if request is not None and request.answered_at is None:
         request.declined_at = request.declined_at or clock.now()

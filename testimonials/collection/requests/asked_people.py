@@ -1,4 +1,4 @@
-"""The list of who was asked for a testimonial, how far that got, and taking people off it."""
+"""The people who were asked for a testimonial: listing, cancelling and deleting them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -90,9 +90,9 @@ def cancel_waiting(project: Project) -> int:
 
 
 def remove_asked(project: Project, request_id: str) -> None:
-    """Delete a request of the locked project, and its mail if that still waits; raise `NotFound`.
+    """Delete a request of the locked project, with its mail if that still waits; raise `NotFound`.
 
-    The link in a mail that has arrived then opens the plain form.
+    A link that was already mailed then opens the plain form.
     """
     request = None
     if is_identifier(request_id):
@@ -131,7 +131,7 @@ def is_told_from() -> ColumnElement[bool]:
 
 
 def _drop_mail(request: MailedRequest) -> bool:
-    """Remove a waiting mail from the outbox; return False where it is leaving already."""
+    """Remove a waiting mail from the outbox; return False if it has already left."""
     if request.mail_id is None:
         return True
     query = delete(OutboxMail).where(
@@ -156,7 +156,7 @@ def _join(query: Rows, project: Project) -> Rows:
 
 
 def _state() -> ColumnElement[str]:
-    """Return what came of a request; what the person did counts more than the mail."""
+    """Return a request's state; what the person did takes precedence over the mail."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
         (MailedRequest.answered_at.is_not(None), "answered"),

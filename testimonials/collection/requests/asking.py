@@ -52,9 +52,9 @@ class LeftOut:
 def choose_people(
     project: Project, lists: Iterable[AddressList]
 ) -> tuple[list[Person], list[LeftOut]]:
-    """Return who of the lists can be asked, each once, and who is left out.
+    """Return the people who can be asked, each once, and those who are left out.
 
-    Raises `AskingRefused` where that is nobody, or more people than the account may ask now.
+    Raises `AskingRefused` if that is nobody, or more than the account may ask now.
     """
     listed = [person for each in lists for person in each.people]
     asked = _find_asked(project, listed)
@@ -96,10 +96,9 @@ def _require_room(account_id: str, count: int) -> None:
     limit = current_settings().invitations_per_day
     if not limit:
         raise AskingRefused("This service doesn’t send requests by email. Share the link instead.")
-    left = f"{room} more" if room else "nobody more"
     raise AskingRefused(
-        f"Your account may ask {limit} people in 24 hours, so {left} now; this list has {count}. "
-        "Shorten it, or come back tomorrow."
+        f"Your account may ask {limit} people in 24 hours: {room} more now, and this list "
+        f"has {count}. Shorten it, or come back tomorrow."
     )
 
 
@@ -118,9 +117,9 @@ def _read_batch_token(project: Project, token: str) -> str:
 def ask_people(
     project: Project, token: str, batch: RequestBatch, listed: AddressList, actor: str
 ) -> int:
-    """Note everybody on a list as to be asked now, and send as many mails as the pace allows.
+    """Store a request to everybody on a list, and send as many mails as the pace allows.
 
-    The account and the project are locked, `token` is of the preview, `batch` has the letter.
+    The account and the project are locked; `token` is the preview's, `batch` has the message.
     Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`.
     """
     batch_id = _read_batch_token(project, token)

@@ -1,4 +1,4 @@
-"""What the links in a mail that asks for a testimonial lead to, beside the form itself.
+"""What the links in a mailed request lead to, besides the form itself.
 
 A GET changes nothing, since mail scanners open links; mail programs send the one-click POST
 themselves (RFC 8058).
@@ -22,7 +22,7 @@ requests.before_request(use_visitors_language)
 
 @requests.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
-    """Note that a browser opened the form by a mailed link; a script of the page says so."""
+    """Note that a browser opened the form by a mailed link; the page's script calls this."""
     token = request.form.get("invitation", "")
     project_id = find_public_project(slug=slug).id
     found = answering.find_request(token, project_id)

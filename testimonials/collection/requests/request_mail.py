@@ -1,7 +1,7 @@
 """The mails that ask for a testimonial, and the pace at which they are sent.
 
-A mail goes into the outbox in the transaction that notes it at its request, under one lock; so each
-is written once, and the pace holds for all processes together.
+A request and its mail are written in one transaction, under one lock. Each mail is therefore sent
+once, and all processes together keep the pace.
 """
 
 import re
@@ -24,7 +24,7 @@ from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
 
 PACE = timedelta(minutes=1)
-# The number of an advisory lock; no other of the service has it.
+# The number of the advisory lock, unique in this service.
 LOCK = 0x7465_7374_0003
 REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
 SUBJECT_LENGTH = 160
@@ -100,7 +100,7 @@ def describe_mail(
 
 
 def fill_name(message: str, name: str) -> str:
-    """Put the name into the message; without one, remove its place and the space before it."""
+    """Put the name into the message; without one, remove its place and the space before."""
     return _NAME.sub(lambda found: found[0].replace("{name}", name) if name else "", message)
 
 
@@ -166,7 +166,7 @@ def _takes_testimonials() -> ColumnElement[bool]:
 def _count_lately() -> int:
     """Count the mails of the last minute, of all accounts."""
     since = clock.now() - PACE
-    # One query for each, so that each has its index.
+    # Two queries, so that each uses its index.
     return sum(
         int(db.session.scalar(select(func.count(MailedRequest.id)).where(time > since)) or 0)
         for time in (MailedRequest.sent_at, MailedRequest.reminded_at)

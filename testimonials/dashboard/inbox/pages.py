@@ -36,12 +36,13 @@ from testimonials.testimonials.moderation.services import (
     apply_action,
     find_testimonial,
 )
-from testimonials.testimonials.moderation.tag_names import (
+from testimonials.testimonials.moderation.tags import (
     TagRefused,
+    add_tag,
     find_spellings,
+    remove_tag,
     spell,
 )
-from testimonials.testimonials.moderation.tags import add_tag, remove_tag
 from testimonials.testimonials.moderation.undoing import make_undo_token, undo_batch
 
 inbox = Blueprint("inbox", __name__)

@@ -25,7 +25,7 @@ from testimonials.testimonials.moderation.services import (
     find_testimonial,
     list_history,
 )
-from testimonials.testimonials.moderation.tag_names import list_project_tags
+from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.testimonials.moderation.undoing import make_undo_token
 
 editor = Blueprint("editor", __name__)

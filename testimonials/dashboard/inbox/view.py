@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import url_for
 
-from testimonials.collection.flood import count_flood
 from testimonials.collection.requests.asked_people import find_asked_emails
+from testimonials.collection.spam import count_flood
 from testimonials.core.urls import collection_page_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.models import Project
@@ -20,7 +20,7 @@ from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
     list_inbox,
 )
-from testimonials.testimonials.moderation.tag_names import list_project_tags
+from testimonials.testimonials.moderation.tags import list_project_tags
 
 MAX_SEARCH = 200
 EMPTY = {

@@ -24,7 +24,7 @@ from testimonials.projects.models import Project
 
 NEVER = "never"
 DEFAULT_REMINDER = "5"
-# A file of 1 MB, and beside it 500 people with long names in the text field.
+# A file of 1 MB, plus 500 people with long names in the text field.
 FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
 TOO_LARGE = (
     "This file is too large to upload, and nothing else in the form could be read. Go back in your "
@@ -33,7 +33,7 @@ TOO_LARGE = (
 
 
 class _PastedList(RuleField):
-    """Addresses, or a table of a spreadsheet; it comes out as an `AddressList`."""
+    """Pasted addresses, or a pasted table; loads as an `AddressList`."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> AddressList:
         try:
@@ -68,7 +68,7 @@ class RequestFormSchema(FormSchema):
 
 @dataclass
 class RequestForm:
-    """What was typed, the lists and the letter that it makes, and what must be changed first."""
+    """What was typed, what it was read as, and what is wrong with it."""
 
     typed: dict[str, str]
     values: dict[str, Any] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class RequestForm:
 
     @property
     def batch(self) -> RequestBatch:
-        """The letter that everybody gets, as a row that is not stored yet."""
+        """The message to everybody, as a row that isn't stored yet."""
         reminder = self.values["reminder"]
         return RequestBatch(
             subject=self.typed["subject"][:SUBJECT_LENGTH],
@@ -108,7 +108,7 @@ def default_values(project: Project) -> dict[str, str]:
 
 
 def read_request_form(project: Project) -> RequestForm:
-    """Read and check the form; a suggested text that wasn't changed follows the language."""
+    """Read and check the form; an unchanged suggestion follows the language."""
     request.max_content_length = request.max_form_memory_size = FORM_BYTES
     try:
         sent = RequestFormSchema().read(request.form)

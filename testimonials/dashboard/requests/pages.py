@@ -71,7 +71,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
     if form.errors:
         return _page(access, form), 422
     begin_write()
-    # The account first: how many it may ask is counted over all of its projects.
+    # The account first: its daily limit covers all of its projects.
     lock_account(access.project.account_id)
     project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
     try:

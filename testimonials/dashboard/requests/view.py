@@ -1,6 +1,6 @@
-"""What the pages show on which an owner asks people for testimonials by mail."""
+"""What the pages for asking by email show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flask import render_template, url_for
@@ -8,12 +8,7 @@ from markupsafe import Markup
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
-from testimonials.collection.requests.address_lists import (
-    MAX_PEOPLE,
-    Person,
-    WrongLine,
-    write_table,
-)
+from testimonials.collection.requests.address_lists import MAX_PEOPLE, Person, write_table
 from testimonials.collection.requests.asked_people import PAGE_SIZE, STATES, AskedPerson
 from testimonials.collection.requests.asking import REMINDERS, LeftOut, count_room
 from testimonials.collection.requests.request_mail import describe_mail
@@ -42,7 +37,7 @@ LISTED = 10
 def describe_form(project: Project) -> dict[str, Any]:
     choices = [(str(days), f"After {days} days") for days in REMINDERS]
     return {
-        "languages": [{"code": each.code, "name": each.name} for each in LANGUAGES],
+        "languages": LANGUAGES,
         "reminders": [*choices, (NEVER, "Never")],
         "room": count_room(project.account_id),
         "per_day": current_settings().invitations_per_day,
@@ -51,7 +46,7 @@ def describe_form(project: Project) -> dict[str, Any]:
 
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
-    """Return the filters: `all`, and each state that somebody is in."""
+    """Return a tab for everybody and for each state that somebody is in."""
     shown = [name for name in STATES if counts[name] or name == state]
     return [
         {
@@ -89,42 +84,35 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
         ("Unsubscribed", person.unsubscribed_at),
     ]
     return {
-        "id": row.id,
-        "email": row.email,
-        "name": row.name,
-        "company": row.company or "",
+        "row": row,
         "initials": initials_of(row.name or row.email),
         "colour": colour_of(row.name or row.email),
         "state": person.state,
         "state_label": LABELS[person.state],
         "problem": person.problem if person.state == "failed" else None,
         "times": [(what, time) for what, time in times if time],
-        "testimonial_url": url_for("editor.show_testimonial", testimonial_id=row.testimonial_id)
-        if row.testimonial_id
-        else None,
     }
 
 
 def describe_preview(
     project: Project, form: RequestForm, chosen: tuple[Sequence[Person], Sequence[LeftOut]]
 ) -> dict[str, Any]:
-    """Return what the preview shows: how many get what, who doesn't, and the mail of the first."""
+    """Return who gets the mail, who doesn't and why, and the first person's mail."""
     people, left_out = chosen
     account = db.session.get_one(Account, project.account_id)
-    pasted, uploaded = form.pasted.wrong, form.uploaded.wrong
-    wrong = [
-        *_describe_wrong("Line", pasted),
-        *_describe_wrong("Line" if not pasted else "Line of the file", uploaded),
-    ]
+    of_file = "Line of the file" if form.pasted.wrong else "Line"
     return {
         "count": len(people),
-        "people": [{"email": each.email, "name": each.name} for each in people[:LISTED]],
+        "people": people[:LISTED],
         "more": max(0, len(people) - LISTED),
-        "wrong": wrong,
-        "left_out": [{"email": each.person.email, "reason": each.reason} for each in left_out],
+        "wrong": [
+            *(("Line", each) for each in form.pasted.wrong),
+            *((of_file, each) for each in form.uploaded.wrong),
+        ],
+        "left_out": left_out,
         **_render_first_mail(project, account, form.batch, people[0]),
         "values": form.typed | {"people": write_table(people)},
-        # What "Change" leads back to: as it was typed, wrong lines too; a file isn't kept.
+        # For "Change": the list as it was typed, wrong lines included. A file isn't kept.
         "original": write_table(form.uploaded.people + form.pasted.people)
         if form.uploaded.people
         else form.typed["people"],
@@ -133,17 +121,10 @@ def describe_preview(
     }
 
 
-def _describe_wrong(label: str, lines: Iterable[WrongLine]) -> list[dict[str, str]]:
-    return [
-        {"where": f"{label} {each.line}", "text": each.text, "reason": each.reason}
-        for each in lines
-    ]
-
-
 def _render_first_mail(
     project: Project, account: Account, batch: RequestBatch, person: Person
 ) -> dict[str, Any]:
-    """Render the mail to the first of them; its rows exist only for this."""
+    """Render the first person's mail, with a request that is never stored."""
     request = MailedRequest(
         id=new_identifier(),
         email=person.email,
@@ -153,5 +134,5 @@ def _render_first_mail(
     with speaking(batch.language) as language:
         values = describe_mail(project, account, batch, request)
         mail = render_template("email/_request.html", **values, is_preview=True)
-    # Rendered by a template of ours, which escapes all that people wrote.
+    # The template escapes everything that people typed.
     return {"mail_html": Markup(mail), "mail_direction": language.direction}  # noqa: S704

@@ -13,7 +13,7 @@ from flask import url_for
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation.tag_names import list_project_tags
+from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.widget.selection import SHAPES, WHOLE, Selection, read_selection
 from testimonials.widget.services import count_shown, list_shown, rate
 

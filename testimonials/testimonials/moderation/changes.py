@@ -1,4 +1,4 @@
-"""Changing testimonials with their history: who did it, and what was there before."""
+"""Change testimonials, and record who did it and what was there before."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -33,7 +33,7 @@ def change_all(
         mark_changed(project)
     db.session.flush()
     if records:
-        # Without models, which take half of the time for twenty thousand.
+        # Without models, which would take half of the time for twenty thousand rows.
         db.session.execute(insert(TestimonialChange), records)
     return batch, len(records)
 
@@ -54,7 +54,7 @@ def _change(
     row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
 ) -> dict[str, Any]:
     """Set columns, or `tags`, and return the record of what they were."""
-    # Later than every change before.
+    # Later than any earlier change.
     row.updated_at = max(clock.now(), row.updated_at + clock.MILLISECOND)
     before = {name: getattr(row, name) for name in values}
     for name, value in values.items():
@@ -76,11 +76,11 @@ def _record(
 
 
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Return the values in parts, each of which fits into one statement."""
+    """Yield the values in parts, each of which fits into one statement."""
     for start in range(0, len(values), CHUNK):
         yield values[start : start + CHUNK]
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as the history keeps it."""
+    """Return a value as the history stores it."""
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value

@@ -1,4 +1,4 @@
-"""The inbox: its tabs, searched, filtered and counted."""
+"""The inbox: tabs, search, filters and counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SOURCES = ("public_page", "manual", "import", "demo")
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """What to show: a tab, and of it words to find, stars (1 to 5), a source, a tag."""
+    """A tab of the inbox, narrowed by words to find, stars (1 to 5), source and tag."""
 
     tab: str = "pending"
     q: str = ""
@@ -36,10 +36,10 @@ class InboxFilter:
 def list_inbox(
     project_id: str, wanted: InboxFilter, page: int, counts: dict[str, int]
 ) -> tuple[Sequence[Testimonial], int, int]:
-    """Return a page (from 1) of what is asked for, newest first; its number; how many there are.
+    """Return a page (from 1) of testimonials, newest first; its number; how many there are.
 
-    A page past the end gives the last one: decisions shorten the list under one's hands. `counts`
-    are those of the tabs (`count_tabs`).
+    A page past the end gives the last one, since decisions shorten the list. `counts` are the
+    project's (`count_tabs`).
     """
     condition = _condition(project_id, wanted)
     total = counts[wanted.tab]

@@ -14,7 +14,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_addition
-from testimonials.testimonials.moderation.tag_names import find_spellings, spell
+from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.services import add_row
 
 TRASH_DAYS = timedelta(days=30)
@@ -31,12 +31,12 @@ class ActionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Action:
-    """One thing that can be done: in which states, what it sets, and the word for it done."""
+    """A decision: when it is allowed, what it sets, and how it is reported."""
 
     can: Callable[[Testimonial], bool]
     values: Callable[[Testimonial, datetime], dict[str, Any]]
     done: str
-    # With a place for what it was done to, where that doesn't come last.
+    # The report with {} for the testimonials, where they don't come last.
     about: str = ""
 
     def tell(self, what: str) -> str:
@@ -80,7 +80,7 @@ ACTIONS = {
         "Marked as spam",
         "Marked {} as spam",
     ),
-    # Back to the queue. Why it was held is kept, so that nobody is notified of it as new.
+    # `held_for` stays, so that nobody is notified of it as new.
     "release": Action(
         lambda row: row.deleted_at is None and row.status == "spam",
         lambda _row, _now: {"status": "pending", "reviewed_at": None},
@@ -102,10 +102,10 @@ def apply_action(
 def edit_testimonial(
     project: Project, row: Testimonial, values: dict[str, Any], actor: str
 ) -> str | None:
-    """Change columns of one testimonial; the first words are kept.
+    """Change columns of one testimonial, keeping the original text.
 
-    Returns the batch, None where nothing differs. Raises `ActionRefused` for a sample and for what
-    its author has withdrawn: both can only be deleted or kept.
+    Returns the batch, or None if nothing changed. Raises `ActionRefused` for a sample and for a
+    withdrawn testimonial.
     """
     if row.status == "demo":
         raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
@@ -118,7 +118,7 @@ def edit_testimonial(
     if "text" in changes and row.original_text is None:
         changes["original_text"] = row.text
     if "author_email" in changes and row.email_verified_at is not None:
-        # Only the address that the author had given was proven to be theirs.
+        # Only the address that the author gave was verified.
         changes["email_verified_at"] = None
     batch, _ = change_all(project, [(row, changes)], actor, "edit")
     return batch
@@ -158,7 +158,7 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 def empty_trash(limit: int) -> int:
     """Delete what has been in the trash or in spam for 30 days, at most `limit`; return how many.
 
-    For spam they count from its last change, so that what was just restored can be released.
+    For spam they count from the last change, so that what was just restored can be released.
     """
     now = clock.now()
     is_old_spam = and_(Testimonial.status == "spam", Testimonial.updated_at <= now - SPAM_DAYS)

@@ -1,27 +1,90 @@
-"""Tagging testimonials, recorded and undone like any other change."""
+"""Tags: their names, the spelling a project uses for each, and changing them."""
 
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
+from marshmallow import ValidationError
+from sqlalchemy import func, select
+
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.fields import Text
+from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.changes import change_all
-from testimonials.testimonials.moderation.tag_names import (
-    MAX_TAGS,
-    TagRefused,
-    find_spellings,
-    fold,
-    read_tags,
-    spell,
-)
+
+MAX_TAGS = 10
+# Between tags in one line of text, in the scripts that have a comma of their own too.
+SEPARATORS = ",،、，"
+
+
+class TagRefused(ServiceError):
+    """A name isn't allowed, or a testimonial has too many tags."""
+
+    status = 422
+    code = "TAG_REFUSED"
+
+
+@dataclass(frozen=True)
+class TagCount:
+    """A tag of a project; `count` leaves out the trash."""
+
+    name: str
+    count: int
+
+
+def read_tags(text: str) -> list[str]:
+    """Return the tags of a line of text with commas between them, each once; raise `TagRefused`."""
+    for separator in SEPARATORS:
+        text = text.replace(separator, ",")
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        if name := _read_tag(part):
+            found.setdefault(fold(name), name)
+    if len(found) > MAX_TAGS:
+        raise TagRefused(f"Use at most {MAX_TAGS} tags; these are {len(found)}.")
+    return list(found.values())
+
+
+def fold(name: str) -> str:
+    """Return the form in which two spellings of one tag are equal."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def find_spellings(project_id: str) -> dict[str, str]:
+    """Return the project's tags by their folded form.
+
+    Before a change the project is locked, so that two spellings of one tag can't appear at once.
+    """
+    names = db.session.scalars(
+        select(TestimonialTag.name).where(TestimonialTag.project_id == project_id).distinct()
+    )
+    return {fold(name): name for name in names}
+
+
+def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
+    """Return the names, each in its `known` spelling if it has one (`find_spellings`)."""
+    return list({fold(name): known.get(fold(name), name) for name in names}.values())
+
+
+def list_project_tags(project_id: str) -> Sequence[TagCount]:
+    """Return the project's tags in alphabetical order, with how many testimonials have each."""
+    rows = db.session.execute(
+        select(TestimonialTag.name, func.count())
+        .join(Testimonial, Testimonial.id == TestimonialTag.testimonial_id)
+        .where(TestimonialTag.project_id == project_id, Testimonial.deleted_at.is_(None))
+        .group_by(TestimonialTag.name)
+    ).all()
+    return sorted((TagCount(name, count) for name, count in rows), key=lambda tag: fold(tag.name))
 
 
 def add_tag(
     project: Project, rows: Sequence[Testimonial], name: str, actor: str
 ) -> tuple[str, int]:
-    """Add one tag to the rows that can have it; `project` is locked.
+    """Add one tag to the rows that can have it; `project` is locked. See `change_all`.
 
-    Returns the batch, for undoing, and how many rows were changed. Raises `TagRefused` for a name
-    that is no tag.
+    Raises `TagRefused` unless `name` is one valid tag.
     """
     (tag,) = spell(find_spellings(project.id), [_read_one(name)])
 
@@ -41,6 +104,18 @@ def remove_tag(
     )
 
 
+def _read_tag(text: str) -> str:
+    try:
+        line = Text(len(text), one_line=True).deserialize(text)
+    except ValidationError:
+        raise TagRefused("Remove the control characters and line breaks from the tags.") from None
+    name = unicodedata.normalize("NFC", " ".join(line.split()))
+    if len(name) > TAG_LENGTH:
+        short = f"{name[:20]}…"
+        raise TagRefused(f"Shorten the tag {short} to {TAG_LENGTH} characters; it has {len(name)}.")
+    return name
+
+
 def _change_tags(
     project: Project,
     rows: Sequence[Testimonial],
@@ -49,10 +124,10 @@ def _change_tags(
 ) -> tuple[str, int]:
     changes = []
     for row in rows:
-        before, can_be_tagged = row.tags, row.deleted_at is None
-        after = make(before)
-        is_equal = set(map(fold, after)) == set(map(fold, before))
-        if can_be_tagged and row.status not in ("demo", "withdrawn") and not is_equal:
+        if row.deleted_at is not None or row.status in ("demo", "withdrawn"):
+            continue
+        after = make(row.tags)
+        if set(map(fold, after)) != set(map(fold, row.tags)):
             changes.append((row, {"tags": after}))
     return change_all(project, changes, actor, "tag")
 

@@ -12,7 +12,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all
 from testimonials.testimonials.moderation.services import ActionRefused
-from testimonials.testimonials.moderation.tag_names import find_spellings, spell
+from testimonials.testimonials.moderation.tags import find_spellings, spell
 
 UNDO_SECONDS = 24 * 60 * 60
 TIMES = (
@@ -38,7 +38,7 @@ def undo_batch(project: Project, token: str, actor: str) -> int:
     """
     project_id, batch = undo_purpose.find(token, 2, UNDO_SECONDS) or (None, "")
     if project_id != project.id:
-        raise ActionRefused("This can’t be undone: that is possible for a day, in its project.")
+        raise ActionRefused("This can’t be undone anymore. Changes can be undone for one day.")
     changes = _list_undoing(project, batch)
     if not changes:
         raise ActionRefused("It has been changed since, so there is nothing left to undo.")
@@ -61,14 +61,14 @@ def _list_undoing(project: Project, batch: str) -> list[tuple[Testimonial, dict[
         )
         .options(selectinload(Testimonial.tag_rows))
     ).all()
-    # Somebody may have begun to spell a tag in another way since it was removed.
+    # The spelling of a removed tag may have changed since.
     known = find_spellings(project.id)
     changes = []
     for row, before in rows:
         values = _from_json(before)
         if "tags" in values:
             values["tags"] = spell(known, values["tags"])
-        # Whatever it was before, only its author can take a withdrawal back.
+        # Only the author can revoke a withdrawal.
         if "status" not in values or row.status != "withdrawn":
             changes.append((row, values))
     return changes

@@ -26,7 +26,7 @@ from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
 from testimonials.testimonials.fields import TEXT_LENGTH
 from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.tag_names import MAX_TAGS
+from testimonials.testimonials.moderation.tags import MAX_TAGS
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.transfer.archives.values import (
     EMAIL,

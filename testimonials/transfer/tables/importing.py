@@ -22,7 +22,7 @@ from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
-from testimonials.testimonials.moderation.tag_names import find_spellings, spell
+from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.transfer.tables.dates import UNCLEAR, find_order
 from testimonials.transfer.tables.headings import ColumnMapping
 from testimonials.transfer.tables.rows import (

@@ -137,12 +137,12 @@ def test_a_day_has_a_limit_that_deleting_does_not_lift(
         browser.post(f"/dashboard/projects/{first}/invitations/remove", data={"id": row.id})
     refused = preview(browser, second, many(2))
     assert refused.status_code == 422
-    assert "so 1 more now; this list has 2" in refused.text
+    assert "1 more now, and this list has 2" in refused.text
     # The preview was made while there was room; the button counts again.
     assert confirm(browser, second, page).status_code == 422
     assert read_requests(app) == {}
     ask(browser, second, many(1))
-    assert "so nobody more now" in preview(browser, second, NOOR).text
+    assert "0 more now, and this list has 1" in preview(browser, second, NOOR).text
     moved_clock.move(days=1, seconds=1)
     ask(browser, second, many(5, 20))
 
