@@ -21,11 +21,17 @@ pytestmark = pytest.mark.process
 TYPED = {"name": "Noor", "text": "They listened.", "rating": "4", "consent": "yes"}
 
 
+def start(folder: Path) -> Service:
+    """Start a service of one worker with the usual four threads, and a project at /kiln."""
+    service = start_service(folder, (), {})
+    assert service.call("POST", "/v1/projects", {"slug": "kiln"}, service.sign_up()).status == 200
+    return service
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service of one worker with the usual four threads, and a project at /kiln."""
-    service = start_service(tmp_path_factory.mktemp("instance"), (), {})
-    assert service.call("POST", "/v1/projects", {"slug": "kiln"}, service.sign_up()).status == 200
+    """A service that the tests here share."""
+    service = start(tmp_path_factory.mktemp("instance"))
     yield service
     service.kill()
 
@@ -92,13 +98,17 @@ def test_others_are_answered_while_pictures_wait(service: Service) -> None:
     assert "Many pictures are being uploaded right now." in page
 
 
-def test_a_decoder_that_is_gone_is_replaced_and_ends_with_its_worker(service: Service) -> None:
-    (worker,) = service.workers
-    (first,) = children(worker)
-    os.kill(first, signal.SIGKILL)
-    picture = to_bytes(photo(), "PNG")
-    assert send_photo(service, picture).status == 200
-    (decoder,) = children(worker)
-    assert decoder != first
-    assert service.stop() == 0
-    wait_for(lambda: not Path(f"/proc/{decoder}").exists(), what="the decoder's end")
+def test_a_decoder_that_is_gone_is_replaced_and_ends_with_its_worker(tmp_path: Path) -> None:
+    service = start(tmp_path)
+    try:
+        (worker,) = service.workers
+        (first,) = children(worker)
+        os.kill(first, signal.SIGKILL)
+        picture = to_bytes(photo(), "PNG")
+        assert send_photo(service, picture).status == 200
+        (decoder,) = children(worker)
+        assert decoder != first
+        assert service.stop() == 0
+        wait_for(lambda: not Path(f"/proc/{decoder}").exists(), what="the decoder's end")
+    finally:
+        service.kill()
