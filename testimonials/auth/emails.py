@@ -105,7 +105,7 @@ def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
             f"If that is you, open the link where you are signed in, or sign in as {old_email}.",
         ],
         footnote="The link works for one hour and only once. If you did not ask for it, ignore "
-        "this mail: nothing happens without you.",
+        "this mail: nothing will change.",
         link=link,
         button="Use this address",
     )

@@ -97,11 +97,11 @@ def members_command(project: str, as_json: bool) -> None:
 @json_option
 @database_command
 def delete_command(project: str, yes: bool, as_json: bool) -> None:
-    """Remove a project with its testimonials."""
+    """Delete a project with its testimonials."""
     found = get_project(project)
     count = sum(count_by_status(found.id).values())
     if not yes:
-        question = f"Remove {found.slug} and {count} testimonial(s) permanently?"
+        question = f"Delete {found.slug} and {count} testimonial(s) permanently?"
         click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_project(project)
@@ -111,4 +111,4 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"_id": found.id, "deleted": True, "testimonials": count})
     else:
-        click.echo(f"Removed {found.slug} and {count} testimonial(s).")
+        click.echo(f"Deleted {found.slug} and {count} testimonial(s).")

@@ -26,8 +26,7 @@ def send_invitation_mail(project: Project, invitation: MemberInvitation, link: s
             ROLE_MAY[invitation.role],
         ],
         footnote=f"The link works until {clock.day(invitation.expires_at)} and only once. If you "
-        "did not expect this mail, ignore it, or open the link and choose “I don’t know this”: "
-        "nothing happens without you.",
+        "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
         link=link,
         button="Look at the invitation",
         # Lets a mail program decline it for its reader.

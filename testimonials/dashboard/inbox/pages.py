@@ -76,7 +76,7 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     batch, count = apply_action(project, [row], name, access.user.email)
     if not count:
         raise ActionRefused(f"{row.author_name} is already {_describe_state(row)}.")
-    return _finish(project, ACTIONS[name].tell(row.author_name), batch)
+    return _finish(project, ACTIONS[name].report(row.author_name), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
@@ -91,7 +91,7 @@ def decide_many(access: Access) -> ResponseReturnValue:
         raise ActionRefused("This can’t be done to any of the selected testimonials.")
     if name == "delete":
         record_project_event(EventType.TESTIMONIALS_DELETED, project, count=count)
-    return _finish(project, ACTIONS[name].tell(_count(count)), batch)
+    return _finish(project, ACTIONS[name].report(_count(count)), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")

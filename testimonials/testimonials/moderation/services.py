@@ -39,7 +39,7 @@ class Action:
     # The report with {} for the testimonials, where they don't come last.
     about: str = ""
 
-    def tell(self, what: str) -> str:
+    def report(self, what: str) -> str:
         return self.about.replace("{}", what, 1) if self.about else f"{self.done} {what}"
 
 

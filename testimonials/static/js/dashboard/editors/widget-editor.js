@@ -204,9 +204,9 @@ sets.addEventListener('change', showPreview);
 
 function explain(total, data) {
   if (total) return '';
-  if (data !== 'real') return 'With nothing to show, the widget takes no room on your page.';
+  if (data !== 'real') return 'With nothing to show, the widget shows nothing on your page.';
   if (frame.dataset.active !== 'true') return 'This project is paused, so the widget on your site shows nothing. Choose other testimonials to see how it looks.';
-  return 'Nothing is approved yet, so the widget takes no room on your page. Choose other testimonials to see how it will look.';
+  return 'Nothing is approved yet, so the widget shows nothing on your page. Choose other testimonials to see how it will look.';
 }
 
 addEventListener('message', (event) => {
