@@ -32,6 +32,7 @@ class SharedPages:
         self._write_own = write_own
         self._thread: threading.Thread | None = None
         self._beginning = threading.Lock()
+        self._writing = threading.Lock()
         self._ending = threading.Event()
 
     def keep(self) -> None:
@@ -55,7 +56,7 @@ class SharedPages:
         """Write this process's page, whole or not at all; on a full disk it is left out."""
         target = self._folder / f"{self.name}{ENDING}"
         draft = target.with_suffix(".new")
-        with contextlib.suppress(OSError):
+        with self._writing, contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             draft.write_bytes(self._write_own())
             draft.replace(target)
