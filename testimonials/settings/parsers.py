@@ -53,6 +53,16 @@ def matching(pattern: str, rule: str) -> Parser:
     return parse
 
 
+def parse_hsts(value: object) -> str:
+    text = parse_text(value)
+    found = re.fullmatch(r"(?i)max-age=([0-9]{1,10})(; ?includeSubDomains)?(; ?preload)?", text)
+    if text and not found:
+        raise ValueError("must look like max-age=31536000; includeSubDomains; preload")
+    if found and found[3] and not (found[2] and int(found[1]) >= 31_536_000):
+        raise ValueError("takes preload only with includeSubDomains and max-age=31536000 or more")
+    return text
+
+
 def whole(low: int, high: int) -> Parser:
     def parse(value: object) -> int:
         text = str(value).strip()

@@ -122,10 +122,7 @@ class Settings:
     )
     hsts: str = setting(
         "max-age=31536000",
-        take.matching(
-            r"(?i)max-age=[0-9]{1,10}(; ?includeSubDomains(; ?preload)?)?",
-            "must look like max-age=31536000; includeSubDomains; preload",
-        ),
+        take.parse_hsts,
         "The `Strict-Transport-Security` header of responses over https, such as "
         "`max-age=63072000; includeSubDomains; preload`. Empty: none is sent.",
     )

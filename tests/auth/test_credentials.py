@@ -202,3 +202,7 @@ def test_ids_sort_in_the_order_they_were_made_in() -> None:
     assert before <= milliseconds[0]
     assert milliseconds[-1] <= time.time_ns() // 1_000_000
     assert len(set(milliseconds)) < len(made) / 10  # many share one
+
+
+def test_credentials_in_the_query_string_are_none(agent: Caller) -> None:
+    assert agent.client.get("/v1/me", query_string=agent.headers).status_code == 401

@@ -128,6 +128,7 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("threads", "0", "from 1 to 64"),
         ("hsts", "max-age=1 year", "must look like"),
         ("hsts", "max-age=31536000; preload", "includeSubDomains"),
+        ("hsts", "max-age=300; includeSubDomains; preload", "max-age=31536000 or more"),
         ("project_limit", "1000001", "from 0 to 1000000"),
         ("claim_days", "0", "above 0"),
         ("claim_days", "nan", "above 0"),

@@ -1,8 +1,15 @@
 """Delete what an author wrote, or the address of somebody who didn't write it."""
 
+import re
+
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
-from testimonials.collection.authors.services import DISOWNED, AuthorRefused, OwnTestimonial
+from testimonials.collection.authors.services import (
+    DISOWNED,
+    AuthorRefused,
+    OwnTestimonial,
+    author_purpose,
+)
 from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -18,6 +25,7 @@ AUTHOR_MAIL = "author-link"
 SUBMISSIONS_MAIL = "submissions"
 # Named in the history when the holder of the address denies having written it.
 ADDRESS = "The holder of that address"
+_LINK = re.compile(r"/yours/([\w.-]+)")
 
 
 def erase(own: OwnTestimonial) -> None:
@@ -84,14 +92,22 @@ def _delete_pictures(ids: list[str]) -> None:
 
 
 def _remove_author_mails(row: Testimonial) -> None:
-    """Remove mails to the author from the outbox, except one that is being sent."""
-    db.session.execute(
-        delete(OutboxMail).where(
+    """Remove the mails with its link from the outbox, except one that is being sent.
+
+    One that has been sent no longer says which testimonial it was about, so it goes too.
+    """
+    mails = db.session.scalars(
+        select(OutboxMail).where(
             OutboxMail.purpose == AUTHOR_MAIL,
             OutboxMail.recipient == row.author_email,
             OutboxMail.state != MailState.SENDING,
         )
     )
+    for mail in mails:
+        link = _LINK.search(mail.text)
+        named = author_purpose.find(link[1], 2) if link else None
+        if not mail.text or (named and named[0] == row.id):
+            db.session.delete(mail)
 
 
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:

@@ -161,3 +161,10 @@ def test_only_the_mailed_link_can_take_the_address_away(visitor: Visitor) -> Non
     visitor.post(own + "/not-mine")
     assert visitor.row().author_email == WORDS["email"]
     assert visitor.row().status == "pending"
+
+
+def test_consenting_again_by_the_mailed_link_proves_the_address(visitor: Visitor) -> None:
+    own = visitor.write()
+    visitor.post(own + "/withdraw")
+    visitor.post(visitor.mailed_path(), consent="yes")
+    assert visitor.row().email_verified_at is not None

@@ -289,3 +289,47 @@ def test_links_live_for_years_and_broken_ones_say_so(
     visitor.post("/yours/nothing/delete", 404)
     moved_clock.move(days=366)
     visitor.see(path, 404)
+
+
+def test_deleting_leaves_the_mails_of_others(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+    path = visitor.write()
+    Visitor(visitor.client, inbox.project, "kiln", "10.3.0.2").write(name="Maya", text="Other")
+    visitor.post(path + "/delete")
+    assert [mail.recipient for mail in visitor.mailed()] == ["noor@example.com"]
+    assert f"/yours/{path.removeprefix('/yours/')}" not in visitor.mailed()[0].text
+    visitor.see(visitor.mailed_path())
+
+
+def test_the_author_deletes_what_lies_in_the_owners_trash(
+    visitor: Visitor, inbox: Inbox, app: Flask
+) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "delete")
+    page = visitor.see(path)
+    assert "has removed it" in page
+    assert "/correct" not in page
+    visitor.post(path + "/correct", text="Other", name="Noor")
+    assert visitor.row().text == WORDS["text"]
+    visitor.post(path + "/delete")
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_a_paused_project_still_takes_corrections(
+    visitor: Visitor, inbox: Inbox, app: Flask
+) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "approve")
+    change_project(app, inbox.project, status="inactive")
+    assert "shows no testimonials at the moment" in visitor.see(path)
+    visitor.post(path + "/correct", text="Other", name="Noor")
+    assert visitor.row().status == "pending"
+    visitor.post(path + "/withdraw")
+    assert visitor.row().status == "withdrawn"
+
+
+def test_a_second_correction_keeps_the_first_words(app: Flask, visitor: Visitor) -> None:
+    path = visitor.write()
+    for text in ("Second words", "Third words"):
+        visitor.post(path + "/correct", text=text, name="Noor Haddad")
+    assert visitor.row().original_text == WORDS["text"]
+    assert history(app) == [("The author", "correct")] * 2
