@@ -90,6 +90,7 @@ def keep_job(name: str, longest: timedelta) -> Iterator[None]:
             with app.app_context():
                 _renew_lease(name)
         except Exception as error:
+            # The job goes on: there is another attempt before the lease ends.
             log_fault(logger, f"the lease of the job {name} was not renewed; again soon", error)
 
     with repeating(renew, RENEWED_AFTER.total_seconds(), f"lease-{name}"):

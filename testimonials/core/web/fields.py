@@ -32,7 +32,7 @@ class StrictSchema(Schema):
     class Meta:
         unknown: UnknownOption = RAISE
 
-    error_messages = {"type": "Must be an object."}  # noqa: RUF012
+    error_messages = {"type": "Must be an object."}  # noqa: RUF012 - marshmallow's own
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the loaded fields; raise `ValidationError` with each field's messages."""
