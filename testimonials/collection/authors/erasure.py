@@ -1,6 +1,7 @@
 """Delete what an author wrote, or the address of somebody who didn't write it."""
 
 import re
+from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
@@ -14,7 +15,7 @@ from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
-from testimonials.core.urls import project_url
+from testimonials.core.urls import author_url, project_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
@@ -25,7 +26,6 @@ AUTHOR_MAIL = "author-link"
 SUBMISSIONS_MAIL = "submissions"
 # Named in the history when the holder of the address denies having written it.
 ADDRESS = "The holder of that address"
-_LINK = re.compile(r"/yours/([\w.-]+)")
 
 
 def erase(own: OwnTestimonial) -> None:
@@ -96,6 +96,8 @@ def _remove_author_mails(row: Testimonial) -> None:
 
     One that has been sent no longer says which testimonial it was about, so it goes too.
     """
+    # The path alone: the service may have moved to another domain since.
+    own_path = re.escape(urlsplit(author_url("")).path)
     mails = db.session.scalars(
         select(OutboxMail).where(
             OutboxMail.purpose == AUTHOR_MAIL,
@@ -104,7 +106,7 @@ def _remove_author_mails(row: Testimonial) -> None:
         )
     )
     for mail in mails:
-        link = _LINK.search(mail.text)
+        link = re.search(own_path + r"([\w.-]+)", mail.text)
         named = author_purpose.find(link[1], 2) if link else None
         if not mail.text or (named and named[0] == row.id):
             db.session.delete(mail)
