@@ -14,6 +14,8 @@ LINE_BREAK = re.compile(f"[{_BREAK}]")
 # Lone surrogates too: JSON can hold them, for example of an emoji that was cut; databases can't.
 UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 
+TAG_LENGTH = 40
+
 # By (one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
 # line breaks; a text that must not be blank keeps at least one character.
 TEXT_PATTERNS = {

@@ -34,6 +34,11 @@ class Project(Base):
     dashboard_config: Mapped[dict[str, Any]] = mapped_column(
         JSON, default=dict, server_default="{}"
     )
+    # How the widget looks and what it selects beyond the specified settings; only what differs
+    # from the defaults.
+    widget_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
+    # What the editor is changing, until it is published: `config`, `design` and `cta`.
+    widget_draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     # An image's id. No foreign key: unused pictures are removed later.
     logo_id: Mapped[str | None] = mapped_column(index=True)
     # Rises with every change that the widget or the API's list would show.

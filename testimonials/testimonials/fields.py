@@ -14,6 +14,8 @@ from testimonials.testimonials.moderation.tags import TagRefused, read_tags
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000
 AVATAR_LENGTH = 500
+REPLY_LENGTH = 2000
+MAX_HIGHLIGHTS = 10
 RATING_RANGE = (1, 5)
 HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
@@ -42,6 +44,27 @@ class Rating(Amount):
         if self.is_whole and not rating.is_integer():
             raise self.make_error("invalid")
         return rating
+
+
+class Highlights(RuleField):
+    """Ranges of a text as [start, end] in code points, in order and without overlaps."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            rule=f"Must be at most {MAX_HIGHLIGHTS} ranges such as [0, 12], in order and apart.",
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        last = -1
+        if not isinstance(value, list) or not 1 <= len(value) <= MAX_HIGHLIGHTS:
+            raise self.make_error("invalid")
+        for each in value:
+            is_pair = isinstance(each, list) and [type(end) for end in each] == [int, int]
+            if not is_pair or not max(last, 0) <= each[0] < each[1] <= TEXT_LENGTH:
+                raise self.make_error("invalid")
+            last = each[1]
+        return value
 
 
 class SaidOn(RuleField):

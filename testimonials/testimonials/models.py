@@ -8,10 +8,9 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.urls import image_url
 from testimonials.projects.models import Project
-
-TAG_LENGTH = 40
 
 
 class Testimonial(Base):
@@ -78,6 +77,11 @@ class Testimonial(Base):
     returned_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The words as they were sent, once somebody has edited them.
     original_text: Mapped[str | None] = mapped_column(Text)
+    # Words that the owner highlighted: [start, end] in code points of the text, sorted.
+    highlights: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
+    # What the owner answers in public, and since when.
+    reply: Mapped[str | None] = mapped_column(Text)
+    replied_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # When it was moved to the trash; it is deleted after 30 days.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp)

@@ -1,11 +1,34 @@
-"""Versions of the widget's script."""
+"""Saved widgets, and versions of the widget's script."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import LargeBinary, String
+from sqlalchemy import JSON, ForeignKey, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.projects.models import Project
+
+
+class SavedWidget(Base):
+    """A further widget of a project, with a name, a look and a selection of its own.
+
+    The project's first widget has no name: its settings are columns of the project.
+    """
+
+    __tablename__ = "saved_widget"
+    __table_args__ = (UniqueConstraint("project_id", "name"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(40))
+    config: Mapped[dict[str, Any]] = mapped_column(JSON)
+    design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    # What the editor is changing, until it is published: `config`, `design` and `cta`.
+    draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 class WidgetScript(Base):

@@ -1,6 +1,30 @@
-"""Schemas of the API's answers about the widget."""
+"""Schemas of saved widgets and drafts, and of the API's answers about the widget."""
 
-from marshmallow import Schema, fields
+from marshmallow import Schema, fields, validate
+
+from testimonials.core.web.fields import StrictSchema, Text
+from testimonials.projects.configuration.dashboard_config import CtaSchema
+from testimonials.projects.configuration.widget_design import WidgetDesignSchema
+from testimonials.projects.schemas import WidgetConfigUpdateSchema
+
+NAME_PATTERN = r"[a-z0-9-]{1,40}"
+WIDGET_NAME = Text(
+    40,
+    one_line=True,
+    blank=False,
+    metadata={"pattern": f"^{NAME_PATTERN}$"},
+    validate=validate.Regexp(
+        rf"{NAME_PATTERN}\Z", error="Must be 1 to 40 lower-case letters, digits and dashes."
+    ),
+)
+
+
+class WidgetDraftSchema(StrictSchema):
+    """What the editor is changing, until it is published; never public."""
+
+    config = fields.Nested(WidgetConfigUpdateSchema)
+    design = fields.Nested(WidgetDesignSchema)
+    cta = fields.Nested(CtaSchema)
 
 
 class EmbedSnippetSchema(Schema):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.errors import ValidationFailed
-from testimonials.testimonials.models import TAG_LENGTH
 
 SHAPES = ("badge", "strip")
 THEME_CHOICES = ("auto", "light", "dark")

@@ -14,6 +14,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.extensions import db
+from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial, TestimonialTag
@@ -106,6 +107,7 @@ def describe_feed(
     feed: dict[str, Any] = {
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
         "config": config,
+        "design": read_look(project.widget_design),
     }
     if selection.shape == "badge":
         average, count = rate(project)

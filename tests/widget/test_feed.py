@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core import clock
 from testimonials.extensions import db
+from testimonials.projects.configuration.widget_design import LOOK
 from testimonials.projects.services import get_project
 from testimonials.widget.services import count_shown, list_shown
 from tests.conftest import Caller, MakeApp
@@ -73,6 +74,7 @@ def test_needs_no_credentials_and_holds_settings_items_and_totals(
     assert _feed(client, project_id) == {
         "project": {"id": project_id, "name": "Kiln & Clay", "active": True},
         "config": project["widgetConfig"],
+        "design": LOOK,
         "cta": {
             "label": "Share your experience",
             "url": f"https://testimonials.example.com/{slug}",

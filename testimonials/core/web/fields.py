@@ -171,7 +171,7 @@ class Choice(RuleField, fields.String):
     def __init__(self, *choices: str, description: str = "", **options: Any) -> None:
         self.choices = choices
         super().__init__(
-            rule=f"Must be one of: {', '.join(choices)}.",
+            rule=f"Must be one of: {', '.join(each or '(empty)' for each in choices)}.",
             metadata={"enum": list(choices), "description": description},
             **options,
         )
@@ -187,8 +187,8 @@ class Colour(RuleField, fields.String):
 
     rule = "Must be a colour such as #4F46E5."
 
-    def __init__(self) -> None:
-        super().__init__(rule=self.rule)
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        super().__init__(rule=self.rule, metadata={"description": description}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):

@@ -8,11 +8,11 @@ from flask import url_for
 
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.collection.spam import count_flood
+from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.urls import collection_page_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
-from testimonials.testimonials.models import TAG_LENGTH
 from testimonials.testimonials.moderation.inbox import (
     PAGE_SIZE,
     SOURCES,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from marshmallow import ValidationError
 from sqlalchemy import func, select
 
+from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.fields import Text
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialTag
+from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.changes import change_all
 
 MAX_TAGS = 10

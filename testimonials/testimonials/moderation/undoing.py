@@ -19,6 +19,7 @@ TIMES = (
     "reviewed_at",
     "deleted_at",
     "submitted_at",
+    "replied_at",
     "email_verified_at",
     "consented_at",
     "consent_withdrawn_at",

@@ -19,13 +19,15 @@ from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp
 from testimonials.core.pictures.images import LOGO, Image
+from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.projects.configuration.dashboard_config import DashboardConfigSchema
 from testimonials.projects.configuration.defaults import PAGE_CONFIG, WIDGET_CONFIG
+from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
-from testimonials.testimonials.fields import TEXT_LENGTH
-from testimonials.testimonials.models import TAG_LENGTH, Testimonial, TestimonialChange
+from testimonials.testimonials.fields import REPLY_LENGTH, TEXT_LENGTH, Highlights
+from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.tags import MAX_TAGS
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.transfer.archives.values import (
@@ -40,6 +42,8 @@ from testimonials.transfer.archives.values import (
     StoredPageConfigSchema,
     StoredTwitterSchema,
 )
+from testimonials.widget.models import SavedWidget
+from testimonials.widget.schemas import WIDGET_NAME, WidgetDraftSchema
 
 FORMAT, VERSION = "testimonials-project", 1
 # Where a model names no limit.
@@ -110,6 +114,8 @@ def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.F
     field = copy.deepcopy(rule or _choose_field(column))
     default = getattr(column.default, "arg", None) if column.default is not None else None
     usual = None if callable(default) else default
+    if usual is None and field.load_default is not missing:
+        usual = field.load_default
     field.attribute, field.allow_none = column.name, bool(column.nullable)
     # A column that is newer than the archive gets its default.
     field.required = not column.nullable and usual is None
@@ -165,11 +171,23 @@ PROJECT = Part(
         "slug": SLUG,
         "page_config": Settings(StoredPageConfigSchema, PAGE_CONFIG),
         "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
+        "widget_draft": fields.Nested(WidgetDraftSchema),
         "dashboard_config": fields.Nested(DashboardConfigSchema),
     },
     door=ProjectCreateSchema,
 )
 OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
+SAVED_WIDGET = Part(
+    SavedWidget,
+    {"project_id": _PARENT},
+    {
+        "name": WIDGET_NAME,
+        "config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "design": fields.Nested(WidgetDesignSchema, load_default=dict),
+        "draft": fields.Nested(WidgetDraftSchema),
+    },
+)
 SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
 CHANGE = Part(
     TestimonialChange,
@@ -184,6 +202,8 @@ TESTIMONIAL = Part(
         "source": Choice("public_page", "manual", "import", "demo"),
         "author_email": EMAIL,
         "twitter": fields.Nested(StoredTwitterSchema),
+        "highlights": Highlights(),
+        "reply": Text(REPLY_LENGTH, blank=False),
     },
     door=TestimonialCreateSchema,
     beside={
@@ -212,10 +232,11 @@ IMAGE = Part(
     {"content": "A file of its own in the archive."},
     {"width": Count(1, LOGO.width), "height": Count(1, LOGO.width)},
 )
-# The lists of `project.json`, in its order.
+# The lists of `project.json`, in its order. Archives of version 0.1 have no `savedWidgets`.
 LISTS = {
     "oldSlugs": OLD_SLUG,
     "widgetSightings": SIGHTING,
+    "savedWidgets": SAVED_WIDGET,
     "testimonials": TESTIMONIAL,
     "invitationBatches": REQUEST_BATCH,
     "invitations": REQUEST,

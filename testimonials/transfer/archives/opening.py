@@ -101,6 +101,7 @@ def _read_archive(file: zipfile.ZipFile) -> Archive:
     _require_known_files(file)
     described = _parse(_read_entry(file, JSON_NAME, MAX_JSON_BYTES))
     project = PROJECT.read(described.get("project"), "project")
+    described.setdefault("savedWidgets", [])
     lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
     archive = Archive(project, lists, file)
     for name, part in LISTS.items():

@@ -31,6 +31,7 @@ from testimonials.testimonials.moderation.changes import in_chunks
 from testimonials.transfer.archives.contents import Row
 from testimonials.transfer.archives.opening import Archive
 from testimonials.transfer.tables.importing import finish_import
+from testimonials.widget.models import SavedWidget
 
 
 @dataclass
@@ -73,6 +74,9 @@ def restore_project(
     restored = Restored(project, len(lists["testimonials"]), len(lists["images"]), len(ids))
     restored.lost_slugs = _insert_old_slugs(lists["oldSlugs"])
     _insert(WidgetSighting, lists["widgetSightings"])
+    for row in lists["savedWidgets"]:
+        row["design"], row["draft"] = _renew_chosen(row["design"], row["draft"], ids)
+    _insert(SavedWidget, lists["savedWidgets"])
     _insert_images(archive, ids)
     _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
     _insert(RequestBatch, lists["invitationBatches"])
@@ -103,6 +107,7 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
     changes, lists = archive.changes, archive.lists
     wanted: tuple[tuple[Any, list[Row]], ...] = (
         (Project.id, [archive.project]),
+        (SavedWidget.id, lists["savedWidgets"]),
         (Image.id, lists["images"]),
         (Testimonial.id, lists["testimonials"]),
         (TestimonialChange.id, changes),
@@ -131,12 +136,24 @@ def _renew(row: Row, ids: dict[str, str]) -> Row:
     }
 
 
+def _renew_chosen(design: Row, draft: Row | None, ids: dict[str, str]) -> tuple[Row, Row | None]:
+    """Return a widget's design and draft with the new ids of the testimonials they name."""
+    if "chosen" in design:
+        design = design | {"chosen": [ids.get(each, each) for each in design["chosen"]]}
+    if draft is not None and "design" in draft:
+        draft = draft | {"design": _renew_chosen(draft["design"], None, ids)[0]}
+    return design, draft
+
+
 def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str, str]) -> Project:
     rows = archive.lists["testimonials"]
     times = [row[name] for row in rows for name in ("created_at", "returned_at") if row[name]]
     newest = max(times, default=None)
     own = {"account_id": account.id, "slug": slug, "last_testimonial_at": newest}
     project = Project(**_renew(archive.project, ids) | own)
+    project.widget_design, project.widget_draft = _renew_chosen(
+        project.widget_design, project.widget_draft, ids
+    )
     db.session.add(project)
     db.session.flush()
     return project

@@ -27,6 +27,7 @@ from testimonials.transfer.archives.contents import (
     PROJECT,
     REQUEST,
     REQUEST_BATCH,
+    SAVED_WIDGET,
     SIGHTING,
     TESTIMONIAL,
     VERSION,
@@ -34,6 +35,7 @@ from testimonials.transfer.archives.contents import (
     Row,
     to_name,
 )
+from testimonials.widget.models import SavedWidget
 
 JSON_NAME = "project.json"
 # How many testimonials and pictures are in memory at a time.
@@ -122,6 +124,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "project", PROJECT.write(project)
     yield "oldSlugs", _describe_all(OldSlug, OLD_SLUG, project)
     yield "widgetSightings", _describe_all(WidgetSighting, SIGHTING, project)
+    yield "savedWidgets", _describe_all(SavedWidget, SAVED_WIDGET, project)
     yield "testimonials", _describe_testimonials(project, images)
     yield "invitationBatches", _describe_all(RequestBatch, REQUEST_BATCH, project)
     yield "invitations", _describe_requests(project)

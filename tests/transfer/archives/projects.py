@@ -14,11 +14,13 @@ from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
+from testimonials.projects.configuration.defaults import WIDGET_CONFIG
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.services import lock_account
 from testimonials.testimonials import models
 from testimonials.transfer.archives.opening import open_archive
 from testimonials.transfer.archives.restoring import restore_project
+from testimonials.widget.models import SavedWidget
 from tests.conftest import Caller
 
 # Written by the first release: it must be taken by every later one. It has a value in each column
@@ -28,6 +30,7 @@ MODELS: tuple[Any, ...] = (
     Project,
     OldSlug,
     WidgetSighting,
+    SavedWidget,
     models.Testimonial,
     models.TestimonialTag,
     models.TestimonialChange,
@@ -57,8 +60,23 @@ def fill_project(app: Flask, owner: Caller) -> str:
         restored = restore_project(archive, account, slug=None, resumes_requests=True)
         db.session.execute(update(MailedRequest).values(mail_id=new_identifier()))
         project_id = restored.project.id
+        first = _add_newer_values(restored.project)
+        db.session.add(SavedWidget(project_id=project_id, name="home-page", **first))
         db.session.commit()
         return project_id
+
+
+def _add_newer_values(project: Project) -> dict[str, Any]:
+    """Set what is newer than VERSION_1; return the columns of a saved widget."""
+    row = db.session.scalars(
+        select(models.Testimonial).where(models.Testimonial.project_id == project.id)
+    ).first()
+    assert row is not None
+    row.highlights, row.reply, row.replied_at = [[0, 3]], "Thank you!", row.created_at
+    design = {"brandColor": "#C2410C", "labels": {"showMore": "More"}, "chosen": [row.id]}
+    draft = {"config": {"theme": "dark"}, "design": {"chosen": [row.id]}, "cta": {"label": "Go"}}
+    project.widget_design, project.widget_draft = design, draft
+    return {"config": dict(WIDGET_CONFIG), "design": design, "draft": draft}
 
 
 def read_rows(app: Flask, project_id: str) -> dict[str, list[dict[str, Any]]]:

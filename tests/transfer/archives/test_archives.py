@@ -235,6 +235,7 @@ def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
     first, second = read_rows(app, project), read_rows(app, told["_id"])
     ids = {"id", "project_id", "testimonial_id", "batch_id", "avatar_id", "logo_id"}
     other = ids | {"slug", "submission_key", "before", "next_mail_at", "email_hash", "mail_id"}
+    other |= {"widget_design", "widget_draft"}
     for table in ("project", "testimonial", "testimonial_tag", "testimonial_change", "invitation"):
         without = [
             sorted(
@@ -252,6 +253,15 @@ def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
     remembered = {row["before"].get("avatar_id") for row in second["testimonial_change"]} - {None}
     assert remembered
     assert not remembered & {row["before"].get("avatar_id") for row in first["testimonial_change"]}
+    # The testimonials that its widgets choose, too.
+    ours = {row["id"] for row in second["testimonial"]}
+    for row, names in (
+        (second["project"][0], ("widget_design", "widget_draft")),
+        (second["saved_widget"][0], ("design", "draft")),
+    ):
+        design, draft = (row[name] for name in names)
+        assert set(design["chosen"] + draft["design"]["chosen"]) <= ours
+        assert (design["brandColor"], draft["cta"]) == ("#C2410C", {"label": "Go"})
     assert [row["next_mail_at"] for row in second["invitation"]] == [None]
     assert count_rows(app, Image) == 6
 

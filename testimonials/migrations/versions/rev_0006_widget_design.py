@@ -1,0 +1,37 @@
+"""The widget's design, saved widgets, highlighted words and replies."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision: str = "0006"
+down_revision: str | None = "0005"
+
+
+def upgrade() -> None:
+    """Change the schema."""
+    op.add_column(
+        "project", sa.Column("widget_design", sa.JSON(), server_default="{}", nullable=False)
+    )
+    op.add_column("project", sa.Column("widget_draft", sa.JSON(), nullable=True))
+    op.add_column("testimonial", sa.Column("highlights", sa.JSON(), nullable=True))
+    op.add_column("testimonial", sa.Column("reply", sa.Text(), nullable=True))
+    op.add_column("testimonial", sa.Column("replied_at", sa.BigInteger(), nullable=True))
+    op.create_table(
+        "saved_widget",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("name", sa.String(length=40), nullable=False),
+        sa.Column("config", sa.JSON(), nullable=False),
+        sa.Column("design", sa.JSON(), nullable=False),
+        sa.Column("draft", sa.JSON(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"],
+            ["project.id"],
+            name=op.f("fk_saved_widget_project_id_project"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_saved_widget")),
+        sa.UniqueConstraint("project_id", "name", name=op.f("uq_saved_widget_project_id_name")),
+    )
