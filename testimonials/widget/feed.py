@@ -32,7 +32,7 @@ def get_script() -> Response:
 
 @feed.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
-    """Serve the version of the script with this digest, cacheable for a year."""
+    """Serve the version of the script, or of its second file, cacheable for a year."""
     return _answer(find_script(digest), "text/javascript; charset=utf-8", PINNED_CACHING)
 
 

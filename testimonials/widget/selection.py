@@ -13,7 +13,11 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.errors import ValidationFailed
 
-SHAPES = ("badge", "strip")
+# What shows the average and number of all ratings rather than testimonials.
+BADGES = ("badge", "badge-sentence", "badge-card", "badge-corner", "people")
+# How many testimonials the other shapes show, None for as many as configured.
+CARDS = {"strip": None, "single": 1, "popup": 5}
+SHAPES = (*BADGES, *CARDS)
 THEME_CHOICES = ("auto", "light", "dark")
 MAX_LENGTH = 2_000
 
@@ -37,6 +41,11 @@ class Selection:
     def is_whole(self) -> bool:
         """Whether it is the widget as configured, with its button below."""
         return not (self.shape or self.testimonial_id)
+
+    @property
+    def is_badge(self) -> bool:
+        """Whether it shows ratings rather than testimonials."""
+        return self.shape in BADGES
 
     @property
     def query(self) -> dict[str, Any]:

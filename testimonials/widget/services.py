@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnExpressionArgument, exists, func, literal, select, tuple_
+from sqlalchemy import ColumnExpressionArgument, exists, func, literal, or_, select, tuple_
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -19,8 +19,10 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.tags import find_spellings, fold
-from testimonials.widget.selection import WHOLE, Selection
+from testimonials.widget.selection import CARDS, WHOLE, Selection
 from testimonials.widget.settings import read_cta
+
+MAX_FACES = 5
 
 _CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
 
@@ -92,6 +94,32 @@ def rate(project: Project) -> tuple[float, int]:
     return (int(average * 10 + 0.5) / 10, count) if count and project.is_active else (0, 0)
 
 
+def describe_header(project: Project) -> dict[str, Any]:
+    """Return what a header, a badge or a row of people says of all approved ratings.
+
+    `loved` is how many give four stars or more, and whose `faces` these are: at most five people,
+    those with a picture first. Samples don't count.
+    """
+    average, count = rate(project)
+    loved = [*_select(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 4]
+    happy = db.session.scalar(select(func.count(Testimonial.id)).where(*loved)) if count else 0
+    has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
+    query = (
+        select(Testimonial)
+        .where(*loved)
+        .order_by(has_picture.desc(), Testimonial.is_pinned.desc(), Testimonial.created_at.desc())
+    )
+    # More than five, because some people have written twice.
+    rows = db.session.scalars(query.limit(3 * MAX_FACES)) if count else ()
+    faces = {row.author_name: row.avatar_url for row in rows}
+    return {
+        "average": average,
+        "count": count,
+        "loved": happy,
+        "faces": [{"name": name, "avatar": url} for name, url in faces.items()][:MAX_FACES],
+    }
+
+
 def describe_feed(
     project: Project,
     after: str | None,
@@ -109,12 +137,10 @@ def describe_feed(
         "config": config,
         "design": read_look(project.widget_design),
     }
-    if selection.shape == "badge":
-        average, count = rate(project)
-        label = f"{count} rating{'' if count == 1 else 's'}"
-        badge = {"average": average, "label": label, "url": wall_url(project.slug)}
-        return feed | {"shape": "badge", "badge": badge, "total": count, "items": [], "next": None}
-    rows, cursor = list_shown(project, after, limit or config["initialCount"], selection)
+    if selection.is_badge:
+        return feed | _describe_badge(project, selection.shape)
+    limit = limit or CARDS.get(selection.shape) or config["initialCount"]
+    rows, cursor = list_shown(project, after, limit, selection)
     items = [describe_shown(row) for row in rows]
     if selection.is_whole:
         return feed | {
@@ -127,8 +153,22 @@ def describe_feed(
         # One row, whatever the owner chose, and no column moves.
         animation = "none" if config["animation"] == "none" else "horizontal"
         config = config | {"layout": "carousel", "animation": animation}
-        feed |= {"shape": "strip", "config": config}
+        feed |= {"config": config}
+    if selection.shape:
+        feed |= {"shape": selection.shape}
     return feed | {"total": len(items), "items": items, "next": None}
+
+
+def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
+    header = describe_header(project)
+    count = header["count"]
+    badge = {
+        "average": header["average"],
+        "label": f"{count} rating{'' if count == 1 else 's'}",
+        "url": wall_url(project.slug),
+    }
+    shown = {"shape": shape, "badge": badge, "header": header, "total": count}
+    return shown | {"items": [], "next": None}
 
 
 def describe_shown(testimonial: Testimonial) -> dict[str, Any]:

@@ -6,12 +6,22 @@ from testimonials.core.urls import script_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.widget.reserve import Words, reserve_height
 from testimonials.widget.script.assembly import script_digest, script_integrity
-from testimonials.widget.selection import SHAPES, WHOLE, Selection
+from testimonials.widget.selection import CARDS, WHOLE, Selection
 from testimonials.widget.services import count_shown, list_shown
 
 FRAME_HEIGHT = 600
-BADGE_HEIGHT = "44px"
-STRIP_HEIGHT = "140px"
+# The heights of shapes that look the same whatever they show; a popup and what stands in a corner
+# or in a sentence take no place of their own.
+HEIGHTS = {
+    "badge": "44px",
+    "badge-card": "146px",
+    "people": "44px",
+    "strip": "140px",
+    "badge-sentence": "",
+    "badge-corner": "",
+    "popup": "",
+}
+FLOATING = ("badge-corner", "popup")
 
 
 def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, str]:
@@ -58,24 +68,30 @@ def _build_container(project: Project, selection: Selection) -> str:
         '<noscript><iframe src="{}" title="Testimonials" loading="lazy" '
         'width="100%" height="{}" frameborder="0"></iframe></noscript>'
     ).format(page, FRAME_HEIGHT)
+    if selection.shape in FLOATING:
+        # What floats above the page has nothing to stand in for it.
+        return f"<div {attributes}></div>"
+    # Only a span can stand within a sentence.
+    tag = "span" if selection.shape == "badge-sentence" else "div"
     return str(
-        Markup('<div {}><a href="{}">Read our testimonials</a>{}</div>').format(
-            attributes, page, frame if selection.is_whole else ""
+        Markup('<{} {}><a href="{}">Read our testimonials</a>{}</{}>').format(
+            tag, attributes, page, frame if selection.is_whole else "", tag
         )
     )
 
 
 def reserve_space(project: Project, selection: Selection) -> str:
     """Return the height to reserve for a container, as a CSS length; empty for none."""
-    if selection.shape in SHAPES:
-        return BADGE_HEIGHT if selection.shape == "badge" else STRIP_HEIGHT
+    if selection.shape in HEIGHTS:
+        return HEIGHTS[selection.shape]
     config = project.widget_config
-    rows, cursor = list_shown(project, None, config["initialCount"], selection)
+    limit = CARDS.get(selection.shape) or config["initialCount"]
+    rows, cursor = list_shown(project, None, limit, selection)
     words = [Words(len(row.text), row.text.count("\n"), row.rating is not None) for row in rows]
     # An empty project will have at least one testimonial when visitors first see the widget.
     words = words or [Words(120, 0, True)]
-    # A chosen testimonial is shown without the widget's button.
-    if selection.testimonial_id:
-        config = config | {"showCtaButton": False}
+    # A testimonial by itself is shown without the widget's buttons.
+    if not selection.is_whole:
+        cursor, config = None, config | {"showCtaButton": False}
     has_more = cursor is not None and count_shown(project, selection) > len(rows)
     return reserve_height(words, config, has_more)

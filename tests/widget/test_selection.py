@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testimonials.widget.selection import BADGES, SHAPES
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
 
@@ -87,6 +88,44 @@ def test_the_badge_counts_every_approved_rating_and_no_sample(
         assert (feed["total"], feed["items"], feed["next"]) == (3, [], None)
 
 
+def test_badges_and_people_say_true_numbers_and_show_those_who_are_glad(
+    app: Flask, client: FlaskClient, agent: Caller
+) -> None:
+    project = dict(agent.create_project(skipDemoTestimonials=False))
+    picture = "https://example.com/ann.png"
+    for name, rating, values in [
+        ("Bea", 4, {}), ("Ann", 5, {"author_avatar": picture}), ("Cid", 3.5, {}),
+        ("Dora", None, {}), ("Ed", 5, {"status": "pending"}), ("Bea", 5, {}),
+    ]:  # fmt: skip
+        add_testimonial(app, project["_id"], author_name=name, rating=rating, **values)
+    for shape in BADGES:
+        feed = _feed(client, project, f"shape={shape}&tag=none&min=100")
+        assert (feed["shape"], feed["total"], feed["items"]) == (shape, 4, [])
+        assert feed["header"] == {
+            "average": 4.4,
+            "count": 4,
+            "loved": 3,
+            # Nobody stands there twice, and no sample at all.
+            "faces": [{"name": "Ann", "avatar": picture}, {"name": "Bea", "avatar": None}],
+        }
+
+
+def test_a_popup_has_five_and_a_single_one_one(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    for number in range(7):
+        add_testimonial(app, project["_id"], text=f"Number {number}", tags=["a"] * (number % 2))
+    for shape, query, expected in [
+        ("popup", "", ["Number 6", "Number 5", "Number 4", "Number 3", "Number 2"]),
+        ("popup", "&tag=a", ["Number 5", "Number 3", "Number 1"]),
+        ("single", "", ["Number 6"]),
+        ("single", "&tag=a", ["Number 5"]),
+    ]:
+        feed = _feed(client, project, f"shape={shape}{query}")
+        assert (feed["shape"], _texts(feed)) == (shape, expected)
+        assert (feed["total"], feed["next"], "cta" in feed) == (len(expected), None, False)
+
+
 def test_a_strip_is_one_row_whatever_the_layout(
     client: FlaskClient, owner: Caller, project: dict[str, Any]
 ) -> None:
@@ -124,11 +163,11 @@ def test_what_means_nothing_is_refused_by_name(
     assert field in answer.json["errors"]
 
 
-def test_a_paused_project_has_no_badge_and_no_strip(
+def test_a_paused_project_shows_nothing_in_any_shape(
     app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
 ) -> None:
     owner.create_testimonial(project["_id"], rating=5)
     change_project(app, project["_id"], status="inactive")
-    for shape in ("badge", "strip"):
+    for shape in SHAPES:
         feed = _feed(client, project, f"shape={shape}")
         assert (feed["total"], feed["items"]) == (0, [])

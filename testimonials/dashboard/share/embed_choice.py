@@ -14,7 +14,7 @@ from testimonials.core.web.errors import ValidationFailed
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.tags import list_project_tags
-from testimonials.widget.selection import SHAPES, WHOLE, Selection, read_selection
+from testimonials.widget.selection import BADGES, SHAPES, WHOLE, Selection, read_selection
 from testimonials.widget.services import count_shown, list_shown, rate
 
 ONE = "one"
@@ -63,7 +63,7 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
     if kind == ONE:
         wanted["id"] = arguments.get("id", "") or _find_newest(project)
         kind = ONE if wanted["id"] else ""
-    elif kind != "badge":
+    elif kind not in BADGES:
         # A badge always counts every rating.
         wanted |= {name: arguments.get(name, "") for name in ("tag", "min")}
     try:
@@ -101,7 +101,7 @@ def _note(project: Project, choice: Choice) -> str:
     """Explain why nothing would show; a paused project has a notice of its own."""
     if not project.is_active:
         return ""
-    if choice.kind == "badge":
+    if choice.kind in BADGES:
         return "" if rate(project)[1] else "Nobody has rated yet, so the badge doesn’t show."
     if count_shown(project, choice.selection):
         return ""

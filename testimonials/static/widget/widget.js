@@ -10,6 +10,9 @@ const { names: NAMES, palettes: PALETTES, themes: THEMES } = 'look.json';
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`widget.css`);
 
+// Shapes that few pages use come with a second file.
+const importShapes = () => import(BASE + 'shapes.js');
+
 // What a container may choose, beside its project and theme.
 const PREFIX = 'data-testimonials-';
 const SELECTION = ['shape', 'id', 'tag', 'min'];

@@ -1,6 +1,8 @@
 """The widget's script, assembled from its parts: code, styles and colours.
 
-The server's own renderings use the same styles and colours, so that they look the same.
+What few pages need (the marquee, the spotlight, badges, the popup) is a second file, a module that
+the script imports by its digest. The server's own renderings use the same styles and colours, so
+that they look the same.
 """
 
 import hashlib
@@ -33,19 +35,39 @@ def build_script() -> bytes:
     """Return the script as it is served: one file without comments or indentation."""
     script = squeeze((FOLDER / "widget.js").read_text(encoding="utf-8"), "\n")
     look = json.dumps(read_look(), separators=(",", ":"))
-    return script.replace("'look.json'", look).replace("widget.css", read_styles()).encode()
+    script = script.replace("'look.json'", look).replace("widget.css", read_styles())
+    # Pinning the script pins its second file too.
+    return script.replace("shapes.js", f"v1-{shapes_digest()}.js").encode()
+
+
+@cache
+def build_shapes() -> bytes:
+    """Return the script's second file, which draws the shapes that few pages use."""
+    script = squeeze((FOLDER / "shapes.js").read_text(encoding="utf-8"), "\n")
+    styles = squeeze((FOLDER / "shapes.css").read_text(encoding="utf-8"), "")
+    return script.replace("shapes.css", styles).encode()
 
 
 @cache
 def script_digest() -> str:
     """Return the start of the script's SHA-256, which is part of its pinned URL."""
-    return hashlib.sha256(build_script()).hexdigest()[:16]
+    return _digest(build_script())
+
+
+@cache
+def shapes_digest() -> str:
+    """Return the same of the second file, whose only URL is the pinned one."""
+    return _digest(build_shapes())
 
 
 @cache
 def script_integrity() -> str:
     """Return the value of the ``integrity`` attribute (Subresource Integrity)."""
     return "sha384-" + b64encode(hashlib.sha384(build_script()).digest()).decode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def squeeze(source: str, end: str) -> str:

@@ -7,7 +7,12 @@ from testimonials.core.data.versioned_cache import Body, make_body
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import begin_write, db
 from testimonials.widget.models import WidgetScript
-from testimonials.widget.script.assembly import build_script, script_digest
+from testimonials.widget.script.assembly import (
+    build_script,
+    build_shapes,
+    script_digest,
+    shapes_digest,
+)
 
 
 @cache
@@ -17,15 +22,18 @@ def current_script() -> Body:
 
 
 @cache
-def _pinned_script() -> Body:
+def _pinned_files() -> dict[str, Body]:
     # A body caches its answers with their headers, which differ for a pinned version.
-    return make_body(0, build_script(), level=9)
+    return {digest: make_body(0, content, level=9) for digest, content in _current_files()}
 
 
 def find_script(digest: str) -> Body:
-    """Return the version with this digest; raise `NotFound` if it was never served here."""
-    if digest == script_digest():
-        return _pinned_script()
+    """Return the version with this digest; raise `NotFound` if it was never served here.
+
+    It may be a second file, which is kept as long as the scripts that import it.
+    """
+    if body := _pinned_files().get(digest):
+        return body
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None
     if row is None:
         raise NotFound("There is no version of the widget with this name.")
@@ -35,7 +43,12 @@ def find_script(digest: str) -> Body:
 def keep_script() -> None:
     """Store the current script for websites that pin it; commits. `serve` calls it on start."""
     begin_write()
-    if db.session.get(WidgetScript, script_digest()) is None:
-        content = gzip.compress(build_script(), 9, mtime=0)
-        db.session.add(WidgetScript(digest=script_digest(), content=content))
+    for digest, content in _current_files():
+        if db.session.get(WidgetScript, digest) is None:
+            packed = gzip.compress(content, 9, mtime=0)
+            db.session.add(WidgetScript(digest=digest, content=packed))
     db.session.commit()
+
+
+def _current_files() -> list[tuple[str, bytes]]:
+    return [(script_digest(), build_script()), (shapes_digest(), build_shapes())]

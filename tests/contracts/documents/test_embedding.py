@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 import testimonials
 from testimonials.dashboard.share.embed_code import PLATFORMS
+from testimonials.widget.selection import SHAPES
 from tests.conftest import Caller
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
@@ -56,6 +57,7 @@ def test_attributes(document: str, script: str) -> None:
     assert written >= {"state", "count"}
     table = first_column(section(document, "Attributes of the container"))
     assert set(table) == {f"data-testimonials-{name}" for name in chosen}
+    assert tuple(first_column(section(document, "Shapes"))) == SHAPES
     said = set(re.findall(r"data-testimonials-(\w+)", document))
     assert said == chosen | written
 
@@ -127,7 +129,7 @@ def test_fields_of_the_data(document: str, owner: Caller, client: FlaskClient) -
         found |= feed.keys()
         for item in feed["items"]:
             assert item.keys() <= set(re.findall(r"`(\w+)`", said.partition("Each item")[2]))
-        for name in ("project", "cta", "badge"):
+        for name in ("project", "cta", "badge", "header"):
             row = re.search(rf"\| `{name}` \| ([^|]+)", said)
             assert row
             assert (
