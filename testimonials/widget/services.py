@@ -19,6 +19,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.tags import find_spellings, fold
+from testimonials.widget.design.colours import read_colours, write_colours
 from testimonials.widget.selection import CARDS, WHOLE, Selection
 from testimonials.widget.settings import read_cta
 
@@ -136,6 +137,7 @@ def describe_feed(
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
         "config": config,
         "design": read_look(project.widget_design),
+        "colours": write_colours(read_colours(config, project.widget_design)),
     }
     if selection.is_badge:
         return feed | _describe_badge(project, selection.shape)

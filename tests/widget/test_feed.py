@@ -14,6 +14,7 @@ from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.configuration.widget_design import LOOK
 from testimonials.projects.services import get_project
+from testimonials.widget.design.colours import PALETTES, derive_colours, write_colours
 from testimonials.widget.services import count_shown, list_shown
 from tests.conftest import Caller, MakeApp
 from tests.support.plans import explain_statements
@@ -75,6 +76,7 @@ def test_needs_no_credentials_and_holds_settings_items_and_totals(
         "project": {"id": project_id, "name": "Kiln & Clay", "active": True},
         "config": project["widgetConfig"],
         "design": LOOK,
+        "colours": write_colours(derive_colours(PALETTES["neutral"])),
         "cta": {
             "label": "Share your experience",
             "url": f"https://testimonials.example.com/{slug}",

@@ -1,0 +1,1 @@
+"""The widget's design: its colours, looks and words."""

@@ -1,0 +1,111 @@
+"""A widget's colours (design, "Brand colour"): from one, and every pair can be read."""
+
+import random
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core.pictures.colours import contrast
+from testimonials.widget.design.colours import NAMES, PAIRS, PALETTES, TEXT, derive_colours
+from testimonials.widget.design.contrasts import explain_changes, measure_contrasts
+from tests.conftest import Caller
+from tests.support.rows import change_project
+
+# The table in the design: light and dark accent, then light `on`, `soft` and `tint`.
+BRANDS = {
+    "#C2410C": "bb3a00 fe8d69 ffffff fff2e7 ffe2ca",
+    "#6D4AFF": "6742f7 a7a6fe ffffff f3f3fe e4e5ff",
+    "#FACC15": "7f6604 f5cd4b 1d1500 faf4e3 f3e8c4",
+}
+
+
+def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]:
+    """Return the colours of a project's feed by theme and name."""
+    answer: Any = client.get(f"/widget/{project}/feed").json
+    return {
+        theme: dict(zip(NAMES, written.split(" "), strict=True))
+        for theme, written in answer["colours"].items()
+    }
+
+
+def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    project = owner.create_project()["_id"]
+    for brand, expected in BRANDS.items():
+        change_project(app, project, widget_design={"brandColor": brand})
+        found = read_colours(client, project)
+        light, dark = found["light"], found["dark"]
+        assert [light["accent"], dark["accent"], *(light[n] for n in ("on", "soft", "tint"))] == (
+            expected.split()
+        )
+        assert light["solid"] == brand[1:].lower()
+        assert (light["card"], dark["star"]) == ("ffffff", "fbbf24")
+
+
+def test_a_palette_is_a_brand_with_a_name(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    project = owner.create_project()["_id"]
+    path = f"/v1/projects/{project}/widget-config"
+    for palette, brand in PALETTES.items():
+        assert owner.patch(path, {"palette": palette}).status_code == 200
+        named = read_colours(client, project)
+        change_project(app, project, widget_design={"brandColor": brand})
+        assert read_colours(client, project) == named
+        change_project(app, project, widget_design={})
+    # The brand's own colour goes before the palette, and stars may take it.
+    design = {"brandColor": "#6D4AFF", "starColor": "brand"}
+    change_project(app, project, widget_design=design)
+    for colours in read_colours(client, project).values():
+        assert colours["star"] == colours["accent"] in ("6742f7", "a7a6fe")
+
+
+def test_words_can_be_read_in_the_colours_of_any_brand() -> None:
+    chance = random.Random(13)
+    brands = [f"#{chance.randrange(1 << 24):06X}" for _ in range(500)]
+    for brand in [*brands, *PALETTES.values(), "#000000", "#FFFFFF"]:
+        derived = derive_colours(brand)
+        for colours in (derived.light, derived.dark):
+            assert colours.keys() == set(NAMES)
+            for name, (grounds, least) in PAIRS.items():
+                for ground in grounds:
+                    assert contrast(colours[name], colours[ground]) >= least, (brand, name, ground)
+
+
+@pytest.mark.parametrize(
+    ("brand", "changed"),
+    [
+        # An orange that white words can be read on.
+        ("#C2410C", {"light accent": "Darkened", "dark accent": "Lightened"}),
+        # A yellow gets dark words rather than mud.
+        (
+            "#FACC15",
+            {
+                "light accent": "Darkened",
+                "light on": "Dark words",
+                "dark accent": "A little less strong",
+                "dark on": "Dark words",
+            },
+        ),
+        # Neither white nor dark words can be read on this pink.
+        (
+            "#F01E78",
+            {
+                "light accent": "Darkened",
+                "light solid": "Darkened a little",
+                "dark accent": "Lightened",
+                "dark solid": "Darkened a little",
+            },
+        ),
+        # Buttons in this one would not be seen on dark cards.
+        ("#111111", {"dark accent": "Lightened", "dark solid": "Lightened"}),
+    ],
+)
+def test_what_was_changed_is_told_with_the_reason(brand: str, changed: dict[str, str]) -> None:
+    found = explain_changes(brand)
+    assert [f"{each.theme} {each.name}" for each in found] == list(changed)
+    for each, reason in zip(found, changed.values(), strict=True):
+        assert each.reason.startswith(reason)
+        assert each.used != each.asked
+        assert each.contrast >= (TEXT if each.name != "solid" else 3)
+    colours = derive_colours(brand).light
+    assert measure_contrasts(colours)["on"] >= TEXT
