@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Widths of a container for one, two, three and four columns, as in `widget.js`.
+# Widths of a container for one, two, three and four columns, as in `static/widget/core/widget.js`.
 COLUMNS = (560, 900, 1240)
 NARROW, MIDDLE, WIDE = 344, 752, 1264
 # The part of a browser's window beside a container that fills it.

@@ -1,6 +1,6 @@
 """What is shown for people without a picture: initials, on a colour made from the name.
 
-`static/widget/widget.js` does the same in the browser, and a test holds the two together.
+`static/widget/core` does the same in the browser, and a test holds the two together.
 """
 
 import re

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "static" / "widget"
+# In the order in which they are put together.
+CORE_PARTS = ("elements", "cards", "masonry", "carousel", "widget", "start")
+SHAPES_PARTS = ("shapes", "badge", "marquee")
 
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
@@ -30,10 +33,15 @@ def read_styles() -> str:
     return squeeze((FOLDER / "widget.css").read_text(encoding="utf-8"), "")
 
 
+def read_source(part: str, names: tuple[str, ...]) -> str:
+    """Return the code of the core or the shapes, as it was written."""
+    return "".join((FOLDER / part / f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
 @cache
 def build_script() -> bytes:
-    """Return the script as it is served: one file without comments or indentation."""
-    script = squeeze((FOLDER / "widget.js").read_text(encoding="utf-8"), "\n")
+    """Return the core as it is served: one file without comments or indentation."""
+    script = squeeze(read_source("core", CORE_PARTS), "\n")
     look = json.dumps(read_look(), separators=(",", ":"))
     script = script.replace("'look.json'", look).replace("widget.css", read_styles())
     # Pinning the script pins its second file too.
@@ -43,8 +51,8 @@ def build_script() -> bytes:
 @cache
 def build_shapes() -> bytes:
     """Return the script's second file, which draws the shapes that few pages use."""
-    script = squeeze((FOLDER / "shapes.js").read_text(encoding="utf-8"), "\n")
-    styles = squeeze((FOLDER / "shapes.css").read_text(encoding="utf-8"), "")
+    styles = squeeze((FOLDER / "shapes" / "shapes.css").read_text(encoding="utf-8"), "")
+    script = squeeze(read_source("shapes", SHAPES_PARTS), "\n")
     return script.replace("shapes.css", styles).encode()
 
 

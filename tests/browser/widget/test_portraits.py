@@ -1,16 +1,13 @@
 """The initials and colours of people without a picture are the same from server and script."""
 
-from pathlib import Path
-
 import pytest
 
-import testimonials
 from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.widget.script.assembly import CORE_PARTS, read_source
 from tests.browser.conftest import OpenPage
 
 pytestmark = [pytest.mark.browser]
 
-SCRIPT = Path(testimonials.__file__).parent / "static" / "widget" / "widget.js"
 NAMES = [
     *("Maya Kowalski", "(Anna) Smith", "Anna (Annie) Smith", "  anna \t de la  smith ", "- Anna -"),
     *("_anna_ smith", "“Maya” O’Neil", "#1 fan", "3 Musketeers", "½ Ⅷ ²", "", "...", "ß schmidt"),
@@ -32,7 +29,7 @@ NAMES = [
 
 
 def test_server_and_script_agree_on_every_name(open_page: OpenPage) -> None:
-    source = SCRIPT.read_text(encoding="utf-8")
+    source = read_source("core", CORE_PARTS)
     initials = source[source.index("const initials =") :].partition("\n};")[0]
     colour = source[source.index("let hash = 0;") :].partition("const node")[0]
     page = open_page("about:blank")

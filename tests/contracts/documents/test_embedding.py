@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 import testimonials
 from testimonials.dashboard.share.embed_code import PLATFORMS
+from testimonials.widget.script.assembly import CORE_PARTS, SHAPES_PARTS, read_source
 from testimonials.widget.selection import SHAPES
 from tests.conftest import Caller
 
@@ -26,13 +27,14 @@ def document() -> str:
 @pytest.fixture(scope="module")
 def script() -> str:
     """The widget's script, as it was written."""
-    return (WIDGET / "widget.js").read_text(encoding="utf-8")
+    return read_source("core", CORE_PARTS) + read_source("shapes", SHAPES_PARTS)
 
 
 @pytest.fixture(scope="module")
 def sheet() -> str:
     """The widget's style sheet, as it was written."""
-    return (WIDGET / "widget.css").read_text(encoding="utf-8")
+    files = (WIDGET / "widget.css", WIDGET / "shapes" / "shapes.css")
+    return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def section(document: str, title: str) -> str:
