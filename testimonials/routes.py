@@ -35,6 +35,7 @@ from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
 from testimonials.widget.feed import feed
+from testimonials.widget.formats.pages import formats
 from testimonials.widget.rendered.pages import wall
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
@@ -49,6 +50,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     invitation,
     feed,
     wall,
+    formats,
     media,
     unsubscribe,
     dashboard,

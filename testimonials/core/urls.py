@@ -37,6 +37,18 @@ def fragment_url(project_id: str) -> str:
     return f"{widget_page_url(project_id)}/fragment"
 
 
+def newsletter_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/newsletter"
+
+
+def markdown_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/markdown"
+
+
+def json_feed_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/feed.json"
+
+
 def script_url(digest: str = "") -> str:
     """Return the URL of the widget's script, or of the version with this digest."""
     return f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"

@@ -20,6 +20,7 @@ CARDS = {"strip": None, "single": 1, "popup": 5}
 SHAPES = (*BADGES, *CARDS)
 THEME_CHOICES = ("auto", "light", "dark")
 MAX_LENGTH = 2_000
+MAX_LIMIT = 50
 
 _LENGTH = re.compile(r"[0-9]{1,4}")
 
@@ -87,3 +88,13 @@ def read_selection(arguments: Mapping[str, str]) -> Selection:
     return Selection(
         values["shape"], values["id"], values["tag"], int(values["min"] or 0), values["theme"]
     )
+
+
+def read_limit(arguments: Mapping[str, str]) -> int | None:
+    """Read ``?limit=``, from 1 to 50; None without. Raises `ValidationFailed`."""
+    text = arguments.get("limit", "")
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_LIMIT:
+        raise ValidationFailed.of({"limit": [f"Must be a number from 1 to {MAX_LIMIT}."]})
+    return int(text)

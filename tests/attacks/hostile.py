@@ -220,4 +220,5 @@ def public_paths(world: World) -> list[str]:
     """Return where the public sees a project."""
     widget = f"/widget/{world.ids['project_id']}"
     yours = f"/yours/{world.links['yours']}"
-    return [f"/{SLUG}", f"/{SLUG}/wall", f"/{SLUG}/thanks", widget, f"{widget}/fragment", yours]
+    parts = [widget, f"{widget}/fragment", f"{widget}/newsletter"]
+    return [f"/{SLUG}", f"/{SLUG}/wall", f"/{SLUG}/thanks", *parts, yours]

@@ -1,7 +1,6 @@
 """The widget without its script: its own page, the public wall, and a fragment for static sites."""
 
 import hashlib
-import re
 from base64 import b64encode
 from typing import Any
 
@@ -16,7 +15,7 @@ from testimonials.core.urls import (
     share_picture_url,
     wall_url,
 )
-from testimonials.core.web.errors import NotFound, ValidationFailed, answer_service_error
+from testimonials.core.web.errors import NotFound, answer_service_error
 from testimonials.core.web.languages import use_visitors_language
 from testimonials.projects.changes import find_renamed
 from testimonials.projects.models import Project
@@ -24,7 +23,7 @@ from testimonials.projects.services import find_public_project
 from testimonials.widget.rendered.look import page_styles, shadow_styles
 from testimonials.widget.rendered.rendering import Still, render_still
 from testimonials.widget.rendered.structured_data import describe_ratings
-from testimonials.widget.selection import Selection, read_selection
+from testimonials.widget.selection import Selection, read_limit, read_selection
 from testimonials.widget.services import find_shown_project, rate
 from testimonials.widget.snippet import container_attributes
 
@@ -32,7 +31,6 @@ wall = Blueprint("wall", __name__)
 wall.before_request(use_visitors_language)
 
 ON_A_WALL = 50
-MAX_IN_FRAGMENT = 50
 FRAMES = ("iframe", "frame", "embed", "object")
 
 
@@ -84,7 +82,7 @@ def get_fragment(project_id: str) -> Response:
     """
     project = find_shown_project(project_id)
     selection = read_selection(request.args)
-    still = render_still(project, selection, limit=_read_limit())
+    still = render_still(project, selection, limit=read_limit(request.args))
     content = _render_fragment(project, selection, still) if still.total or still.badge else ""
     response = Response(content.strip() + "\n")
     response.headers["Cache-Control"] = "public, no-cache"
@@ -152,12 +150,3 @@ def _next_url(endpoint: str, still: Still, selection: Selection, **values: str) 
         return None
     arguments: dict[str, Any] = {"after": still.next} | values | selection.query
     return url_for(endpoint, **arguments)
-
-
-def _read_limit() -> int | None:
-    text = request.args.get("limit", "")
-    if not text:
-        return None
-    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_IN_FRAGMENT:
-        raise ValidationFailed.of({"limit": [f"Must be a number from 1 to {MAX_IN_FRAGMENT}."]})
-    return int(text)

@@ -1,0 +1,1 @@
+"""The testimonials for places that take no widget: newsletters, Markdown, feed readers."""

@@ -1,0 +1,62 @@
+"""The testimonials in other formats than the widget, for anybody to fetch."""
+
+from flask import Blueprint, Response, request
+
+from testimonials.core.web.endpoint import dump_json
+from testimonials.core.web.languages import PARAMETER, speaking
+from testimonials.widget.formats.choosing import choose_items
+from testimonials.widget.formats.json_feed import describe_json_feed
+from testimonials.widget.formats.markdown import write_markdown
+from testimonials.widget.formats.newsletter import render_newsletter
+from testimonials.widget.services import find_shown_project
+
+formats = Blueprint("formats", __name__)
+
+# A newsletter has room for a few.
+IN_NEWSLETTER = 3
+# Opened in a browser, its inline styles apply, and nothing runs.
+NEWSLETTER_POLICY = (
+    "default-src 'none'; style-src-attr 'unsafe-inline'; img-src https: http:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
+
+@formats.get("/widget/<project_id>/newsletter")
+def get_newsletter(project_id: str) -> Response:
+    """Serve HTML to paste into a newsletter: three testimonials, or ``?limit=``.
+
+    Takes ``?id=``, ``?tag=``, ``?min=``, ``?widget=``, ``?theme=dark`` and ``?lang=``.
+    """
+    chosen = choose_items(find_shown_project(project_id), request.args, IN_NEWSLETTER)
+    with speaking(request.args.get(PARAMETER)):
+        response = _answer(render_newsletter(chosen), "text/html")
+    response.headers["Content-Security-Policy"] = NEWSLETTER_POLICY
+    return response
+
+
+@formats.get("/widget/<project_id>/markdown")
+def get_markdown(project_id: str) -> Response:
+    """Serve Markdown, with the parameters of the newsletter but for the theme."""
+    chosen = choose_items(find_shown_project(project_id), request.args, None)
+    with speaking(request.args.get(PARAMETER)):
+        return _answer(write_markdown(chosen), "text/markdown")
+
+
+@formats.get("/widget/<project_id>/feed.json")
+def get_json_feed(project_id: str) -> Response:
+    """Serve a JSON Feed, with the parameters of the Markdown, and ``?after=`` for further pages."""
+    project = find_shown_project(project_id)
+    chosen = choose_items(project, request.args, None)
+    with speaking(request.args.get(PARAMETER)):
+        content = dump_json(describe_json_feed(project, chosen))
+    return _answer(content, "application/feed+json")
+
+
+def _answer(content: str | bytes, mimetype: str) -> Response:
+    response = Response(content, mimetype=mimetype)
+    response.headers["Cache-Control"] = "public, no-cache"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.add_etag()
+    response.make_conditional(request)
+    return response

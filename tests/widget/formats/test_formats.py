@@ -1,0 +1,186 @@
+"""Testimonials for newsletters, as Markdown and as a JSON Feed: GET /widget/:id/..."""
+
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from markdown_it import MarkdownIt
+from selectolax.lexbor import LexborHTMLParser
+
+from testimonials.core import clock
+from tests.conftest import Caller
+from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
+
+pytestmark = pytest.mark.sqlite
+
+FORMATS = ("newsletter", "markdown", "feed.json")
+# What Markdown, or HTML in it, would make something of.
+LINES = (
+    "# No heading", "1. No list", "12) Nor this", "- none", "+ none", "* none *bold* **bold**",
+    "> none", "```", "~~~", "---", "===", "***", "    indented", "\ttab", "a | b", "--|--",
+    "[link](https://elsewhere.example)", "![x](https://elsewhere.example/x.png)", "[a]: https://x.example",
+    "https://elsewhere.example and www.elsewhere.example", "<b>bold</b> <!-- --> &amp; &lt;",
+    "snake_case_ _and_ ~~gone~~ `code` \\", "$x^2$ [^1] : term", "two  spaces  ", "\\*",
+)  # fmt: skip
+
+
+@pytest.fixture
+def project(owner: Caller) -> dict[str, Any]:
+    return dict(owner.create_project(businessName="Kiln & Clay", slug="kiln"))
+
+
+def _text_of(client: FlaskClient, project: dict[str, Any], form: str, query: str = "") -> str:
+    answer = client.get(f"/widget/{project['_id']}/{form}?{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def _words(client: FlaskClient, project: dict[str, Any], query: str = "") -> list[list[str]]:
+    """Return the texts that each format shows."""
+    feed = client.get(f"/widget/{project['_id']}/feed.json?{query}").json
+    newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", query))
+    markdown = MarkdownIt().render(_text_of(client, project, "markdown", query))
+    quotes = LexborHTMLParser(markdown).css("blockquote > p:first-child")
+    return [
+        [item["content_text"] for item in feed["items"]],
+        [node.text() for node in newsletter.css("p[dir]")],
+        [node.text() for node in quotes],
+    ]
+
+
+def test_they_show_what_the_widget_does_and_nothing_else(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    for number in range(4):
+        owner.create_testimonial(project["_id"], text=f"Words no. {number}")
+    pinned = add_testimonial(
+        app, project["_id"], text="Pinned", tags=["Glaze"], author_email="x@example.com"
+    )
+    change_testimonial(app, pinned, is_pinned=True)
+    for status in ("pending", "rejected", "spam", "withdrawn"):
+        add_testimonial(app, project["_id"], text=f"Hidden {status}", status=status)
+    add_testimonial(app, project["_id"], text="Hidden trash", deleted_at=clock.now())
+    assert (
+        _words(client, project, "limit=4")
+        == [["Pinned", "Words no. 3", "Words no. 2", "Words no. 1"]] * 3
+    )
+    for query in ("tag=glaze", f"id={pinned}", "limit=1", "theme=dark&limit=1&lang=de"):
+        assert _words(client, project, query) == [["Pinned"]] * 3
+    assert _words(client, project, "min=2000") == [[]] * 3
+    assert _text_of(client, project, "newsletter").count("<p dir=") == 3
+    for form in FORMATS:
+        text = _text_of(client, project, form)
+        assert "Hidden" not in text
+        assert "x@example.com" not in text
+        assert "https://testimonials.example.com/kiln/wall" in text
+        # A language is only ever what the address says, so caches give it to everybody.
+        german = {"Accept-Language": "de"}
+        assert client.get(f"/widget/{project['_id']}/{form}", headers=german).text == text
+        assert _text_of(client, project, form, "lang=de") != text
+    change_project(app, project["_id"], status="inactive")
+    assert _words(client, project) == [[]] * 3
+
+
+def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
+    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, project: dict[str, Any]
+) -> None:
+    owner.create_testimonial(project["_id"])
+    base = f"/widget/{project['_id']}"
+    types = ("text/html; charset=utf-8", "text/markdown; charset=utf-8", "application/feed+json")
+    for form, kind in zip(FORMATS, types, strict=True):
+        answer = client.get(f"{base}/{form}")
+        assert answer.headers["Content-Type"] == kind
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        again = client.get(f"{base}/{form}", headers={"If-None-Match": answer.headers["ETag"]})
+        assert (again.status_code, again.data) == (304, b"")
+        bad = ("limit=51", "limit=0", "limit=" + "9" * 400, "limit=x", "id=1", "min=2001",
+               "theme=blue", "after=x", "tag=" + "x" * 500, "tag=%0A", "min=%D9%A3")  # fmt: skip
+        for query in bad:
+            refused = client.get(f"{base}/{form}?{query}")
+            assert (refused.status_code, refused.is_json) == (400, True), (form, query)
+        for unknown in ("x", "0" * 24, "%00", f"{project['_id']}%20"):
+            assert client.get(f"/widget/{unknown}/{form}").status_code == 404
+    abandoned = agent.create_project()["_id"]
+    expire_account(app, agent.account_id)
+    for form in FORMATS:
+        assert client.get(f"/widget/{abandoned}/{form}").status_code == 404
+
+
+def test_markup_stays_what_somebody_wrote(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    for line in LINES:
+        name = " ".join(line.split())
+        add_testimonial(
+            app, project["_id"], text=f"First\n{line}\nlast", author_name=name, author_role=name
+        )
+    markdown = _text_of(client, project, "markdown", f"limit={len(LINES)}")
+    kinds = MarkdownIt("gfm-like", {"linkify": False}), MarkdownIt()
+    for kind in kinds:
+        page = LexborHTMLParser(kind.render(markdown))
+        quotes = page.css("blockquote")
+        assert {node.tag for node in page.body.css("*")} == {
+            "body", "blockquote", "p", "br", "strong", "a",
+        }  # fmt: skip
+        for quote, line in zip(quotes, reversed(LINES), strict=True):
+            name = " ".join(line.split())
+            first, last = quote.css("p")
+            assert first.text().split("\n") == ["First", name, "last"]
+            assert last.text() == f"{name}, {name}"
+            assert last.css_first("strong").text() == name
+    newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", "limit=50"))
+    assert len(newsletter.css("p[dir]")) == len(LINES)
+    assert {node.tag for node in newsletter.body.css("*")} <= {
+        "body", "table", "tbody", "tr", "td", "p", "br", "div", "bdi", "a",
+    }  # fmt: skip
+
+
+def test_the_newsletter_is_html_that_old_mail_programs_know(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    picture = "https://example.com/a.webp"
+    add_testimonial(app, project["_id"], text="word " * 400, rating=3.5, author_avatar=picture)
+    add_testimonial(app, project["_id"], text="ق" * 600, author_name="أحمد")
+    answer = client.get(f"/widget/{project['_id']}/newsletter")
+    assert "'unsafe-inline'" in answer.headers["Content-Security-Policy"]
+    assert "script-src" not in answer.headers["Content-Security-Policy"]
+    page = LexborHTMLParser(answer.text)
+    assert not page.css("style, link, script, template, svg, [class], [id]")
+    assert [node.attributes["dir"] for node in page.css("table[dir]")] == ["rtl", "ltr"]
+    for words in page.css("p[dir]"):
+        assert 400 < len(words.text()) <= 420
+        assert words.text().endswith("…")
+    assert [node.attributes["aria-label"] for node in page.css("[aria-label]")] == ["4/5"]
+    assert [node.attributes["src"] for node in page.css("img")] == [picture]
+    for node in page.css("[style]"):
+        assert not re.search(r"flex|grid|position|var\(|light-dark", node.attributes["style"] or "")
+    dark = _text_of(client, project, "newsletter", "theme=dark")
+    assert "background-color:#18181b" in dark
+    assert "background-color:#18181b" not in answer.text
+
+
+def test_the_json_feed_is_one_and_its_pages_follow_each_other(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    ids = [
+        add_testimonial(app, project["_id"], text=f"No. {number}", tags=["a & b"], rating=4.5)
+        for number in range(5)
+    ]
+    add_testimonial(app, project["_id"], text="Other")
+    address: str | None = f"/widget/{project['_id']}/feed.json?limit=2&tag=a%20%26%20B"
+    found = []
+    while address:
+        feed = client.get(address).json
+        assert feed["version"] == "https://jsonfeed.org/version/1.1"
+        assert feed["title"] == "What customers say about Kiln & Clay"
+        assert feed["feed_url"].endswith("/feed.json?tag=a+%26+B&limit=2")
+        found += feed["items"]
+        address = feed.get("next_url", "").removeprefix("https://testimonials.example.com")
+    assert [item["id"] for item in found] == ids[::-1]
+    for item in found:
+        assert isinstance(item["content_text"], str)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", item["date_published"])
+        assert item["authors"][0]["name"]
+        assert item["_testimonial"]["rating"] == 4.5
