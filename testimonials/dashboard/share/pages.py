@@ -21,6 +21,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.core.urls import collection_page_url, fragment_url, image_url, wall_url
 from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.share.elsewhere import describe_elsewhere
 from testimonials.dashboard.share.embed_choice import describe_choice, read_choice
 from testimonials.dashboard.share.embed_code import describe_platforms, describe_policy
 from testimonials.dashboard.share.qr_codes import draw_inline, draw_png, draw_svg
@@ -105,6 +106,7 @@ def _page(access: Access, message: str, errors: Errors) -> str:
         choice=describe_choice(project, choice),
         platforms=describe_platforms(project, request.args.get("platform", ""), choice),
         policy=describe_policy(project, choice),
+        elsewhere=describe_elsewhere(project, choice),
         sighting=describe_sighting(project),
         wall_url=wall_url(project.slug),
         fragment_url=choice.add_to(fragment_url(project.id)),

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from testimonials.core.urls import wall_url
 from testimonials.projects.models import Project
@@ -43,6 +44,10 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     query |= {"limit": str(own_limit)} if own_limit else {}
     url = wall_url(project.slug)
     return Chosen(feed["items"], feed["config"], selection, query, feed["next"], url)
+
+
+def add_query(address: str, query: Mapping[str, str]) -> str:
+    return f"{address}?{urlencode(query)}".rstrip("?")
 
 
 def describe_position(item: dict[str, Any], config: dict[str, Any]) -> str:

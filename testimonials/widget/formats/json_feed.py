@@ -1,12 +1,11 @@
 """Testimonials as a JSON Feed (jsonfeed.org, version 1.1), for feed readers and programs."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from testimonials.core.urls import image_url, json_feed_url
 from testimonials.core.web.languages import gettext
 from testimonials.projects.models import Project
-from testimonials.widget.formats.choosing import Chosen
+from testimonials.widget.formats.choosing import Chosen, add_query
 
 VERSION = "https://jsonfeed.org/version/1.1"
 
@@ -18,17 +17,13 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
         "version": VERSION,
         "title": gettext("What customers say about %(name)s", name=project.name),
         "home_page_url": chosen.wall_url,
-        "feed_url": _add_query(address, chosen.query),
+        "feed_url": add_query(address, chosen.query),
         "icon": image_url(project.logo_id),
         "items": [_describe(item) for item in chosen.items],
     }
     if chosen.next:
-        feed["next_url"] = _add_query(address, chosen.query | {"after": chosen.next})
+        feed["next_url"] = add_query(address, chosen.query | {"after": chosen.next})
     return {name: value for name, value in feed.items() if value is not None}
-
-
-def _add_query(address: str, query: dict[str, str]) -> str:
-    return f"{address}?{urlencode(query)}".rstrip("?")
 
 
 def _describe(item: dict[str, Any]) -> dict[str, Any]:

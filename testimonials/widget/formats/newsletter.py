@@ -14,6 +14,8 @@ from testimonials.widget.formats.choosing import (
 )
 from testimonials.widget.script.assembly import read_look
 
+# It has room for a few.
+IN_NEWSLETTER = 3
 # Gmail cuts a mail at 102 KB, and nobody reads long letters in one.
 MAX_TEXT = 420
 
@@ -27,12 +29,13 @@ def render_newsletter(chosen: Chosen) -> str:
     palette = look["palettes"][chosen.config["palette"]][theme]
     colours = [f"#{colour}" for colour in f"{palette} {look['themes'][theme]}".split()]
     names = look["names"].split()
-    return render_template(
+    page = render_template(
         "widget/formats/newsletter.html",
         cards=[_describe(item, chosen.config, colours[len(names) :]) for item in chosen.items],
         colours=dict(zip(names, colours, strict=False)),
         wall_url=chosen.wall_url,
     )
+    return f"{page.strip()}\n"
 
 
 def _describe(item: dict[str, Any], config: dict[str, Any], pairs: list[str]) -> dict[str, Any]:

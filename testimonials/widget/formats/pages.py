@@ -7,13 +7,11 @@ from testimonials.core.web.languages import PARAMETER, speaking
 from testimonials.widget.formats.choosing import choose_items
 from testimonials.widget.formats.json_feed import describe_json_feed
 from testimonials.widget.formats.markdown import write_markdown
-from testimonials.widget.formats.newsletter import render_newsletter
+from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
 from testimonials.widget.services import find_shown_project
 
 formats = Blueprint("formats", __name__)
 
-# A newsletter has room for a few.
-IN_NEWSLETTER = 3
 # Opened in a browser, its inline styles apply, and nothing runs.
 NEWSLETTER_POLICY = (
     "default-src 'none'; style-src-attr 'unsafe-inline'; img-src https: http:; "

@@ -11,6 +11,7 @@ import pytest
 import segno
 from flask import Flask
 from flask.testing import FlaskClient
+from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
 from testimonials.extensions import begin_write, db
@@ -364,3 +365,28 @@ def test_who_may_share(inbox: Inbox, outsider: Caller, role: str | None, status:
     for path in POSTS:
         answer = browser.post(f"{inbox.base}/{path}", data={"message": "a", "do": "hide"})
         assert answer.status_code == (303 if status == 200 else status), path
+
+
+def test_what_is_chosen_can_be_taken_to_places_without_a_widget(
+    inbox: Inbox, client: FlaskClient
+) -> None:
+    for number in range(4):
+        inbox.owner.create_testimonial(inbox.project, text=f"Long enough for this, no. {number}")
+    inbox.owner.create_testimonial(inbox.project, text="Short </textarea><b>")
+    for query in ("", "min=20", "min=2000", "shape=one", "shape=badge&theme=dark"):
+        page = LexborHTMLParser(inbox.get(f"share?{query}").text)
+        query = query if "min" in query else ""
+        if "one" in (page.css_first("[name=shape][checked]").attributes["value"] or ""):
+            query = f"id={page.css_first('#embed-id option').attributes['value']}"
+        if page.css("#embed-theme option[value=dark][selected]"):
+            query = "theme=dark"
+        base = f"/widget/{inbox.project}"
+        for name in ("newsletter", "markdown"):
+            copied = page.css_first(f"#share-{name}").text()
+            served = client.get(f"{base}/{name}?limit=3&{query}").text
+            assert copied.strip() == served.strip()
+            assert (copied.strip() == "") == (query == "min=2000")
+        address = page.css_first("#share-json-feed").attributes["value"] or ""
+        path = address.removeprefix("https://testimonials.example.com")
+        assert path == f"{base}/feed.json?{query}".rstrip("?")
+        assert client.get(path).status_code == 200

@@ -1,0 +1,21 @@
+"""What the Share page offers for places that take no widget."""
+
+from testimonials.core.urls import json_feed_url, markdown_url, newsletter_url
+from testimonials.dashboard.share.embed_choice import Choice
+from testimonials.projects.models import Project
+from testimonials.widget.formats.choosing import PARAMETERS, add_query, choose_items
+from testimonials.widget.formats.markdown import write_markdown
+from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
+
+
+def describe_elsewhere(project: Project, choice: Choice) -> dict[str, str]:
+    """Return each format of the chosen testimonials, and its address."""
+    chosen = {name: value for name, value in choice.selection.query.items() if name in PARAMETERS}
+    items = choose_items(project, chosen, IN_NEWSLETTER)
+    return {
+        "newsletter": render_newsletter(items),
+        "newsletter_url": add_query(newsletter_url(project.id), chosen),
+        "markdown": write_markdown(items),
+        "markdown_url": add_query(markdown_url(project.id), chosen),
+        "json_feed_url": add_query(json_feed_url(project.id), chosen),
+    }
