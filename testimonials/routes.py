@@ -36,7 +36,9 @@ from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
 from testimonials.widget.feed import feed
 from testimonials.widget.formats.pages import formats
-from testimonials.widget.rendered.pages import wall
+from testimonials.widget.rendered.pages import rendered
+from testimonials.widget.rendered.wall_contents import init_wall
+from testimonials.widget.rendered.wall_pages import wall
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     auth,
@@ -49,6 +51,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     billing,
     invitation,
     feed,
+    rendered,
     wall,
     formats,
     media,
@@ -78,6 +81,7 @@ def register_routes(app: Flask) -> None:
     """Attach every blueprint to `app`."""
     init_pages(app)
     init_feed(app)
+    init_wall(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     app.url_defaults(_stay_in_project)

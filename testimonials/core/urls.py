@@ -25,6 +25,11 @@ def wall_url(slug: str) -> str:
     return f"{collection_page_url(slug)}/wall"
 
 
+def testimonial_url(slug: str, testimonial_id: str) -> str:
+    """Return the URL of the public page of one testimonial."""
+    return f"{collection_page_url(slug)}/{testimonial_id}"
+
+
 def share_picture_url(slug: str) -> str:
     return f"{collection_page_url(slug)}/share.png"
 

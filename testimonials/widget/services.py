@@ -63,7 +63,7 @@ def list_shown(
     if not project.is_active:
         return [], None
     order = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
-    query = select(Testimonial).where(*_select(project, selection))
+    query = select(Testimonial).where(*select_shown(project, selection))
     if after is not None:
         # Each value takes its column's type: a time is stored as a number.
         values = zip(_read_cursor(after), order, strict=True)
@@ -78,7 +78,7 @@ def list_shown(
 
 
 def count_shown(project: Project, selection: Selection = WHOLE) -> int:
-    query = select(func.count(Testimonial.id)).where(*_select(project, selection))
+    query = select(func.count(Testimonial.id)).where(*select_shown(project, selection))
     return int(db.session.scalar(query) or 0) if project.is_active else 0
 
 
@@ -88,7 +88,7 @@ def rate(project: Project) -> tuple[float, int]:
     Samples don't count.
     """
     query = select(func.avg(Testimonial.rating), func.count(Testimonial.rating)).where(
-        *_select(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 1
+        *select_shown(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 1
     )
     average, count = db.session.execute(query).one()
     # Halves are rounded up, as people do.
@@ -102,7 +102,7 @@ def describe_header(project: Project) -> dict[str, Any]:
     those with a picture first. Samples don't count.
     """
     average, count = rate(project)
-    loved = [*_select(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 4]
+    loved = [*select_shown(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 4]
     happy = db.session.scalar(select(func.count(Testimonial.id)).where(*loved)) if count else 0
     has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
     query = (
@@ -194,7 +194,10 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
     } | {name: value for name, value in optional.items() if value is not None}
 
 
-def _select(project: Project, selection: Selection) -> list[ColumnExpressionArgument[bool]]:
+def select_shown(
+    project: Project, selection: Selection = WHOLE
+) -> list[ColumnExpressionArgument[bool]]:
+    """Return the conditions for a testimonial of the project to be selected."""
     found: list[ColumnExpressionArgument[bool]] = [
         Testimonial.project_id == project.id,
         Testimonial.is_visible,

@@ -3,11 +3,12 @@
 from typing import Any
 
 from testimonials.core.urls import collection_page_url
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.configuration.dashboard_config import CTA, RATED
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_edited
 
-CTA_LABEL = "Share your experience"
+CTA_LABEL = gettext_noop("Share your experience")
 
 
 def read_cta(project: Project) -> dict[str, str]:

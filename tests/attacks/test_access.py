@@ -56,6 +56,7 @@ PUBLIC = {
         "/<slug>/theme.css",
     },
     "It is what a business shows to the public.": {
+        "/<slug>/<string(length=24):testimonial_id>",
         "/<slug>/wall",
         "/media/<image_id>.webp",
         "/widget/<project_id>",

@@ -31,9 +31,10 @@ READERS = {
 ENDPOINTS = {
     "collection_page_url": "collection.show_collection_page",
     "wall_url": "wall.show_wall",
+    "testimonial_url": "wall.show_testimonial",
     "share_picture_url": "collection.get_share_picture",
-    "widget_page_url": "wall.show_widget",
-    "fragment_url": "wall.get_fragment",
+    "widget_page_url": "rendered.show_widget",
+    "fragment_url": "rendered.get_fragment",
     "newsletter_url": "formats.get_newsletter",
     "markdown_url": "formats.get_markdown",
     "json_feed_url": "formats.get_json_feed",
@@ -52,7 +53,7 @@ ENDPOINTS = {
     "author_url": "author.show_correction",
     "agent_guide_url": "site.get_guide_for_agents",
 }
-SAMPLES = {"page": "inbox", "answer": "decline"}
+SAMPLES = {"page": "inbox", "answer": "decline", "testimonial_id": "1" * 24}
 
 
 def literals(tree: ast.Module) -> list[str]:

@@ -35,6 +35,11 @@ class Language:
     direction: str = "ltr"
     thousands: str = ","
 
+    @property
+    def decimal(self) -> str:
+        """What is before the decimals: not what is between thousands."""
+        return "." if self.thousands == "," else ","
+
 
 ENGLISH = Language("en", "English")
 # In the order of the language switch: by their own names, those in other scripts last.
@@ -140,6 +145,11 @@ def isolate(text: str, name: str) -> Markup:
     return escape(text).replace(escape(name), Markup("<bdi>{}</bdi>").format(name))
 
 
+def format_average(number: float) -> str:
+    """Return a number with one decimal, as the language writes it."""
+    return f"{number:.1f}".replace(".", current_language().decimal)
+
+
 def format_number(number: int) -> str:
     """Return a whole number, with the language's separators if it has five digits or more."""
     if abs(number) < 10_000:
@@ -173,6 +183,7 @@ def register_languages(app: Flask) -> None:
         current_language=current_language,
         languages=LANGUAGES,
         list_switches=list_switches,
+        format_average=format_average,
         format_number=format_number,
         isolate=isolate,
     )

@@ -16,7 +16,7 @@ checklist = Blueprint("checklist", __name__)
 
 # What a button asks for: the flag it sets, to what, and the page that follows.
 ACTS = {
-    "look": (HAS_LOOKED, True, "wall.show_widget"),
+    "look": (HAS_LOOKED, True, "rendered.show_widget"),
     "share": (HAS_SHARED, True, "share.show_share"),
     "hide": (IS_HIDDEN, True, "inbox.show_inbox"),
     "show": (IS_HIDDEN, False, "inbox.show_inbox"),

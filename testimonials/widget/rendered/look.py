@@ -20,16 +20,22 @@ def shadow_styles(config: dict[str, Any], theme: str, total: int) -> str:
     `theme` overrides the configured one unless it is empty.
     """
     total_rule = f".tm{{--tm-total:{max(total, 1)}}}"
-    return read_styles() + _still_styles() + total_rule + _colour_rules(config, theme)
+    return read_styles() + _still_styles() + total_rule + _colour_rules(config, theme, ".tm")
 
 
 def page_styles(config: dict[str, Any], theme: str, total: int) -> str:
-    """Return the same style sheet for one of our pages, limited to ``.tm-page``."""
-    return _scope(shadow_styles(config, theme, total))
+    """Return the same style sheet for one of our pages, limited to ``.tm-page``.
+
+    The whole page has the colours.
+    """
+    total_rule = f".tm{{--tm-total:{max(total, 1)}}}"
+    return _scope(read_styles() + _still_styles() + total_rule) + _colour_rules(
+        config, theme, ":root"
+    )
 
 
-def _colour_rules(config: dict[str, Any], theme: str) -> str:
-    """Return the rules that set a configuration's colours.
+def _colour_rules(config: dict[str, Any], theme: str, root: str) -> str:
+    """Return the rules that set a configuration's colours at the element `root`.
 
     The embedding page may override each with ``--testimonials-<name>``.
     """
@@ -42,7 +48,7 @@ def _colour_rules(config: dict[str, Any], theme: str) -> str:
         for pair in zip(*columns, strict=True)
     ]
     names = look["names"].split()
-    rules = [_rule(".tm", names, colours)]
+    rules = [_rule(root, names, colours)]
     for number in range(COLOURS):
         pair = colours[len(names) + 2 * number :][:2]
         rules.append(_rule(f".a{number}", ["back", "fore"], pair))

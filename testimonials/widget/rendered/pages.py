@@ -1,40 +1,29 @@
-"""The widget without its script: its own page, the public wall, and a fragment for static sites."""
+"""The widget without its script: its own page, and a fragment for static sites."""
 
-import hashlib
-from base64 import b64encode
 from typing import Any
 
-from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from flask import Blueprint, Response, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
-from testimonials.core.urls import (
-    collection_page_url,
-    image_url,
-    script_url,
-    share_picture_url,
-    wall_url,
-)
-from testimonials.core.web.errors import NotFound, answer_service_error
+from testimonials.core.urls import script_url, wall_url
 from testimonials.core.web.languages import use_visitors_language
-from testimonials.projects.changes import find_renamed
 from testimonials.projects.models import Project
-from testimonials.projects.services import find_public_project
-from testimonials.widget.rendered.look import page_styles, shadow_styles
+from testimonials.widget.rendered.frame import render_page
+from testimonials.widget.rendered.look import shadow_styles
 from testimonials.widget.rendered.rendering import Still, render_still
 from testimonials.widget.rendered.structured_data import describe_ratings
 from testimonials.widget.selection import Selection, read_limit, read_selection
-from testimonials.widget.services import find_shown_project, rate
+from testimonials.widget.services import find_shown_project
 from testimonials.widget.snippet import container_attributes
 
-wall = Blueprint("wall", __name__)
-wall.before_request(use_visitors_language)
+rendered = Blueprint("rendered", __name__)
+rendered.before_request(use_visitors_language)
 
-ON_A_WALL = 50
 FRAMES = ("iframe", "frame", "embed", "object")
 
 
-@wall.get("/widget/<project_id>")
+@rendered.get("/widget/<project_id>")
 def show_widget(project_id: str) -> ResponseReturnValue:
     """Show the widget by itself as complete HTML, which its script then replaces.
 
@@ -48,33 +37,12 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     # Only browsers without scripts get to a further page.
     if after is None:
         values |= {"container": container_attributes(project, selection), "script": _script()}
-    next_url = _next_url("wall.show_widget", still, selection, project_id=project.id)
-    response = Response(_render(project, selection, still, next_url=next_url, **values))
+    response = Response(_render_widget(project, selection, still, **values))
     response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
     return response
 
 
-@wall.get("/<slug>/wall")
-def show_wall(slug: str) -> ResponseReturnValue:
-    """Show the public wall: everything approved, 50 a page, without scripts."""
-    project = find_public_project(slug=slug)
-    selection = read_selection({name: request.args.get(name, "") for name in ("tag", "min")})
-    # A carousel's single row would not be a wall.
-    layout = "list" if project.widget_config["layout"] == "list" else "masonry"
-    after = request.args.get("after")
-    still = render_still(project, selection, after, limit=ON_A_WALL, layout=layout)
-    average, count = rate(project)
-    return _render(
-        project,
-        selection,
-        still,
-        is_wall=True,
-        rating={"average": average, "count": count} if count else None,
-        next_url=_next_url("wall.show_wall", still, selection, slug=project.slug),
-    )
-
-
-@wall.get("/widget/<project_id>/fragment")
+@rendered.get("/widget/<project_id>/fragment")
 def get_fragment(project_id: str) -> Response:
     """Serve the widget as self-contained HTML, for sites that include it when they are built.
 
@@ -93,39 +61,14 @@ def get_fragment(project_id: str) -> Response:
     return response
 
 
-@wall.errorhandler(NotFound)
-def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Redirect the wall of a project's former address to the current one."""
-    slug = (request.view_args or {}).get("slug", "")
-    renamed = find_renamed(slug)
-    if renamed is None:
-        return answer_service_error(error)
-    query = f"?{request.query_string.decode()}" if request.query_string else ""
-    return redirect(url_for("wall.show_wall", slug=renamed) + query, 307)
-
-
-def _render(
-    project: Project, selection: Selection, still: Still, *, is_wall: bool = False, **values: Any
-) -> str:
-    theme = selection.theme or project.widget_config["theme"]
-    styles = page_styles(project.widget_config, theme, still.total)
-    digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
-    g.style_source = f"'sha256-{digest}'"
-    return render_template(
-        "widget/wall.html",
-        project={
-            "name": project.name,
-            "page_url": collection_page_url(project.slug),
-            "share_url": share_picture_url(project.slug),
-            "logo_url": image_url(project.logo_id),
-            "is_active": project.is_active,
-        },
-        canonical=wall_url(project.slug),
-        theme=theme,
-        # Made from the program's own files; it contains nothing that people typed.
-        styles=Markup(styles),  # noqa: S704
-        still=still,
-        is_wall=is_wall,
+def _render_widget(project: Project, selection: Selection, still: Still, **values: Any) -> str:
+    arguments: dict[str, Any] = {"after": still.next, "project_id": project.id} | selection.query
+    return render_page(
+        "widget/widget.html",
+        project,
+        still,
+        selection.theme,
+        next_url=url_for("rendered.show_widget", **arguments) if still.next else None,
         structured_data=describe_ratings(project, still.items),
         **values,
     )
@@ -143,10 +86,3 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
 
 def _script() -> Markup:
     return Markup('<script src="{}" async></script>').format(script_url())
-
-
-def _next_url(endpoint: str, still: Still, selection: Selection, **values: str) -> str | None:
-    if still.next is None:
-        return None
-    arguments: dict[str, Any] = {"after": still.next} | values | selection.query
-    return url_for(endpoint, **arguments)

@@ -25,39 +25,51 @@ class Still:
     is_carousel: bool
     cards: list[dict[str, Any]]
     items: list[dict[str, Any]]
-    badge: dict[str, Any] | None
-    cta: dict[str, str] | None
-    next: str | None
     total: int
+    badge: dict[str, Any] | None = None
+    cta: dict[str, str] | None = None
+    next: str | None = None
 
 
 def render_still(
-    project: Project,
-    selection: Selection,
-    after: str | None = None,
-    *,
-    limit: int | None = None,
-    layout: str = "",
+    project: Project, selection: Selection, after: str | None = None, *, limit: int | None = None
 ) -> Still:
     """Return a page of at most `limit` testimonials, by default as many as configured.
 
-    `layout` overrides the configured one. Raises `ValidationFailed` for an invalid cursor.
+    Raises `ValidationFailed` for an invalid cursor.
     """
     feed = describe_feed(project, after, limit, selection)
     config, items, total = feed["config"], feed["items"], feed["total"]
-    layout = (layout or config["layout"]) if total > 1 else "masonry"
     badge = feed.get("badge") if total else None
     if badge:
         badge = badge | describe_stars(badge["average"])
-    return Still(
-        classes=" ".join(filter(None, ["tm", selection.shape, layout, config["cardStyle"]])),
-        is_carousel=layout == "carousel",
-        cards=[describe_card(item, config) for item in items],
-        items=items,
+    return make_still(
+        config,
+        items,
+        layout=config["layout"] if total > 1 else "masonry",
+        shape=selection.shape,
         badge=badge,
         cta=feed.get("cta") if config["showCtaButton"] and total else None,
         next=feed["next"],
+    )
+
+
+def make_still(
+    config: dict[str, Any],
+    items: list[dict[str, Any]],
+    *,
+    layout: str = "masonry",
+    shape: str = "",
+    **values: Any,
+) -> Still:
+    """Return how these items of the feed are shown."""
+    return Still(
+        classes=" ".join(filter(None, ["tm", shape, layout, config["cardStyle"]])),
+        is_carousel=layout == "carousel",
+        cards=[describe_card(item, config) for item in items],
+        items=items,
         total=len(items),
+        **values,
     )
 
 

@@ -1,6 +1,7 @@
 """Structured data (schema.org) for search engines, if the owner has switched it on."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -10,17 +11,20 @@ from testimonials.widget.services import rate
 from testimonials.widget.settings import read_rated
 
 
-def describe_ratings(project: Project, items: list[dict[str, Any]]) -> Markup:
+def describe_ratings(
+    project: Project, items: list[dict[str, Any]], figures: Mapping[str, Any] | None = None
+) -> Markup:
     """Return a JSON-LD script element about the ratings on a page with these items of the feed.
 
     It lists the shown testimonials with a rating, but no samples; the average counts every approved
-    rating. Empty if the owner has named nothing that is rated, or no rating is shown.
+    rating. `figures` are that average and its count, if they are known already. Empty if the owner
+    has named nothing that is rated, or no rating is shown.
     """
     rated = read_rated(project)
     shown = [item for item in items if "rating" in item and not item.get("isSample")]
     if rated is None or not shown:
         return Markup("")
-    average, count = rate(project)
+    average, count = (figures["average"], figures["count"]) if figures else rate(project)
     data = {
         "@context": "https://schema.org",
         "@type": rated["kind"],

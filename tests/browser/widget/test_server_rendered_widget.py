@@ -68,7 +68,7 @@ def test_the_wall_is_for_everybody(site: Site, open_page: OpenPage) -> None:
     checked = open_page(f"{site.url}/{project.slug}/wall")
     assert find_rules(checked) == []
     checked.keyboard.press("Tab")
-    expect(checked.get_by_role("link", name="Leave a testimonial")).to_be_focused()
+    expect(checked.get_by_role("link", name="Share your experience")).to_be_focused()
 
 
 @pytest.mark.parametrize("layout", ["masonry", "carousel", "list"])

@@ -69,7 +69,8 @@ def test_all_surfaces_show_what_the_feed_has_and_nothing_else(
         assert _texts(page) == shown, path
         assert "Hidden" not in page
         assert "x@example.com" not in page
-        assert page.count('aria-label="Rated 4.5 out of 5"') == 5
+        cards = page[page.index("<figure") :]
+        assert cards.count('aria-label="Rated 4.5 out of 5"') == 5
 
 
 def test_the_wall_says_what_it_is(
@@ -90,19 +91,6 @@ def test_the_wall_says_what_it_is(
     assert (
         "Was Kunden über Kiln" in client.get("/kiln/wall", headers={"Accept-Language": "de"}).text
     )
-
-
-def test_the_wall_has_pages_that_follow_each_other(
-    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
-) -> None:
-    for number in range(52):
-        add_testimonial(app, project["_id"], text=f"Number {number}")
-    page = client.get("/kiln/wall").text
-    (link,) = re.findall(r'<a class="button"[^>]* href="([^"]+)" rel="next">', page)
-    add_testimonial(app, project["_id"], text="Approved meanwhile")
-    rest = client.get(link.replace("&amp;", "&")).text
-    assert _texts(page) + _texts(rest) == [f"Number {number}" for number in range(51, -1, -1)]
-    assert 'rel="next"' not in rest
 
 
 def test_a_renamed_a_paused_and_an_unknown_wall(

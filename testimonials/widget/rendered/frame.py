@@ -1,0 +1,53 @@
+"""What the pages around a server-rendered widget have in common."""
+
+import hashlib
+from base64 import b64encode
+from typing import Any
+
+from flask import g, render_template
+from markupsafe import Markup
+
+from testimonials.core.urls import collection_page_url, image_url, share_picture_url, wall_url
+from testimonials.core.web.languages import translate
+from testimonials.projects.models import Project
+from testimonials.widget.rendered.look import page_styles
+from testimonials.widget.rendered.rendering import Still
+from testimonials.widget.settings import CTA_LABEL, read_cta
+
+
+def render_page(
+    template: str, project: Project, still: Still, theme: str = "", **values: Any
+) -> str:
+    """Render a page with the styles of its cards; `theme` overrides the configured one."""
+    theme = theme or project.widget_config["theme"]
+    styles = page_styles(project.widget_config, theme, still.total)
+    digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
+    g.style_source = f"'sha256-{digest}'"
+    return render_template(
+        template,
+        project=describe_project(project),
+        theme=theme,
+        # Made from the program's own files; it contains nothing that people typed.
+        styles=Markup(styles),  # noqa: S704
+        still=still,
+        **values,
+    )
+
+
+def describe_project(project: Project) -> dict[str, Any]:
+    """Return what the pages show of a project besides its testimonials."""
+    website: str = project.page_config["website"]
+    button = read_cta(project)
+    if button["label"] == CTA_LABEL:
+        button["label"] = translate(CTA_LABEL)
+    leads_to_page = button["url"] == collection_page_url(project.slug)
+    return {
+        "name": project.name,
+        "wall_url": wall_url(project.slug),
+        "share_url": share_picture_url(project.slug),
+        "logo_url": image_url(project.logo_id),
+        "website": website,
+        "website_label": website.partition("://")[2].removeprefix("www.").rstrip("/"),
+        # A paused page takes nothing, but the owner's own link may lead anywhere.
+        "button": button if project.is_active or not leads_to_page else None,
+    }

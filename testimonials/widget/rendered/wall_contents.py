@@ -1,0 +1,222 @@
+"""What the public wall shows: a choice of testimonials, page by page, and the figures above."""
+
+import binascii
+import json
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask, current_app
+from sqlalchemy import (
+    ColumnExpressionArgument,
+    case,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
+
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.data.versioned_cache import VersionedCache
+from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.languages import gettext_noop
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.widget.selection import Selection, read_selection
+from testimonials.widget.services import describe_shown, select_shown
+
+SORTS = ("newest", "best")
+ON_A_WALL = 50
+# The most frequent tags are offered; the page takes any.
+OFFERED_TAGS = 12
+EXTENSION = "testimonials_wall"
+CACHE_BYTES = 16 * 1024 * 1024
+
+_CURSOR = re.compile(rb"([01]) ([0-9.]{1,24}) (-?[0-9]{1,16}) ([0-9a-f]{24})")
+# A literal zero, or no index on this expression would be used.
+_rating_or_zero = func.coalesce(Testimonial.rating, literal_column("0"))
+_ORDERS: dict[str, tuple[Any, ...]] = {
+    "newest": (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id),
+    "best": (Testimonial.is_pinned, _rating_or_zero, Testimonial.created_at, Testimonial.id),
+}
+_has_photo = or_(
+    Testimonial.avatar_id.is_not(None),
+    Testimonial.author_avatar.is_not(None),
+    Testimonial.twitter["avatarUrl"].as_string().is_not(None),
+)
+
+
+@dataclass(frozen=True)
+class WallChoice:
+    """What a visitor chose to see; the links of the wall choose at most one filter."""
+
+    selection: Selection
+    # Stars from 1 to 5, 0 for any.
+    rating: int = 0
+    has_photo: bool = False
+    sort: str = SORTS[0]
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """Its query parameters."""
+        values = {
+            "rating": self.rating,
+            "photo": int(self.has_photo),
+            "sort": "" if self.sort == SORTS[0] else self.sort,
+        }
+        return self.selection.query | {name: value for name, value in values.items() if value}
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """Its query parameters but the order."""
+        return {name: value for name, value in self.query.items() if name != "sort"}
+
+
+def init_wall(app: Flask) -> None:
+    """Attach to `app` the cache of what walls show."""
+    app.extensions[EXTENSION] = VersionedCache(CACHE_BYTES)
+
+
+def read_choice(arguments: Mapping[str, str]) -> WallChoice:
+    """Read the wall's query parameters; raise `ValidationFailed`."""
+    rating, photo = arguments.get("rating", ""), arguments.get("photo", "")
+    sort = arguments.get("sort", "") or SORTS[0]
+    errors: dict[str, list[str]] = {}
+    if rating not in ("", *"12345"):
+        errors["rating"] = ["Must be a number of stars from 1 to 5."]
+    if photo not in ("", "0", "1"):
+        errors["photo"] = ["Must be 1 or 0."]
+    if sort not in SORTS:
+        errors["sort"] = [f"Must be one of: {', '.join(SORTS)}."]
+    if errors:
+        raise ValidationFailed.of(errors)
+    selection = read_selection({name: arguments.get(name, "") for name in ("tag", "min")})
+    return WallChoice(selection, int(rating or 0), photo == "1", sort)
+
+
+def read_wall(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
+    """Return the wall's `figures`, a page of its `items`, and the cursor of the `next` page.
+
+    They are kept in memory until something that is shown changes. Raises `ValidationFailed` for
+    a cursor that is none.
+    """
+    page = _remember(project, (choice, after), lambda: _read_page(project, choice, after))
+    return page | {"figures": _remember(project, None, lambda: count_figures(project))}
+
+
+def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, Any]:
+    """Return the item of the wall with this id; raise `NotFound`."""
+    row = None
+    if project.is_active and is_identifier(testimonial_id):
+        query = select(Testimonial).where(*select_shown(project), Testimonial.id == testimonial_id)
+        row = db.session.scalars(query).one_or_none()
+    if row is None:
+        raise NotFound(gettext_noop("There is no page at this address."))
+    return describe_shown(row)
+
+
+def count_figures(project: Project) -> dict[str, Any]:
+    """Count what the wall shows, by stars (samples left out), by tag, and those with a photo.
+
+    Halves of a star are rounded up, as people do.
+    """
+    is_sample = Testimonial.status == "demo"
+    rating = Testimonial.rating
+    stars = case(*((rating >= least, round(least + 0.5)) for least in (4.5, 3.5, 2.5, 1.5)),
+                 (rating >= 1, 1), else_=0)  # fmt: skip
+    query = select(
+        is_sample, stars, func.count(), func.sum(rating), func.sum(case((_has_photo, 1), else_=0))
+    ).where(*select_shown(project))
+    rows = db.session.execute(query.group_by(is_sample, stars)).all() if project.is_active else []
+    rated = [(number, count, total) for sample, number, count, total, _ in rows
+             if number and not sample]  # fmt: skip
+    count = sum(each for _, each, _ in rated)
+    total = sum(each for _, _, each in rated)
+    by_stars = {number: each for number, each, _ in rated}
+    return {
+        "total": sum(row[2] for row in rows),
+        "samples": sum(row[2] for row in rows if row[0]),
+        "photos": int(sum(row[4] for row in rows)),
+        "average": int(total / count * 10 + 0.5) / 10 if count else 0,
+        "count": count,
+        "stars": [by_stars.get(number, 0) for number in (5, 4, 3, 2, 1)],
+        "tags": _count_tags(project) if rows else [],
+    }
+
+
+def _count_tags(project: Project) -> list[list[Any]]:
+    number = func.count()
+    query = (
+        select(TestimonialTag.name, number)
+        .join(Testimonial, Testimonial.id == TestimonialTag.testimonial_id)
+        .where(TestimonialTag.project_id == project.id, Testimonial.is_visible)
+        .group_by(TestimonialTag.name)
+        .order_by(number.desc(), TestimonialTag.name)
+        .limit(OFFERED_TAGS)
+    )
+    return [list(row) for row in db.session.execute(query)]
+
+
+def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
+    order = _ORDERS[choice.sort]
+    values = None if after is None else _read_cursor(after, choice.sort)
+    if not project.is_active:
+        return {"items": [], "next": None}
+    query = select(Testimonial).where(*_conditions(project, choice))
+    if values is not None:
+        # Each value takes its column's type: a time is stored as a number.
+        pairs = zip(values, order, strict=True)
+        query = query.where(
+            tuple_(*order) < tuple_(*(literal(value, column.type) for value, column in pairs))
+        )
+    query = query.order_by(*(column.desc() for column in order)).limit(ON_A_WALL + 1)
+    rows = db.session.scalars(query).all()
+    shown = rows[:ON_A_WALL]
+    return {
+        "items": [describe_shown(row) for row in shown],
+        "next": _make_cursor(shown[-1]) if len(rows) > ON_A_WALL else None,
+    }
+
+
+def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:
+    found = [*select_shown(project, choice.selection)]
+    if choice.rating:
+        # What the bars count: no samples, and half a star more is a star more.
+        least = 1 if choice.rating == 1 else choice.rating - 0.5
+        found += [_rating_or_zero >= least, Testimonial.status != "demo"]
+        if choice.rating < 5:
+            found.append(_rating_or_zero < choice.rating + 0.5)
+    if choice.has_photo:
+        found.append(_has_photo)
+    return found
+
+
+def _make_cursor(row: Testimonial) -> str:
+    time = clock.to_milliseconds(row.created_at)
+    text = f"{int(row.is_pinned)} {float(row.rating or 0)!r} {time} {row.id}"
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str, sort: str) -> tuple[Any, ...]:
+    try:
+        match = _CURSOR.fullmatch(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        if match is None:
+            raise ValueError(cursor)
+        pinned, rating = match[1] == b"1", float(match[2])
+        time, key = clock.from_milliseconds(int(match[3])), match[4].decode()
+    except (ValueError, OverflowError, binascii.Error):
+        raise ValidationFailed.of({"after": ["Must come from a link of this wall."]}) from None
+    return (pinned, rating, time, key) if sort == "best" else (pinned, time, key)
+
+
+def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:
+    bodies: VersionedCache = current_app.extensions[EXTENSION]
+    body = bodies.get((project.id, key), project.feed_version, lambda: json.dumps(make()).encode())
+    found: dict[str, Any] = json.loads(body.plain)
+    return found
