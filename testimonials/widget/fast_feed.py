@@ -17,7 +17,9 @@ from sqlalchemy import make_url
 
 from testimonials.core.counting import Ticker
 from testimonials.core.data.versioned_cache import VersionedCache
+from testimonials.core.web.languages import PARAMETER
 from testimonials.settings.current import current_settings
+from testimonials.widget.design.words import read_language
 from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
 from testimonials.widget.sightings import Sightings, init_sightings
 
@@ -119,11 +121,21 @@ class FastFeed:
         return row[0] if row else None
 
 
-def _read_key(path: str, query: str) -> tuple[str, str | None] | None:
-    """Return the cache's key for the simple forms of a feed URL, None for any other."""
-    project_id = path[len(PREFIX) : -len(SUFFIX)]
-    if not query:
-        return project_id, None
-    if query.startswith("after=") and query[6:].replace("-", "").replace("_", "").isalnum():
-        return project_id, query[6:]
-    return None
+def _read_key(path: str, query: str) -> tuple[str, str | None, str | None] | None:
+    """Return the cache's key for the simple forms of a feed URL, None for any other.
+
+    They are those that the script asks for: a language, or a further page with it.
+    """
+    after, lang = None, None
+    for part in query.split("&") if query else ():
+        name, _, value = part.partition("=")
+        if not value.replace("-", "").replace("_", "").isalnum():
+            return None
+        if name == "after" and after is None:
+            after = value
+        elif name == PARAMETER and lang is None:
+            lang = value
+        else:
+            return None
+    language = read_language(lang) if after is None else None
+    return path[len(PREFIX) : -len(SUFFIX)], after, language

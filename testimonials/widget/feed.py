@@ -1,14 +1,17 @@
 """The widget's public endpoints: its script and its data, open to every origin."""
 
 import re
+from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
 from testimonials.core.data.versioned_cache import Answer, Body, VersionedCache
 from testimonials.core.web.endpoint import dump_json
+from testimonials.core.web.languages import PARAMETER, speaking
 from testimonials.core.web.response_headers import DATA_POLICY
+from testimonials.widget.design.words import read_language, write_words
 from testimonials.widget.script.versions import current_script, find_script
-from testimonials.widget.selection import WHOLE, read_selection
+from testimonials.widget.selection import WHOLE, Selection, read_selection
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
 from testimonials.widget.sightings import note_sighting
 
@@ -40,21 +43,35 @@ def get_pinned_script(digest: str) -> Response:
 def get_feed(project_id: str) -> Response:
     """Serve the settings and a page of testimonials, or with ``?after=`` a further page.
 
-    ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` come from the container's attributes.
+    ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` come from the container's attributes; with
+    ``?lang=`` the widget's own words come along in that language.
     """
     after = request.args.get("after")
     selection = read_selection(request.args)
+    # The page's words come with its first testimonials.
+    language = read_language(request.args.get(PARAMETER)) if after is None else None
     version = find_feed_version(project_id)
     note_sighting(project_id, request.headers.get("Origin"))
     bodies: VersionedCache = current_app.extensions[EXTENSION]
     body = bodies.get(
-        (project_id, after) if selection == WHOLE else (project_id, after, selection),
+        (project_id, after, language, *([] if selection == WHOLE else [selection])),
         version,
-        lambda: dump_json(
-            describe_feed(find_shown_project(project_id), after, selection=selection)
-        ),
+        lambda: dump_json(_describe(project_id, after, selection, language)),
     )
     return _answer(body, "application/json", FEED_CACHING)
+
+
+def _describe(
+    project_id: str, after: str | None, selection: Selection, language: str | None
+) -> dict[str, Any]:
+    project = find_shown_project(project_id)
+    with speaking(language):
+        described = describe_feed(project, after, selection=selection)
+        if language is not None:
+            labels = project.widget_design.get("labels", {})
+            words = write_words(labels, described.get("header"))
+            described |= {"lang": language, "words": words}
+        return described
 
 
 def choose_answer(

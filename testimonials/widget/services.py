@@ -13,6 +13,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.languages import format_number
 from testimonials.extensions import db
 from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
@@ -20,6 +21,7 @@ from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.tags import find_spellings, fold
 from testimonials.widget.design.colours import read_colours, write_colours
+from testimonials.widget.design.words import write_ratings
 from testimonials.widget.selection import CARDS, WHOLE, Selection
 from testimonials.widget.settings import read_cta
 
@@ -145,6 +147,8 @@ def describe_feed(
     rows, cursor = list_shown(project, after, limit, selection)
     items = [describe_shown(row) for row in rows]
     if selection.is_whole:
+        if feed["design"]["showHeader"]:
+            feed["header"] = describe_header(project)
         return feed | {
             "cta": read_cta(project),
             "total": count_shown(project, selection),
@@ -166,7 +170,7 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
     count = header["count"]
     badge = {
         "average": header["average"],
-        "label": f"{count} rating{'' if count == 1 else 's'}",
+        "label": write_ratings(count, format_number(count)),
         "url": wall_url(project.slug),
     }
     shown = {"shape": shape, "badge": badge, "header": header, "total": count}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from testimonials.core.urls import collection_page_url
-from testimonials.core.web.languages import gettext_noop
+from testimonials.core.web.languages import gettext_noop, translate
 from testimonials.projects.configuration.dashboard_config import CTA, RATED
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_edited
@@ -14,7 +14,7 @@ CTA_LABEL = gettext_noop("Share your experience")
 def read_cta(project: Project) -> dict[str, str]:
     own = project.dashboard_config.get(CTA) or {}
     return {
-        "label": own.get("label") or CTA_LABEL,
+        "label": own.get("label") or translate(CTA_LABEL),
         "url": own.get("url") or collection_page_url(project.slug),
     }
 

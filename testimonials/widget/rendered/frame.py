@@ -8,11 +8,10 @@ from flask import g, render_template
 from markupsafe import Markup
 
 from testimonials.core.urls import collection_page_url, image_url, share_picture_url, wall_url
-from testimonials.core.web.languages import translate
 from testimonials.projects.models import Project
 from testimonials.widget.rendered.look import page_styles
 from testimonials.widget.rendered.rendering import Still
-from testimonials.widget.settings import CTA_LABEL, read_cta
+from testimonials.widget.settings import read_cta
 
 
 def render_page(
@@ -38,8 +37,6 @@ def describe_project(project: Project) -> dict[str, Any]:
     """Return what the pages show of a project besides its testimonials."""
     website: str = project.page_config["website"]
     button = read_cta(project)
-    if button["label"] == CTA_LABEL:
-        button["label"] = translate(CTA_LABEL)
     leads_to_page = button["url"] == collection_page_url(project.slug)
     return {
         "name": project.name,

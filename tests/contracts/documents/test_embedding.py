@@ -125,13 +125,13 @@ def test_fields_of_the_data(document: str, owner: Caller, client: FlaskClient) -
     body = {"authorCompany": "Kiln", "authorAvatar": "https://example.com/a.png", "rating": 4}
     owner.create_testimonial(project, **body)
     found: set[str] = set()
-    for query in ("", "?shape=badge", "?shape=strip"):
+    for query in ("?lang=en", "?shape=badge", "?shape=strip"):
         feed = client.get(f"/widget/{project}/feed{query}").json
         assert feed is not None
         found |= feed.keys()
         for item in feed["items"]:
             assert item.keys() <= set(re.findall(r"`(\w+)`", said.partition("Each item")[2]))
-        for name in ("project", "cta", "badge", "header"):
+        for name in ("project", "design", "cta", "badge", "header"):
             row = re.search(rf"\| `{name}` \| ([^|]+)", said)
             assert row
             assert (
