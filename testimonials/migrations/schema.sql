@@ -123,7 +123,7 @@ CREATE TABLE testimonial (
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
 	updated_at BIGINT NOT NULL, 
-	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), 
 	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
@@ -389,6 +389,8 @@ CREATE TABLE secret_mark (
 	mark VARCHAR NOT NULL, 
 	CONSTRAINT pk_secret_mark PRIMARY KEY (id)
 );
+
+CREATE INDEX ix_testimonial_visible_best_first ON testimonial (project_id, is_visible, is_pinned, rank, created_at, id);
 
 CREATE TABLE saved_widget (
 	id VARCHAR NOT NULL, 

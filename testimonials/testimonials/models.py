@@ -35,6 +35,15 @@ class Testimonial(Base):
             "created_at",
             "id",
         ),
+        Index(
+            "ix_testimonial_visible_best_first",
+            "project_id",
+            "is_visible",
+            "is_pinned",
+            "rank",
+            "created_at",
+            "id",
+        ),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
     )
 
@@ -90,6 +99,9 @@ class Testimonial(Base):
         Boolean, Computed("status IN ('approved', 'demo') AND deleted_at IS NULL", persisted=True)
     )
 
+    # The rating, or 0 without one, by which the best come first.
+    rank: Mapped[float] = mapped_column(Double, Computed("coalesce(rating, 0)"))
+
     # The database deletes them with the testimonial; lists load them eagerly.
     tag_rows: Mapped[list["TestimonialTag"]] = relationship(
         cascade="all, delete-orphan", passive_deletes=True
@@ -106,6 +118,11 @@ class Testimonial(Base):
             kept.get(name) or TestimonialTag(name=name, project_id=self.project_id)
             for name in names
         ]
+
+    @property
+    def public_reply(self) -> dict[str, Any] | None:
+        """The owner's reply and its time, as the public sees them."""
+        return {"text": self.reply, "replied_at": self.replied_at} if self.reply else None
 
     @property
     def avatar_url(self) -> str | None:

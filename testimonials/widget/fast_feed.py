@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from flask import Flask
@@ -21,6 +21,7 @@ from testimonials.core.web.languages import PARAMETER
 from testimonials.settings.current import current_settings
 from testimonials.widget.design.words import read_language
 from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
+from testimonials.widget.selection import WHOLE, read_selection
 from testimonials.widget.sightings import Sightings, init_sightings
 
 if TYPE_CHECKING:
@@ -121,12 +122,12 @@ class FastFeed:
         return row[0] if row else None
 
 
-def _read_key(path: str, query: str) -> tuple[str, str | None, str | None] | None:
+def _read_key(path: str, query: str) -> tuple[Any, ...] | None:
     """Return the cache's key for the simple forms of a feed URL, None for any other.
 
-    They are those that the script asks for: a language, or a further page with it.
+    They are those that the script asks for: a saved widget, a language, or a further page.
     """
-    after, lang = None, None
+    after, lang, widget = None, None, None
     for part in query.split("&") if query else ():
         name, _, value = part.partition("=")
         if not value.replace("-", "").replace("_", "").isalnum():
@@ -135,7 +136,11 @@ def _read_key(path: str, query: str) -> tuple[str, str | None, str | None] | Non
             after = value
         elif name == PARAMETER and lang is None:
             lang = value
+        elif name == "widget" and widget is None:
+            widget = value
         else:
             return None
     language = read_language(lang) if after is None else None
-    return path[len(PREFIX) : -len(SUFFIX)], after, language
+    selection = read_selection({"widget": widget}) if widget else WHOLE
+    key = (path[len(PREFIX) : -len(SUFFIX)], after, language)
+    return key if selection == WHOLE else (*key, selection)

@@ -9,6 +9,7 @@ from testimonials.core.data.versioned_cache import Answer, Body, VersionedCache
 from testimonials.core.web.endpoint import dump_json
 from testimonials.core.web.languages import PARAMETER, speaking
 from testimonials.core.web.response_headers import DATA_POLICY
+from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.design.words import read_language, write_words
 from testimonials.widget.script.versions import current_script, find_script
 from testimonials.widget.selection import WHOLE, Selection, read_selection
@@ -43,8 +44,8 @@ def get_pinned_script(digest: str) -> Response:
 def get_feed(project_id: str) -> Response:
     """Serve the settings and a page of testimonials, or with ``?after=`` a further page.
 
-    ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` come from the container's attributes; with
-    ``?lang=`` the widget's own words come along in that language.
+    ``?widget=``, ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` come from the container's
+    attributes; with ``?lang=`` the widget's own words come along in that language.
     """
     after = request.args.get("after")
     selection = read_selection(request.args)
@@ -66,10 +67,10 @@ def _describe(
 ) -> dict[str, Any]:
     project = find_shown_project(project_id)
     with speaking(language):
-        described = describe_feed(project, after, selection=selection)
+        settings = find_settings(project, selection.widget)
+        described = describe_feed(project, after, selection=selection, settings=settings)
         if language is not None:
-            labels = project.widget_design.get("labels", {})
-            words = write_words(labels, described.get("header"))
+            words = write_words(settings.design["labels"], described.get("header"))
             described |= {"lang": language, "words": words}
         return described
 

@@ -1,4 +1,4 @@
-"""What a container selects: a shape, one testimonial, a tag, a minimum length.
+"""What a container selects: a saved widget, a shape, one testimonial, a tag, a minimum length.
 
 The script sends these attributes of its container as query parameters of the same names; the pages
 that the server renders take them too.
@@ -6,7 +6,7 @@ that the server renders take them too.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from testimonials.core.data.identifiers import is_identifier
@@ -23,6 +23,7 @@ MAX_LENGTH = 2_000
 MAX_LIMIT = 50
 
 _LENGTH = re.compile(r"[0-9]{1,4}")
+_NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class Selection:
     tag: str = ""
     min_length: int = 0
     theme: str = ""
+    # The name of a saved widget; empty for the project's own.
+    widget: str = ""
+
+    def with_shape(self, shape: str) -> "Selection":
+        """Return it in the shape of its widget, unless the container chose something itself."""
+        return replace(self, shape=shape) if self.is_whole else self
 
     @property
     def is_whole(self) -> bool:
@@ -57,6 +64,7 @@ class Selection:
             "tag": self.tag,
             "min": str(self.min_length or ""),
             "theme": self.theme,
+            "widget": self.widget,
         }
         return {name: value for name, value in values.items() if value}
 
@@ -67,9 +75,11 @@ WHOLE = Selection()
 def read_selection(arguments: Mapping[str, str]) -> Selection:
     """Read query parameters; raise `ValidationFailed`.
 
-    The id of a testimonial that doesn't exist or isn't shown is valid, and selects nothing.
+    The id of a testimonial that doesn't exist or isn't shown is valid, and selects nothing. What
+    can't be the name of a widget means the project's own, as an unknown name does.
     """
-    values = {name: arguments.get(name, "") for name in ("shape", "id", "tag", "min", "theme")}
+    names = ("shape", "id", "tag", "min", "theme", "widget")
+    values = {name: arguments.get(name, "") for name in names}
     errors: dict[str, list[str]] = {}
     if values["shape"] not in ("", *SHAPES):
         errors["shape"] = [f"Must be one of: {', '.join(SHAPES)}."]
@@ -86,7 +96,12 @@ def read_selection(arguments: Mapping[str, str]) -> Selection:
     if errors:
         raise ValidationFailed.of(errors)
     return Selection(
-        values["shape"], values["id"], values["tag"], int(values["min"] or 0), values["theme"]
+        shape=values["shape"],
+        testimonial_id=values["id"],
+        tag=values["tag"],
+        min_length=int(values["min"] or 0),
+        theme=values["theme"],
+        widget=values["widget"] if _NAME.fullmatch(values["widget"]) else "",
     )
 
 

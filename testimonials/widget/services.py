@@ -1,33 +1,29 @@
 """The rules of the widget: its settings, and what it may show."""
 
-import binascii
-import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnExpressionArgument, exists, func, literal, or_, select, tuple_
+from sqlalchemy import func, or_, select
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.urls import wall_url
-from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import format_number
 from testimonials.extensions import db
 from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
-from testimonials.testimonials.models import Testimonial, TestimonialTag
-from testimonials.testimonials.moderation.tags import find_spellings, fold
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.content.content import EVERYTHING, find_conditions, read_content
+from testimonials.widget.content.listing import count_shown, list_shown
+from testimonials.widget.content.saved_widgets import WidgetSettings, find_settings
 from testimonials.widget.design.colours import read_colours, write_colours
 from testimonials.widget.design.words import write_ratings
 from testimonials.widget.selection import CARDS, WHOLE, Selection
 from testimonials.widget.settings import read_cta
 
 MAX_FACES = 5
-
-_CURSOR = re.compile(rb"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})")
 
 
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
@@ -54,43 +50,13 @@ def find_feed_version(project_id: str) -> int:
     return int(version)
 
 
-def list_shown(
-    project: Project, after: str | None, limit: int, selection: Selection = WHOLE
-) -> tuple[Sequence[Testimonial], str | None]:
-    """Return a page of what the widget shows, pinned first, and the cursor of the next page.
-
-    Pagination is by key, so nothing repeats or is skipped when something is approved meanwhile.
-    Raises `ValidationFailed` for a cursor that this function didn't return.
-    """
-    if not project.is_active:
-        return [], None
-    order = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
-    query = select(Testimonial).where(*select_shown(project, selection))
-    if after is not None:
-        # Each value takes its column's type: a time is stored as a number.
-        values = zip(_read_cursor(after), order, strict=True)
-        query = query.where(
-            tuple_(*order) < tuple_(*(literal(value, column.type) for value, column in values))
-        )
-    rows = db.session.scalars(
-        query.order_by(*(column.desc() for column in order)).limit(limit + 1)
-    ).all()
-    shown = rows[:limit]
-    return shown, _make_cursor(shown[-1]) if len(rows) > limit else None
-
-
-def count_shown(project: Project, selection: Selection = WHOLE) -> int:
-    query = select(func.count(Testimonial.id)).where(*select_shown(project, selection))
-    return int(db.session.scalar(query) or 0) if project.is_active else 0
-
-
 def rate(project: Project) -> tuple[float, int]:
     """Return the average of all approved ratings, to one decimal, and their number.
 
     Samples don't count.
     """
     query = select(func.avg(Testimonial.rating), func.count(Testimonial.rating)).where(
-        *select_shown(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 1
+        *find_conditions(project, EVERYTHING), Testimonial.status != "demo", Testimonial.rating >= 1
     )
     average, count = db.session.execute(query).one()
     # Halves are rounded up, as people do.
@@ -104,7 +70,11 @@ def describe_header(project: Project) -> dict[str, Any]:
     those with a picture first. Samples don't count.
     """
     average, count = rate(project)
-    loved = [*select_shown(project, WHOLE), Testimonial.status != "demo", Testimonial.rating >= 4]
+    loved = [
+        *find_conditions(project, EVERYTHING),
+        Testimonial.status != "demo",
+        Testimonial.rating >= 4,
+    ]
     happy = db.session.scalar(select(func.count(Testimonial.id)).where(*loved)) if count else 0
     has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
     query = (
@@ -128,30 +98,34 @@ def describe_feed(
     after: str | None,
     limit: int | None = None,
     selection: Selection = WHOLE,
+    settings: WidgetSettings | None = None,
 ) -> dict[str, Any]:
     """Return what the widget needs for a page: settings, items and the cursor of the next page.
 
-    A page has `limit` items, by default as many as the settings say. Only approved testimonials
-    and samples are included, and never an e-mail address.
+    A page has `limit` items, by default as many as the settings say, which are those of the widget
+    that the selection names unless given. Only approved testimonials and samples are included, and
+    never an e-mail address.
     """
-    config = project.widget_config
+    settings = settings or find_settings(project, selection.widget)
+    config, content = settings.config, read_content(settings.design, selection)
+    selection = selection.with_shape(settings.design["shape"])
     feed: dict[str, Any] = {
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
         "config": config,
-        "design": read_look(project.widget_design),
-        "colours": write_colours(read_colours(config, project.widget_design)),
-    }
+        "design": read_look(settings.design),
+        "colours": write_colours(read_colours(config, settings.design)),
+    } | ({"widget": settings.name} if settings.name else {})
     if selection.is_badge:
         return feed | _describe_badge(project, selection.shape)
     limit = limit or CARDS.get(selection.shape) or config["initialCount"]
-    rows, cursor = list_shown(project, after, limit, selection)
+    rows, cursor = list_shown(project, content, after, limit)
     items = [describe_shown(row) for row in rows]
     if selection.is_whole:
         if feed["design"]["showHeader"]:
             feed["header"] = describe_header(project)
         return feed | {
             "cta": read_cta(project),
-            "total": count_shown(project, selection),
+            "total": count_shown(project, content),
             "items": items,
             "next": cursor,
         }
@@ -188,6 +162,8 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
         "rating": int(rating) if rating is not None and rating.is_integer() else rating,
         "pinned": testimonial.is_pinned or None,
         "isSample": testimonial.status == "demo" or None,
+        "highlights": testimonial.highlights,
+        "reply": _describe_reply(testimonial),
     }
     return {
         "id": testimonial.id,
@@ -198,43 +174,6 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
     } | {name: value for name, value in optional.items() if value is not None}
 
 
-def select_shown(
-    project: Project, selection: Selection = WHOLE
-) -> list[ColumnExpressionArgument[bool]]:
-    """Return the conditions for a testimonial of the project to be selected."""
-    found: list[ColumnExpressionArgument[bool]] = [
-        Testimonial.project_id == project.id,
-        Testimonial.is_visible,
-    ]
-    if selection.testimonial_id:
-        found.append(Testimonial.id == selection.testimonial_id)
-    if selection.min_length:
-        found.append(func.length(Testimonial.text) >= selection.min_length)
-    if selection.tag:
-        # Any spelling selects the tag as the inbox shows it.
-        name = find_spellings(project.id).get(fold(selection.tag), selection.tag)
-        found.append(
-            exists().where(
-                TestimonialTag.testimonial_id == Testimonial.id, TestimonialTag.name == name
-            )
-        )
-    return found
-
-
-def _make_cursor(testimonial: Testimonial) -> str:
-    time = clock.to_milliseconds(testimonial.created_at)
-    text = f"{int(testimonial.is_pinned)}.{time}.{testimonial.id}"
-    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str) -> tuple[bool, Any, str]:
-    try:
-        match = _CURSOR.fullmatch(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if match is None:
-            raise ValueError(cursor)
-        time = clock.from_milliseconds(int(match[2]))
-    except (ValueError, OverflowError, binascii.Error):
-        raise ValidationFailed.of(
-            {"after": ["Must be the value of `next` in an answer of this feed."]}
-        ) from None
-    return match[1] == b"1", time, match[3].decode()
+def _describe_reply(testimonial: Testimonial) -> dict[str, str] | None:
+    reply = testimonial.public_reply
+    return reply and {"text": reply["text"], "repliedAt": clock.iso(reply["replied_at"])}

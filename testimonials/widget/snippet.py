@@ -4,10 +4,12 @@ from markupsafe import Markup, escape
 
 from testimonials.core.urls import script_url, widget_page_url
 from testimonials.projects.models import Project
+from testimonials.widget.content.content import read_content
+from testimonials.widget.content.listing import count_shown, list_shown
+from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.reserve import Words, reserve_height
 from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.selection import CARDS, WHOLE, Selection
-from testimonials.widget.services import count_shown, list_shown
 
 FRAME_HEIGHT = 600
 # The heights of shapes that look the same whatever they show; a popup and what stands in a corner
@@ -58,7 +60,9 @@ def container_attributes(project: Project, selection: Selection) -> Markup:
 
 def _build_container(project: Project, selection: Selection) -> str:
     attributes = container_attributes(project, selection)
-    page = widget_page_url(project.id)
+    page = widget_page_url(project.id, selection.widget)
+    shape = find_settings(project, selection.widget).design["shape"]
+    selection = selection.with_shape(shape)
     if height := reserve_space(project, selection):
         # The first is for browsers without max().
         first = height.removeprefix("max(").partition(",")[0]
@@ -84,14 +88,15 @@ def reserve_space(project: Project, selection: Selection) -> str:
     """Return the height to reserve for a container, as a CSS length; empty for none."""
     if selection.shape in HEIGHTS:
         return HEIGHTS[selection.shape]
-    config = project.widget_config
+    settings = find_settings(project, selection.widget)
+    config, content = settings.config, read_content(settings.design, selection)
     limit = CARDS.get(selection.shape) or config["initialCount"]
-    rows, cursor = list_shown(project, None, limit, selection)
+    rows, cursor = list_shown(project, content, None, limit)
     words = [Words(len(row.text), row.text.count("\n"), row.rating is not None) for row in rows]
     # An empty project will have at least one testimonial when visitors first see the widget.
     words = words or [Words(120, 0, True)]
     # A testimonial by itself is shown without the widget's buttons.
     if not selection.is_whole:
         cursor, config = None, config | {"showCtaButton": False}
-    has_more = cursor is not None and count_shown(project, selection) > len(rows)
+    has_more = cursor is not None and count_shown(project, content) > len(rows)
     return reserve_height(words, config, has_more)

@@ -11,13 +11,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core import clock
-from testimonials.extensions import db
 from testimonials.projects.configuration.widget_design import LOOK
-from testimonials.projects.services import get_project
 from testimonials.widget.design.colours import PALETTES, derive_colours, write_colours
-from testimonials.widget.services import count_shown, list_shown
 from tests.conftest import Caller, MakeApp
-from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
 EVERYTHING = {
@@ -352,33 +348,6 @@ def test_html_is_text_of_json(client: FlaskClient, owner: Caller, project_id: st
     answer = client.get(_url(project_id))
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.json["items"][0]["text"] == words
-
-
-def test_is_read_from_an_index_in_order_without_sorting(
-    app: Flask, owner: Caller, backend: str
-) -> None:
-    if backend != "sqlite":
-        pytest.skip("PostgreSQL chooses plans by the size of the table")
-    project_id = owner.create_project()["_id"]
-    for _ in range(5):
-        owner.create_testimonial(project_id)
-    with app.app_context():
-        project = get_project(project_id)
-        _, cursor = list_shown(project, None, 3)
-        assert cursor is not None
-        pages = explain_statements(
-            db.engine, lambda: (list_shown(project, None, 3), list_shown(project, cursor, 3))
-        )
-        counts = explain_statements(db.engine, lambda: count_shown(project))
-    assert len(pages) == 2
-    assert len(counts) == 1
-    for plan in pages:
-        assert "USING INDEX ix_testimonial_visible_pinned_first" in plan
-    # The second page begins in the index where the first has ended.
-    assert "(is_pinned,created_at,id)<" in pages[1].replace(" ", "")
-    for plan in pages + counts:
-        assert "TEMP B-TREE" not in plan
-        assert "SCAN" not in plan
 
 
 def test_pages_follow_each_other_without_repeats_or_gaps(

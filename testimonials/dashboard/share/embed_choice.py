@@ -14,8 +14,11 @@ from testimonials.core.web.errors import ValidationFailed
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.tags import list_project_tags
+from testimonials.widget.content.content import EVERYTHING, Content, read_content
+from testimonials.widget.content.listing import count_shown, list_shown
+from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.selection import BADGES, SHAPES, WHOLE, Selection, read_selection
-from testimonials.widget.services import count_shown, list_shown, rate
+from testimonials.widget.services import rate
 
 ONE = "one"
 KINDS = (
@@ -75,9 +78,10 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
 
 def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
     selection = choice.selection
-    rows = list(list_shown(project, None, LISTED)[0])
+    rows = list(list_shown(project, EVERYTHING, None, LISTED)[0])
     if selection.testimonial_id and selection.testimonial_id not in {row.id for row in rows}:
-        rows += list_shown(project, None, 1, selection)[0]
+        one = Content(testimonial_id=selection.testimonial_id)
+        rows += list_shown(project, one, None, 1)[0]
     length = selection.min_length
     return {
         "kind": choice.kind,
@@ -103,7 +107,8 @@ def _note(project: Project, choice: Choice) -> str:
         return ""
     if choice.kind in BADGES:
         return "" if rate(project)[1] else "Nobody has rated yet, so the badge doesn’t show."
-    if count_shown(project, choice.selection):
+    settings = find_settings(project, choice.selection.widget)
+    if count_shown(project, read_content(settings.design, choice.selection)):
         return ""
     if choice.selection.tag or choice.selection.min_length:
         return "No approved testimonial matches this, so nothing shows on your page."
@@ -111,7 +116,7 @@ def _note(project: Project, choice: Choice) -> str:
 
 
 def _find_newest(project: Project) -> str:
-    rows, _ = list_shown(project, None, 1)
+    rows, _ = list_shown(project, EVERYTHING, None, 1)
     return rows[0].id if rows else ""
 
 

@@ -16,6 +16,15 @@ def upgrade() -> None:
     op.add_column("testimonial", sa.Column("highlights", sa.JSON(), nullable=True))
     op.add_column("testimonial", sa.Column("reply", sa.Text(), nullable=True))
     op.add_column("testimonial", sa.Column("replied_at", sa.BigInteger(), nullable=True))
+    # SQLite can't add a stored one, and PostgreSQL has no other before version 18.
+    persisted = True if op.get_bind().dialect.name == "postgresql" else None
+    computed = sa.Computed("coalesce(rating, 0)", persisted=persisted)
+    op.add_column("testimonial", sa.Column("rank", sa.Double(), computed, nullable=False))
+    op.create_index(
+        "ix_testimonial_visible_best_first",
+        "testimonial",
+        ["project_id", "is_visible", "is_pinned", "rank", "created_at", "id"],
+    )
     op.create_table(
         "saved_widget",
         sa.Column("id", sa.String(), nullable=False),

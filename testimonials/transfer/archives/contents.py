@@ -196,7 +196,11 @@ CHANGE = Part(
 )
 TESTIMONIAL = Part(
     Testimonial,
-    {"project_id": _PARENT, "is_visible": "Derived from the status by the database."},
+    {
+        "project_id": _PARENT,
+        "is_visible": "Derived from the status by the database.",
+        "rank": "Derived from the rating by the database.",
+    },
     {
         "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
         "source": Choice("public_page", "manual", "import", "demo"),

@@ -78,7 +78,7 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
     return render_template(
         "widget/fragment.html",
         still=still,
-        styles=Markup(shadow_styles(project.widget_config, selection.theme, still.total)),  # noqa: S704
+        styles=Markup(shadow_styles(still.config, selection.theme, still.total)),  # noqa: S704
         wall_url=wall_url(project.slug),
         structured_data=describe_ratings(project, still.items),
     )

@@ -21,6 +21,7 @@ class Still:
     `classes` are those of its root element; `next` is the cursor of the next page, if any.
     """
 
+    config: dict[str, Any]
     classes: str
     is_carousel: bool
     cards: list[dict[str, Any]]
@@ -47,7 +48,7 @@ def render_still(
         config,
         items,
         layout=config["layout"] if total > 1 else "masonry",
-        shape=selection.shape,
+        shape=feed.get("shape", ""),
         badge=badge,
         cta=feed.get("cta") if config["showCtaButton"] and total else None,
         next=feed["next"],
@@ -64,6 +65,7 @@ def make_still(
 ) -> Still:
     """Return how these items of the feed are shown."""
     return Still(
+        config=config,
         classes=" ".join(filter(None, ["tm", shape, layout, config["cardStyle"]])),
         is_carousel=layout == "carousel",
         cards=[describe_card(item, config) for item in items],

@@ -1,50 +1,40 @@
 """What the public wall shows: a choice of testimonials, page by page, and the figures above."""
 
-import binascii
 import json
-import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask, current_app
-from sqlalchemy import (
-    ColumnExpressionArgument,
-    case,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-    tuple_,
-)
+from sqlalchemy import ColumnExpressionArgument, case, func, or_, select
 
-from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.data.versioned_cache import VersionedCache
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
+from testimonials.projects.configuration.widget_design import DEFAULTS
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.widget.content.content import (
+    BEST,
+    EVERYTHING,
+    NEWEST,
+    Content,
+    find_conditions,
+    read_content,
+)
+from testimonials.widget.content.listing import read_page
 from testimonials.widget.selection import Selection, read_selection
-from testimonials.widget.services import describe_shown, select_shown
+from testimonials.widget.services import describe_shown
 
-SORTS = ("newest", "best")
+SORTS = (NEWEST, BEST)
 ON_A_WALL = 50
 # The most frequent tags are offered; the page takes any.
 OFFERED_TAGS = 12
 EXTENSION = "testimonials_wall"
 CACHE_BYTES = 16 * 1024 * 1024
 
-_CURSOR = re.compile(rb"([01]) ([0-9.]{1,24}) (-?[0-9]{1,16}) ([0-9a-f]{24})")
-# A literal zero, or no index on this expression would be used.
-_rating_or_zero = func.coalesce(Testimonial.rating, literal_column("0"))
-_ORDERS: dict[str, tuple[Any, ...]] = {
-    "newest": (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id),
-    "best": (Testimonial.is_pinned, _rating_or_zero, Testimonial.created_at, Testimonial.id),
-}
 _has_photo = or_(
     Testimonial.avatar_id.is_not(None),
     Testimonial.author_avatar.is_not(None),
@@ -114,7 +104,8 @@ def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, A
     """Return the item of the wall with this id; raise `NotFound`."""
     row = None
     if project.is_active and is_identifier(testimonial_id):
-        query = select(Testimonial).where(*select_shown(project), Testimonial.id == testimonial_id)
+        one = Content(testimonial_id=testimonial_id)
+        query = select(Testimonial).where(*find_conditions(project, one))
         row = db.session.scalars(query).one_or_none()
     if row is None:
         raise NotFound(gettext_noop("There is no page at this address."))
@@ -132,7 +123,7 @@ def count_figures(project: Project) -> dict[str, Any]:
                  (rating >= 1, 1), else_=0)  # fmt: skip
     query = select(
         is_sample, stars, func.count(), func.sum(rating), func.sum(case((_has_photo, 1), else_=0))
-    ).where(*select_shown(project))
+    ).where(*find_conditions(project, EVERYTHING))
     rows = db.session.execute(query.group_by(is_sample, stars)).all() if project.is_active else []
     rated = [(number, count, total) for sample, number, count, total, _ in rows
              if number and not sample]  # fmt: skip
@@ -164,55 +155,24 @@ def _count_tags(project: Project) -> list[list[Any]]:
 
 
 def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
-    order = _ORDERS[choice.sort]
-    values = None if after is None else _read_cursor(after, choice.sort)
     if not project.is_active:
         return {"items": [], "next": None}
     query = select(Testimonial).where(*_conditions(project, choice))
-    if values is not None:
-        # Each value takes its column's type: a time is stored as a number.
-        pairs = zip(values, order, strict=True)
-        query = query.where(
-            tuple_(*order) < tuple_(*(literal(value, column.type) for value, column in pairs))
-        )
-    query = query.order_by(*(column.desc() for column in order)).limit(ON_A_WALL + 1)
-    rows = db.session.scalars(query).all()
-    shown = rows[:ON_A_WALL]
-    return {
-        "items": [describe_shown(row) for row in shown],
-        "next": _make_cursor(shown[-1]) if len(rows) > ON_A_WALL else None,
-    }
+    rows, cursor = read_page(query, choice.sort, after, ON_A_WALL)
+    return {"items": [describe_shown(row) for row in rows], "next": cursor}
 
 
 def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:
-    found = [*select_shown(project, choice.selection)]
+    found = [*find_conditions(project, read_content(DEFAULTS, choice.selection))]
     if choice.rating:
         # What the bars count: no samples, and half a star more is a star more.
         least = 1 if choice.rating == 1 else choice.rating - 0.5
-        found += [_rating_or_zero >= least, Testimonial.status != "demo"]
+        found += [Testimonial.rank >= least, Testimonial.status != "demo"]
         if choice.rating < 5:
-            found.append(_rating_or_zero < choice.rating + 0.5)
+            found.append(Testimonial.rank < choice.rating + 0.5)
     if choice.has_photo:
         found.append(_has_photo)
     return found
-
-
-def _make_cursor(row: Testimonial) -> str:
-    time = clock.to_milliseconds(row.created_at)
-    text = f"{int(row.is_pinned)} {float(row.rating or 0)!r} {time} {row.id}"
-    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str, sort: str) -> tuple[Any, ...]:
-    try:
-        match = _CURSOR.fullmatch(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if match is None:
-            raise ValueError(cursor)
-        pinned, rating = match[1] == b"1", float(match[2])
-        time, key = clock.from_milliseconds(int(match[3])), match[4].decode()
-    except (ValueError, OverflowError, binascii.Error):
-        raise ValidationFailed.of({"after": ["Must come from a link of this wall."]}) from None
-    return (pinned, rating, time, key) if sort == "best" else (pinned, time, key)
 
 
 def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Which testimonials a widget shows, and in which order."""

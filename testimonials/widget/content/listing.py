@@ -1,0 +1,125 @@
+"""Pages of what a widget or the wall shows.
+
+Pages go by key, so nothing repeats or is skipped when something is approved in the meantime.
+"""
+
+import binascii
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, func, literal, select, tuple_
+
+from testimonials.core import clock
+from testimonials.core.web.errors import ValidationFailed
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.content.content import (
+    BEST,
+    BY_HAND,
+    NEWEST,
+    Content,
+    find_conditions,
+)
+
+Query = Select[Testimonial]
+
+_CURSOR = re.compile(r"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})(?:\.([0-9]\.[0-9]{1,20}))?")
+
+
+class Key(NamedTuple):
+    """The place of a testimonial in every order, so that a cursor outlives a change of it."""
+
+    is_pinned: bool
+    rank: float
+    created_at: datetime
+    id: str
+
+
+def list_shown(
+    project: Project, content: Content, after: str | None, limit: int
+) -> tuple[Sequence[Testimonial], str | None]:
+    """Return a page of what the widget shows, pinned first, and the cursor of the next page.
+
+    Raises `ValidationFailed` for a cursor that no page had.
+    """
+    if not project.is_active:
+        return [], None
+    query = select(Testimonial).where(*find_conditions(project, content))
+    if content.order != BY_HAND:
+        return read_page(query, content.order, after, limit)
+    return _cut(_list_by_hand(query, content, after, limit + 1), limit)
+
+
+def count_shown(project: Project, content: Content) -> int:
+    query = select(func.count(Testimonial.id)).where(*find_conditions(project, content))
+    return int(db.session.scalar(query) or 0) if project.is_active else 0
+
+
+def read_page(
+    query: Query, order: str, after: str | None, limit: int
+) -> tuple[Sequence[Testimonial], str | None]:
+    """Return a page of what a query finds, and the cursor of the next page; see `list_shown`."""
+    return _cut(_list_by_key(query, order, _read_cursor(after), limit + 1), limit)
+
+
+def _cut(rows: Sequence[Testimonial], limit: int) -> tuple[Sequence[Testimonial], str | None]:
+    shown = rows[:limit]
+    return shown, _make_cursor(shown[-1]) if len(rows) > limit else None
+
+
+def _list_by_hand(
+    query: Query, content: Content, after: str | None, count: int
+) -> Sequence[Testimonial]:
+    """Return the chosen ones after the cursor, in the owner's order, and then the others."""
+    chosen, key, rows = list(content.chosen), _read_cursor(after), []
+    if key is None or key.id in chosen:
+        ids = chosen[chosen.index(key.id) + 1 :] if key else chosen
+        found = db.session.scalars(query.where(Testimonial.id.in_(ids)))
+        rows = sorted(found, key=lambda row: ids.index(row.id))[:count]
+        key = None
+    if len(rows) == count or content.is_only_chosen:
+        return rows
+    others = query.where(Testimonial.id.not_in(chosen))
+    return [*rows, *_list_by_key(others, NEWEST, key, count - len(rows))]
+
+
+def _list_by_key(query: Query, order: str, key: Key | None, count: int) -> Sequence[Testimonial]:
+    columns: tuple[Any, ...] = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
+    if order == BEST:
+        columns = (Testimonial.is_pinned, Testimonial.rank, *columns[1:])
+    if key is not None:
+        values = key if order == BEST else (key.is_pinned, key.created_at, key.id)
+        # Each value takes its column's type: a time is stored as a number.
+        pairs = zip(values, columns, strict=True)
+        query = query.where(
+            tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in pairs))
+        )
+    query = query.order_by(*(column.desc() for column in columns))
+    return db.session.scalars(query.limit(count)).all()
+
+
+def _make_cursor(row: Testimonial) -> str:
+    time = clock.to_milliseconds(row.created_at)
+    text = f"{int(row.is_pinned)}.{time}.{row.id}.{float(row.rating or 0)!r}"
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str | None) -> Key | None:
+    if cursor is None:
+        return None
+    try:
+        text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        match = _CURSOR.fullmatch(text)
+        if match is None:
+            raise ValueError(cursor)
+        time = clock.from_milliseconds(int(match[2]))
+    except (ValueError, OverflowError, binascii.Error):
+        raise ValidationFailed.of(
+            {"after": ["Must be the value of `next` in an answer of this feed."]}
+        ) from None
+    # Pages that were open during an upgrade have cursors without a rating.
+    return Key(match[1] == "1", float(match[4] or 0), time, match[3])

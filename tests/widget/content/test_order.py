@@ -1,0 +1,158 @@
+"""Which testimonials a widget shows, and in which order."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.extensions import db
+from testimonials.projects.services import get_project
+from testimonials.widget.content.content import BEST, NEWEST, Content
+from testimonials.widget.content.listing import count_shown, list_shown
+from tests.conftest import Caller
+from tests.support.plans import explain_statements
+from tests.support.rows import add_testimonial, change_project, change_testimonial
+
+INDEXES = {NEWEST: "ix_testimonial_visible_pinned_first", BEST: "ix_testimonial_visible_best_first"}
+
+
+@pytest.fixture
+def project(app: Flask, owner: Caller) -> dict[str, Any]:
+    made = dict(owner.create_project())
+    change_project(app, made["_id"], widget_config=made["widgetConfig"] | {"initialCount": 3})
+    return made
+
+
+@pytest.fixture
+def rows(app: Flask, project: dict[str, Any]) -> dict[str, str]:
+    """Seven testimonials from the oldest to the newest, by their texts."""
+    described: list[tuple[str, dict[str, Any]]] = [
+        ("five", {"rating": 5, "tags": ["vip"]}),
+        ("four and a half", {"rating": 4.5}),
+        ("five again", {"rating": 5, "tags": ["vip", "food"]}),
+        ("none", {"rating": None, "tags": ["food"]}),
+        ("pinned", {"rating": 2, "is_pinned": True}),
+        ("one", {"rating": 1}),
+        ("three", {"rating": 3}),
+    ]
+    return {
+        text: add_testimonial(app, project["_id"], text=text, **values)
+        for text, values in described
+    }
+
+
+def walk(client: FlaskClient, project: dict[str, Any], query: str = "") -> list[str]:
+    """Return the texts of all pages; the number on the first must be theirs."""
+    found: list[str] = []
+    after, total = "", None
+    while after is not None:
+        answer = client.get(f"/widget/{project['_id']}/feed?{query}{after}")
+        assert answer.status_code == 200, answer.text
+        total = answer.json["total"] if total is None else total
+        found += [item["text"] for item in answer.json["items"]]
+        after = answer.json["next"] and f"&after={answer.json['next']}"
+    assert total == len(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("design", "expected"),
+    [
+        ({}, "pinned three one none five again four and a half five"),
+        ({"order": "best"}, "pinned five again five four and a half three one none"),
+        ({"minRating": 4}, "five again four and a half five"),
+        ({"minRating": 2, "order": "best"}, "pinned five again five four and a half three"),
+        ({"tags": ["VIP", "food"]}, "none five again five"),
+        ({"minLength": 6}, "pinned five again four and a half"),
+    ],
+)
+def test_order_and_selection_hold_on_every_page(
+    app: Flask,
+    client: FlaskClient,
+    project: dict[str, Any],
+    rows: dict[str, str],
+    design: dict[str, Any],
+    expected: str,
+) -> None:
+    change_project(app, project["_id"], widget_design=design)
+    assert " ".join(walk(client, project)) == expected
+    # Whatever is selected, a rating is of all: 5, 4.5, 5, 2, 1 and 3.
+    badge = client.get(f"/widget/{project['_id']}/feed?shape=badge").json
+    assert badge["badge"]["average"] == 3.4
+    assert badge["total"] == 6
+
+
+def test_those_ordered_by_hand_come_first(
+    app: Flask, client: FlaskClient, project: dict[str, Any], rows: dict[str, str]
+) -> None:
+    names = ["one", "five", "none", "four and a half"]
+    # One that is gone, and one that is no longer approved, take no place.
+    chosen = ["0" * 24, *(rows[name] for name in names)]
+    change_project(app, project["_id"], widget_design={"order": "hand", "chosen": chosen})
+    assert walk(client, project) == [*names, "pinned", "three", "five again"]
+    change_testimonial(app, rows["five"], status="rejected")
+    assert walk(client, project) == [
+        "one",
+        "none",
+        "four and a half",
+        "pinned",
+        "three",
+        "five again",
+    ]
+    change_project(
+        app,
+        project["_id"],
+        widget_design={"order": "hand", "chosen": chosen, "onlyChosen": True, "tags": ["food"]},
+    )
+    assert walk(client, project) == ["none"]
+    # An attribute of the container overrides the tags of the settings.
+    assert walk(client, project, "tag=vip") == []
+    change_project(app, project["_id"], widget_design={"chosen": chosen, "onlyChosen": True})
+    assert walk(client, project) == ["one", "none", "four and a half"]
+
+
+def test_a_visitor_reads_on_when_the_order_changes(
+    app: Flask, client: FlaskClient, project: dict[str, Any], rows: dict[str, str]
+) -> None:
+    """Also with a cursor from before the upgrade, and of one that is no longer shown."""
+    url = f"/widget/{project['_id']}/feed"
+    after = client.get(url).json["next"]
+    for design in (
+        {"order": "best"},
+        {"order": "hand", "chosen": [rows["five"]]},
+        {"minRating": 5},
+    ):
+        change_project(app, project["_id"], widget_design=design)
+        answer = client.get(f"{url}?after={after}")
+        assert answer.status_code == 200, answer.text
+
+
+def test_the_wall_shows_everything(
+    app: Flask, client: FlaskClient, project: dict[str, Any], rows: dict[str, str]
+) -> None:
+    design = {"minRating": 5, "onlyChosen": True, "chosen": [rows["five"]], "order": "hand"}
+    change_project(app, project["_id"], widget_design=design)
+    page = client.get(f"/{project['publicPageConfig']['slug']}/wall").text
+    assert all(f">{text}<" in page for text in rows)
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("order", [NEWEST, BEST])
+def test_pages_are_read_from_an_index_without_sorting(
+    app: Flask, project: dict[str, Any], rows: dict[str, str], order: str
+) -> None:
+    with app.app_context():
+        found, content = get_project(project["_id"]), Content(order=order)
+        _, cursor = list_shown(found, content, None, 3)
+        first = explain_statements(db.engine, lambda: list_shown(found, content, None, 3))
+        second = explain_statements(db.engine, lambda: list_shown(found, content, cursor, 3))
+        counted = explain_statements(db.engine, lambda: count_shown(found, content))
+    for plan in first + second:
+        assert f"USING INDEX {INDEXES[order]}" in plan
+    # The second page begins in the index where the first has ended.
+    assert "is_pinned" in second[0]
+    assert "is_pinned" not in first[0]
+    for plan in first + second + counted:
+        assert "TEMP B-TREE" not in plan
+        assert "SCAN" not in plan
