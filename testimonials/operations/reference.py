@@ -43,7 +43,8 @@ def describe_rules(field: Document) -> str:
     """Return in words which values a field accepts."""
     rules = []
     if "enum" in field:
-        rules.append("one of " + ", ".join(f"`{value}`" for value in field["enum"]))
+        values = ('""' if value == "" else value for value in field["enum"])
+        rules.append("one of " + ", ".join(f"`{value}`" for value in values))
     if "minimum" in field and "maximum" in field:
         rules.append(f"{field['minimum']} to {field['maximum']}")
     elif "minimum" in field:

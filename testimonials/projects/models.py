@@ -11,6 +11,7 @@ from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.urls import image_url
 from testimonials.projects.configuration.dashboard_config import require_known
+from testimonials.projects.configuration.widget_design import read_design
 
 
 class Project(Base):
@@ -64,6 +65,10 @@ class Project(Base):
     def name(self) -> str:
         """The name that people see: the business, or the slug if it has none."""
         return self.business_name or self.slug
+
+    @property
+    def whole_widget_design(self) -> dict[str, Any]:
+        return read_design(self.widget_design)
 
     @property
     def public_page_config(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from testimonials.core.web.fields import (
     Text,
     Time,
 )
-from testimonials.projects.configuration import defaults
+from testimonials.projects.configuration import defaults, widget_design
 
 
 class ProjectCreateSchema(StrictSchema):
@@ -75,6 +75,13 @@ class WidgetConfigUpdateSchema(StrictSchema):
 
 class WidgetConfigSchema(WidgetConfigUpdateSchema):
     """All of a widget's settings, as the API shows them."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        field_obj.required = True
+
+
+class WidgetDesignSchema(widget_design.WidgetDesignSchema):
+    """All of a widget's design, as the API shows it; only the dashboard changes it."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True
@@ -143,6 +150,9 @@ class ProjectSchema(Schema):
     )
     widgetConfig = fields.Nested(  # noqa: N815
         WidgetConfigSchema, attribute="widget_config", required=True
+    )
+    widgetDesign = fields.Nested(  # noqa: N815
+        WidgetDesignSchema, attribute="whole_widget_design", required=True
     )
     createdAt = Time(attribute="created_at", required=True)  # noqa: N815
     updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815

@@ -32,7 +32,9 @@ _PROJECT = ProjectSchema()
 def update_widget_config(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
     """Change the widget.
 
-    Only the fields sent are changed. Gives the full project.
+    Only the fields sent are changed. Gives the full project. ``widgetDesign`` there is the design
+    that the owner made in the dashboard; ``layout`` and ``animation`` go before its own layout, and
+    nothing else of it can be changed with a key.
     """
     begin_write()
     project = find_project(account.id, project_id, for_update=True)

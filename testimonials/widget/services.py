@@ -27,6 +27,15 @@ MAX_FACES = 5
 
 
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
+    """Change the locked project's specified settings.
+
+    A specified layout or animation goes before the layout that the dashboard had chosen beyond
+    them.
+    """
+    if not changes.keys().isdisjoint({"layout", "animation"}):
+        project.widget_design = {
+            name: value for name, value in project.widget_design.items() if name != "layout"
+        }
     if changes:
         project.widget_config = project.widget_config | changes
         mark_edited(project)

@@ -45,7 +45,9 @@ def test_the_whole_project_comes_back(agent: Caller) -> None:
         )
     )
     page, widget = project.pop("publicPageConfig"), project.pop("widgetConfig")
-    assert set(project) == {"_id", "userId", "status", "createdAt", "updatedAt"}
+    assert set(project) == {
+        "_id", "userId", "status", "widgetDesign", "createdAt", "updatedAt",
+    }  # fmt: skip
     assert re.fullmatch(r"[0-9a-f]{24}", project["_id"])
     assert project["userId"] == agent.account_id
     assert project["status"] == "active"

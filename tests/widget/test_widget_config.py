@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from testimonials.projects.configuration.widget_design import DEFAULTS
 from tests.conftest import Caller, MovableClock
+from tests.support.rows import change_project
 
 ALLOWED: dict[str, tuple[object, ...]] = {
     "theme": ("light", "dark"),
@@ -129,3 +132,22 @@ def test_another_method_is_405(owner: Caller, project: dict[str, Any]) -> None:
     for method in ("GET", "POST", "PUT", "DELETE"):
         answer = owner.client.open(_path(project), method=method, headers=owner.headers)
         assert (answer.status_code, answer.headers["Allow"]) == (405, "PATCH")
+
+
+def test_the_design_is_shown_whole_and_changed_by_the_dashboard_alone(
+    app: Flask, owner: Caller, project: dict[str, Any]
+) -> None:
+    assert project["widgetDesign"] == DEFAULTS
+    design = {"brandColor": "#C2410C", "layout": "spotlight", "labels": {"readMore": "Mehr"}}
+    change_project(app, project["_id"], widget_design=design)
+    path = f"/v1/projects/{project['_id']}"
+    assert owner.get(path).json["data"]["widgetDesign"] == DEFAULTS | design
+    assert owner.patch(_path(project), {"brandColor": "#000000"}).status_code == 400
+    assert owner.patch(_path(project), {"widgetDesign": {}}).status_code == 400
+    # Other settings leave it alone; a layout that the key asks for is the one that shows.
+    changed = owner.patch(_path(project), {"theme": "dark"}).json["data"]
+    assert changed["widgetDesign"] == DEFAULTS | design
+    for change in ({"layout": "list"}, {"animation": "vertical"}):
+        change_project(app, project["_id"], widget_design=design)
+        changed = owner.patch(_path(project), change).json["data"]
+        assert changed["widgetDesign"] == DEFAULTS | design | {"layout": ""}

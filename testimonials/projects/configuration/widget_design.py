@@ -121,7 +121,7 @@ class Identifiers(RuleField):
         return value
 
 
-class LabelsSchema(StrictSchema):
+class WidgetLabelsSchema(StrictSchema):
     """The owner's own words on the widget's buttons; one left out is in the visitor's language."""
 
     showMore = Text(LABEL_LENGTH, one_line=True, blank=False)  # noqa: N815
@@ -163,7 +163,7 @@ class WidgetDesignSchema(StrictSchema):
     )
     chosen = Identifiers(description="Ids of testimonials, in the owner's order.")
     onlyChosen = Switch(description="Show no others than those of `chosen`.")  # noqa: N815
-    labels = fields.Nested(LabelsSchema)
+    labels = fields.Nested(WidgetLabelsSchema)
     shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
 
 
