@@ -4,6 +4,8 @@ Pages link to each other with `url_for`. These are built without it because some
 of requests, and others for each row of a feed.
 """
 
+from urllib.parse import quote
+
 from testimonials.settings.current import current_settings
 
 
@@ -53,6 +55,11 @@ def markdown_url(project_id: str) -> str:
 
 def json_feed_url(project_id: str) -> str:
     return f"{widget_page_url(project_id)}/feed.json"
+
+
+def oembed_url(page_url: str) -> str:
+    """Return where oEmbed describes one of our pages."""
+    return f"{base_url()}/oembed?url={quote(page_url, safe='')}"
 
 
 def script_url(digest: str = "") -> str:

@@ -9,9 +9,16 @@ from testimonials.widget.content.listing import count_shown, list_shown
 from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.reserve import Words, reserve_height
 from testimonials.widget.script.assembly import script_digest, script_integrity
-from testimonials.widget.selection import CARDS, WHOLE, Selection
+from testimonials.widget.selection import BADGES, CARDS, WHOLE, Selection
 
+# Frames don't grow with their content.
 FRAME_HEIGHT = 600
+FRAME_HEIGHT_OF_ONE = 360
+FRAME_HEIGHTS = dict.fromkeys(BADGES, 64) | {
+    "badge-card": 180,
+    "strip": 200,
+    "single": FRAME_HEIGHT_OF_ONE,
+}
 # The heights of shapes that look the same whatever they show; a popup and what stands in a corner
 # or in a sentence take no place of their own.
 HEIGHTS = {
@@ -56,6 +63,12 @@ def container_attributes(project: Project, selection: Selection) -> Markup:
     return Markup(" ").join(
         Markup('{}="{}"').format(name, value) for name, value in attributes.items()
     )
+
+
+def frame_height(selection: Selection) -> int:
+    """Return the height in pixels of a frame with the widget's page."""
+    height = FRAME_HEIGHT_OF_ONE if selection.testimonial_id else FRAME_HEIGHT
+    return FRAME_HEIGHTS.get(selection.shape, height)
 
 
 def _build_container(project: Project, selection: Selection) -> str:

@@ -59,6 +59,7 @@ PUBLIC = {
         "/<slug>/<string(length=24):testimonial_id>",
         "/<slug>/wall",
         "/media/<image_id>.webp",
+        "/oembed",
         "/widget/<project_id>",
         "/widget/<project_id>/feed",
         "/widget/<project_id>/feed.json",

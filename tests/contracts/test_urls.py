@@ -38,6 +38,7 @@ ENDPOINTS = {
     "newsletter_url": "formats.get_newsletter",
     "markdown_url": "formats.get_markdown",
     "json_feed_url": "formats.get_json_feed",
+    "oembed_url": "formats.get_embed",
     "script_url": "feed.get_pinned_script",
     "image_url": "media.get_image",
     "project_url": "inbox.show_inbox",

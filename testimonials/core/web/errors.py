@@ -137,7 +137,7 @@ TITLES = {
 
 def wants_json(path: str) -> bool:
     """Return whether an error at `path` is answered with JSON instead of a page."""
-    return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path == "/v1"
+    return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path in ("/v1", "/oembed")
 
 
 def speaks_english(path: str) -> bool:

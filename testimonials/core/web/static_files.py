@@ -26,6 +26,8 @@ def register_static_files(app: Flask) -> None:
 
     def send_static(filename: str) -> Response:
         response = app.send_static_file(VERSION.sub("", filename))
+        # In a sandboxed frame, such as WordPress makes, our own pages have another origin.
+        response.headers["Access-Control-Allow-Origin"] = "*"
         # During an upgrade, the other release may answer; its files are not cached.
         if filename.startswith(prefix) and not app.debug:
             response.cache_control.no_cache = None

@@ -12,10 +12,10 @@ from testimonials.dashboard.share.embed_choice import Choice
 from testimonials.projects.models import Project
 from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.snippet import (
-    FRAME_HEIGHT,
     build_checked_script,
     build_snippet,
     container_attributes,
+    frame_height,
     reserve_space,
 )
 
@@ -36,8 +36,6 @@ PLATFORMS = {
     "astro": ("Astro", "astro"),
     "hugo": ("Hugo", "hugo"),
 }
-# Frames don't grow with their content.
-FRAME_HEIGHTS = {"badge": 64, "strip": 200, "one": 360}
 
 _TOKEN = re.compile(r"""(?P<value>"[^"\n]*")|(?P<name>(?<![\w-])[\w-]++)(?==")|(?P<rest>.|\n)""")
 
@@ -73,7 +71,7 @@ def describe_code(project: Project, choice: Choice) -> dict[str, Any]:
         "integrity": script_integrity() if is_pinned else None,
         "attributes": container_attributes(project, selection),
         "height": reserve_space(project, selection),
-        "frame_height": FRAME_HEIGHTS.get(choice.kind, FRAME_HEIGHT),
+        "frame_height": frame_height(selection),
         "page": widget_page_url(project.id),
         "address": choice.add_to(widget_page_url(project.id)),
         "fragment": choice.add_to(fragment_url(project.id)),

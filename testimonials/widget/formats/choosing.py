@@ -9,8 +9,11 @@ from urllib.parse import urlencode
 
 from testimonials.core.urls import wall_url
 from testimonials.projects.models import Project
-from testimonials.widget.selection import Selection, read_limit, read_selection
-from testimonials.widget.services import describe_feed
+from testimonials.widget.content.content import read_content
+from testimonials.widget.content.listing import list_shown
+from testimonials.widget.content.saved_widgets import WidgetSettings, find_settings
+from testimonials.widget.selection import read_limit, read_selection
+from testimonials.widget.services import describe_shown
 
 # A shape means nothing outside of the widget, so none is read.
 PARAMETERS = ("id", "tag", "min", "theme", "widget")
@@ -26,8 +29,8 @@ class Chosen:
     """
 
     items: list[dict[str, Any]]
-    config: dict[str, Any]
-    selection: Selection
+    settings: WidgetSettings
+    theme: str
     query: dict[str, str]
     next: str | None
     wall_url: str
@@ -40,10 +43,13 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     """
     query = {name: arguments[name] for name in PARAMETERS if arguments.get(name)}
     selection, own_limit = read_selection(query), read_limit(arguments)
-    feed = describe_feed(project, arguments.get("after"), own_limit or limit, selection)
+    settings = find_settings(project, selection.widget)
+    count = own_limit or limit or settings.config["initialCount"]
+    content = read_content(settings.design, selection)
+    rows, cursor = list_shown(project, content, arguments.get("after"), count)
     query |= {"limit": str(own_limit)} if own_limit else {}
-    url = wall_url(project.slug)
-    return Chosen(feed["items"], feed["config"], selection, query, feed["next"], url)
+    items = [describe_shown(row) for row in rows]
+    return Chosen(items, settings, selection.theme, query, cursor, wall_url(project.slug))
 
 
 def add_query(address: str, query: Mapping[str, str]) -> str:

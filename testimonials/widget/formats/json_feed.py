@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from testimonials.core.urls import image_url, json_feed_url
+from testimonials.core.urls import image_url, json_feed_url, testimonial_url
 from testimonials.core.web.languages import gettext
 from testimonials.projects.models import Project
 from testimonials.widget.formats.choosing import Chosen, add_query
@@ -19,14 +19,14 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
         "home_page_url": chosen.wall_url,
         "feed_url": add_query(address, chosen.query),
         "icon": image_url(project.logo_id),
-        "items": [_describe(item) for item in chosen.items],
+        "items": [_describe(project.slug, item) for item in chosen.items],
     }
     if chosen.next:
         feed["next_url"] = add_query(address, chosen.query | {"after": chosen.next})
     return {name: value for name, value in feed.items() if value is not None}
 
 
-def _describe(item: dict[str, Any]) -> dict[str, Any]:
+def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
     author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
     # An extension, as the format has no place for a rating or for a role.
     more = {
@@ -37,6 +37,7 @@ def _describe(item: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "id": item["id"],
+        "url": testimonial_url(slug, item["id"]),
         "content_text": item["text"],
         "date_published": item["submittedAt"],
         "authors": [_drop_missing(author)],

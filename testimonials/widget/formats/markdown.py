@@ -19,7 +19,9 @@ def write_markdown(chosen: Chosen) -> str:
     if not chosen.items:
         return ""
     more = f"[{escape_markdown(gettext('More testimonials'))}]({chosen.wall_url})"
-    return "\n\n".join([*(_write(item, chosen.config) for item in chosen.items), more]) + "\n"
+    return (
+        "\n\n".join([*(_write(item, chosen.settings.config) for item in chosen.items), more]) + "\n"
+    )
 
 
 def escape_markdown(text: str) -> str:

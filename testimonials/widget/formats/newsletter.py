@@ -1,10 +1,12 @@
 """Testimonials as HTML for newsletters: tables and inline styles, as mail programs understand."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import render_template
 
-from testimonials.core.pictures.portraits import COLOURS, colour_of, initials_of
+from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.widget.design.colours import read_colours
 from testimonials.widget.formats.choosing import (
     Chosen,
     count_stars,
@@ -12,35 +14,41 @@ from testimonials.widget.formats.choosing import (
     direction_of,
     find_picture,
 )
-from testimonials.widget.script.assembly import read_look
 
 # It has room for a few.
 IN_NEWSLETTER = 3
 # Gmail cuts a mail at 102 KB, and nobody reads long letters in one.
 MAX_TEXT = 420
+INITIALS_COLOURS = 3
+# Without quotation marks, since they stand in an attribute.
+SANS = "-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Noto Sans,Helvetica,Arial,sans-serif"
+SERIF = "Iowan Old Style,Palatino,Georgia,serif"
 
 
 def render_newsletter(chosen: Chosen) -> str:
     """Return the HTML, without anything around it; empty if there is nothing to show."""
     if not chosen.items:
         return ""
-    theme = "dark" if chosen.selection.theme == "dark" else "light"
-    look = read_look()
-    palette = look["palettes"][chosen.config["palette"]][theme]
-    colours = [f"#{colour}" for colour in f"{palette} {look['themes'][theme]}".split()]
-    names = look["names"].split()
+    config, design = chosen.settings.config, chosen.settings.design
+    derived = read_colours(config, design)
+    colours = derived.dark if chosen.theme == "dark" else derived.light
     page = render_template(
         "widget/formats/newsletter.html",
-        cards=[_describe(item, chosen.config, colours[len(names) :]) for item in chosen.items],
-        colours=dict(zip(names, colours, strict=False)),
+        cards=[_describe(item, config, colours) for item in chosen.items],
+        colours=colours,
+        radius=design["radius"],
+        fonts=SERIF if design["font"] == "serif" else SANS,
+        has_photos=design["photoSize"] > 0,
         wall_url=chosen.wall_url,
     )
     return f"{page.strip()}\n"
 
 
-def _describe(item: dict[str, Any], config: dict[str, Any], pairs: list[str]) -> dict[str, Any]:
+def _describe(
+    item: dict[str, Any], config: dict[str, Any], colours: Mapping[str, str]
+) -> dict[str, Any]:
     name = item["authorName"]
-    back, fore = pairs[2 * (colour_of(name) % COLOURS) :][:2]
+    number = colour_of(name) % INITIALS_COLOURS
     return {
         "name": name,
         "lines": shorten(item["text"]).split("\n"),
@@ -49,8 +57,8 @@ def _describe(item: dict[str, Any], config: dict[str, Any], pairs: list[str]) ->
         "stars": count_stars(item, config),
         "picture": find_picture(item),
         "initials": initials_of(name),
-        "back": back,
-        "fore": fore,
+        "back": colours[f"back{number}"],
+        "fore": colours[f"fore{number}"],
         "is_sample": item.get("isSample", False),
     }
 

@@ -8,6 +8,7 @@ from testimonials.widget.formats.choosing import choose_items
 from testimonials.widget.formats.json_feed import describe_json_feed
 from testimonials.widget.formats.markdown import write_markdown
 from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
+from testimonials.widget.formats.oembed import describe_embed
 from testimonials.widget.services import find_shown_project
 
 formats = Blueprint("formats", __name__)
@@ -48,6 +49,14 @@ def get_json_feed(project_id: str) -> Response:
     with speaking(request.args.get(PARAMETER)):
         content = dump_json(describe_json_feed(project, chosen))
     return _answer(content, "application/feed+json")
+
+
+@formats.get("/oembed")
+def get_embed() -> Response:
+    """Answer oEmbed: ``?url=``, ``?maxwidth=``, ``?maxheight=`` and ``?format=json``."""
+    with speaking(request.args.get(PARAMETER)):
+        content = dump_json(describe_embed(request.args))
+    return _answer(content, "application/json")
 
 
 def _answer(content: str | bytes, mimetype: str) -> Response:

@@ -4,14 +4,26 @@ import hashlib
 from base64 import b64encode
 from typing import Any
 
-from flask import g, render_template
+from flask import g, render_template, request
 from markupsafe import Markup
 
-from testimonials.core.urls import collection_page_url, image_url, share_picture_url, wall_url
+from testimonials.core.urls import (
+    app_url,
+    collection_page_url,
+    image_url,
+    json_feed_url,
+    oembed_url,
+    share_picture_url,
+    wall_url,
+)
 from testimonials.projects.models import Project
+from testimonials.widget.formats.choosing import add_query
 from testimonials.widget.rendered.look import page_styles
 from testimonials.widget.rendered.rendering import Still
 from testimonials.widget.settings import read_cta
+
+# Further pages, and the wall's order, are not what somebody embeds.
+SELECTING = ("shape", "id", "tag", "min", "theme", "widget")
 
 
 def render_page(
@@ -25,12 +37,20 @@ def render_page(
     return render_template(
         template,
         project=describe_project(project),
+        feed_url=json_feed_url(project.id),
+        oembed_url=oembed_url(_read_address()),
         theme=theme,
         # Made from the program's own files; it contains nothing that people typed.
         styles=Markup(styles),  # noqa: S704
         still=still,
         **values,
     )
+
+
+def _read_address() -> str:
+    """Return this page's address with what it selects, but for the place within that."""
+    query = {name: value for name, value in request.args.items() if value and name in SELECTING}
+    return add_query(f"{app_url()}{request.path}", query)
 
 
 def describe_project(project: Project) -> dict[str, Any]:

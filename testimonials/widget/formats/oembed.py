@@ -1,0 +1,113 @@
+"""oEmbed (oembed.com): what a website shows for the pasted address of one of our pages."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from flask import current_app
+from markupsafe import Markup
+from werkzeug.exceptions import HTTPException
+
+from testimonials.core.urls import app_url, base_url, wall_url, widget_page_url
+from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.languages import gettext
+from testimonials.projects.models import Project
+from testimonials.projects.services import find_public_project
+from testimonials.widget.formats.choosing import add_query
+from testimonials.widget.rendered.wall_contents import find_shown_testimonial
+from testimonials.widget.selection import Selection, read_selection
+from testimonials.widget.services import find_shown_project
+from testimonials.widget.snippet import frame_height
+
+WIDTH = 640
+MAX_PARAMETERS = 20
+LONGEST_ADDRESS = 2_000
+
+_SIZE = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class FormatUnknown(ServiceError):
+    """Another format than JSON was asked for."""
+
+    status = 501
+    code = "FORMAT_NOT_IMPLEMENTED"
+    default_message = "Only format=json is implemented."
+
+
+@dataclass(frozen=True)
+class Page:
+    """What one of our pages shows."""
+
+    project: Project
+    selection: Selection
+
+
+def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Return oEmbed's answer to query parameters: a frame with the widget's page.
+
+    Raises `ValidationFailed`, `FormatUnknown`, and `NotFound` for addresses that show nothing.
+    """
+    limits = _read_sizes(arguments)
+    if arguments.get("format", "json") != "json":
+        raise FormatUnknown
+    page = find_page(arguments.get("url", ""))
+    width = min(limits["maxwidth"] or WIDTH, WIDTH)
+    height = min(limits["maxheight"] or frame_height(page.selection), frame_height(page.selection))
+    title = gettext("What customers say about %(name)s", name=page.project.name)
+    # WordPress keeps these attributes and no others.
+    frame = Markup('<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>')
+    address = add_query(widget_page_url(page.project.id), page.selection.query)
+    return {
+        "version": "1.0",
+        "type": "rich",
+        "title": title,
+        "author_name": page.project.name,
+        "author_url": wall_url(page.project.slug),
+        "provider_name": "Testimonials",
+        "provider_url": app_url(),
+        "width": width,
+        "height": height,
+        "html": frame.format(address, title, width, height),
+    }
+
+
+def find_page(address: str) -> Page:
+    """Return what the page at a URL of ours shows; raise `NotFound`."""
+    try:
+        parts = urlsplit(address)
+        values = dict(parse_qsl(parts.query, max_num_fields=MAX_PARAMETERS))
+        is_ours = parts.netloc.lower() in {urlsplit(url()).netloc for url in (app_url, base_url)}
+        if not is_ours or parts.scheme not in ("http", "https") or len(address) > LONGEST_ADDRESS:
+            raise NotFound("This is not the address of one of our pages.")
+        return _match(parts.path, values)
+    except (ValueError, HTTPException, ValidationFailed):
+        raise NotFound("There is nothing to embed at this address.") from None
+
+
+def _match(path: str, values: dict[str, str]) -> Page:
+    endpoint, found = current_app.url_map.bind("").match(path, method="GET")
+    if endpoint == "rendered.show_widget":
+        return Page(find_shown_project(found["project_id"]), read_selection(values))
+    if not endpoint.startswith("wall.") or "slug" not in found:
+        raise NotFound("There is nothing to embed at this address.")
+    names = {name: values.get(name, "") for name in ("tag", "min")}
+    page = Page(
+        find_public_project(slug=found["slug"]),
+        read_selection(names | {"id": found.get("testimonial_id", "")}),
+    )
+    if page.selection.testimonial_id:
+        find_shown_testimonial(page.project, page.selection.testimonial_id)
+    return page
+
+
+def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
+    sizes = {name: arguments.get(name, "") for name in ("maxwidth", "maxheight")}
+    wrong = [name for name, text in sizes.items() if text and not _SIZE.fullmatch(text)]
+    errors = {name: ["Must be a number of pixels from 1 to 99999."] for name in wrong}
+    if not arguments.get("url"):
+        errors["url"] = ["Is required: the address of a widget's page or of a wall."]
+    if errors:
+        raise ValidationFailed.of(errors)
+    return {name: int(text or 0) for name, text in sizes.items()}
