@@ -9,7 +9,7 @@ from flask import url_for
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.collection.spam import count_flood
 from testimonials.core.text_rules import TAG_LENGTH
-from testimonials.core.urls import collection_page_url
+from testimonials.core.urls import collection_page_url, testimonial_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
@@ -63,7 +63,13 @@ def describe_inbox(
         "tags": _list_tags(project, wanted),
         "items": [
             describe_testimonial(row)
-            | {"tags": _describe_tags(wanted, row.tags), "asked_email": invited.get(row.id)}
+            | {
+                "tags": _describe_tags(wanted, row.tags),
+                "asked_email": invited.get(row.id),
+                "public_url": testimonial_url(project.slug, row.id)
+                if row.is_visible and project.is_active
+                else None,
+            }
             for row in rows
         ],
         "total": total,

@@ -30,7 +30,8 @@ def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
     project = site.create_project()
     visitor = open_page(project.page_url)
     send_testimonial(visitor, project, "Hannah Whitlock")
-    page = open_page(project.page_url, java_script_enabled=has_script)
+    clipboard = ["clipboard-read", "clipboard-write"]
+    page = open_page(project.page_url, java_script_enabled=has_script, permissions=clipboard)
     claim(page, project)
     follow(page.get_by_role("link", name="Open your dashboard"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
@@ -41,6 +42,18 @@ def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
     # The page holds them once more for those without its script.
     words = visitor.get_by_text("Words of Hannah Whitlock").locator("visible=true")
     expect(words.first).to_be_visible()
+    # It has an address of its own, which the row's menu copies.
+    page.goto(project.dashboard + "/inbox?status=approved")
+    link = page.get_by_role("link", name="Copy link")
+    url = str(link.get_attribute("href"))
+    if has_script:
+        link.click()
+        expect(page.get_by_text("Link copied.")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == url
+    visitor.goto(url)
+    expect(visitor.get_by_text("Words of Hannah Whitlock")).to_be_visible()
+    follow(visitor.get_by_role("link", name="All testimonials"))
+    expect(visitor.get_by_role("heading", level=1)).to_contain_text("What customers say")
 
 
 def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) -> None:

@@ -2,7 +2,17 @@
 // once, keys work, and Undo brings back what was decided.
 import { decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
 import { anchor, inbox, pick, picks, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
+import { showToast } from '../toast.js';
 import './keys.js';
+
+async function copy(link) {
+  try {
+    await navigator.clipboard.writeText(link.href);
+    showToast('Link copied.');
+  } catch {
+    open(link.href, '_blank', 'noopener');
+  }
+}
 
 let byPointer = false;
 document.addEventListener('pointerdown', () => { byPointer = true; }, true);
@@ -31,6 +41,12 @@ document.addEventListener('click', (event) => {
     for (const box of picks()) box.checked = false;
     showSelection();
     inbox().querySelector('[data-master]').focus();
+  }
+  const link = event.target.closest('[data-copy-link]');
+  if (link && navigator.clipboard) {
+    event.preventDefault();
+    link.closest('details').open = false;
+    copy(link);
   }
   const box = event.target.closest('[data-pick]');
   if (box) {
