@@ -1,8 +1,9 @@
-"""Part of the one file alone: unpacks the libraries in C of Pillow and psycopg when they're wanted.
+"""Part of the one file alone: unpacks Pillow's and psycopg's libraries in C when they're wanted.
 
-They are half of what each start would unpack, and a service on SQLite that nobody sends a photo
-needs none of them. The file keeps them as modules of bytes (see testimonials.spec), which are read
-like any other module. Each worker may be the first to want them, so a file gets its name whole.
+Fonts for pictures come with Pillow's. They are half of what each start would unpack, and a service
+on SQLite that nobody sends a photo needs none of them. The file keeps them as modules of bytes (see
+testimonials.spec), which are read like any other module. Each worker may be the first to want them,
+so a file gets its name whole.
 """
 
 import importlib

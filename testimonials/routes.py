@@ -11,6 +11,7 @@ from testimonials.auth.pages import claim
 from testimonials.auth.sign_in.pages import session
 from testimonials.collection.authors.pages import author
 from testimonials.collection.pages import collection
+from testimonials.collection.picture.api import pictures
 from testimonials.collection.requests.pages import requests
 from testimonials.dashboard.account.pages import account
 from testimonials.dashboard.editors.page_editor_pages import page_editor
@@ -45,6 +46,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     projects,
     widget,
     testimonials,
+    pictures,
     claim,
     session,
     address,

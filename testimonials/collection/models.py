@@ -84,6 +84,26 @@ class UnsubscribedAddress(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
+class TestimonialPicture(Base):
+    """A picture of a testimonial that was asked for, in one look and size."""
+
+    __tablename__ = "testimonial_picture"
+    __table_args__ = (
+        Index("ix_testimonial_picture_project_id_created_at", "project_id", "created_at"),
+    )
+
+    testimonial_id: Mapped[str] = mapped_column(
+        ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
+    )
+    look: Mapped[str] = mapped_column(String(20), primary_key=True)
+    size: Mapped[str] = mapped_column(String(20), primary_key=True)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    # A hash of everything drawn in it.
+    fingerprint: Mapped[str]
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
 class SharePicture(Base):
     """The picture for links to a collection page."""
 

@@ -36,6 +36,10 @@ def share_picture_url(slug: str) -> str:
     return f"{collection_page_url(slug)}/share.png"
 
 
+def testimonial_picture_url(slug: str, testimonial_id: str) -> str:
+    return f"{collection_page_url(slug)}/{testimonial_id}/picture.png"
+
+
 def widget_page_url(project_id: str, name: str = "") -> str:
     """Return the URL of the page of a project's widget, or of a saved one."""
     return f"{base_url()}/widget/{project_id}{'?widget=' if name else ''}{name}"

@@ -406,4 +406,19 @@ CREATE TABLE saved_widget (
 	CONSTRAINT uq_saved_widget_project_id_name UNIQUE (project_id, name)
 );
 
+CREATE TABLE testimonial_picture (
+	testimonial_id VARCHAR NOT NULL, 
+	look VARCHAR(20) NOT NULL, 
+	size VARCHAR(20) NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	fingerprint VARCHAR NOT NULL, 
+	content BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_testimonial_picture PRIMARY KEY (testimonial_id, look, size), 
+	CONSTRAINT fk_testimonial_picture_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_testimonial_picture_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_testimonial_picture_project_id_created_at ON testimonial_picture (project_id, created_at);
+
 INSERT INTO alembic_version (version_num) VALUES ('0006')

@@ -1,14 +1,16 @@
-"""Draws the picture that a shared link to a collection page shows."""
+"""Draws the picture that a shared link to a collection page shows, in the decoder's process."""
 
+import base64
 import io
-import threading
-import unicodedata
-from collections.abc import Callable
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from testimonials.collection.picture.fonts import find_font, is_right_to_left, without_symbols
+from testimonials.collection.picture.shapes import mix
+from testimonials.collection.picture.typesetting.blocks import Block, Text, draw_block
+from testimonials.collection.picture.typesetting.fonts import SANS, Undrawable
 from testimonials.core.pictures.colours import contrast
+from testimonials.core.pictures.portraits import initials_of
 
 if TYPE_CHECKING:
     from PIL import Image as Pictures
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 1200, 630
 # Increase this when the drawing changes.
-STYLE = 1
+STYLE = 2
 MARGIN = 84
 # Where the card lies on the picture, and its bar in the button's colour.
 EDGE, RADIUS, BAR = 36, 32, 14
@@ -47,37 +49,39 @@ STAR = (
     (12, 17.3), (6.2, 20.5), (7.5, 14), (2.7, 9.5), (9.2, 8.7),
 )  # fmt: skip
 
-# One drawing at a time in a process, since it takes a while.
-drawing = threading.Lock()
+
+def draw_share_picture(data: bytes) -> tuple[dict[str, str], bytes]:
+    """Return the PNG of a `Shown` in JSON: logo or initial, name, headline and five stars.
+
+    A text with letters that no font here can draw is left out.
+    """
+    return {}, _draw(Shown(**json.loads(data)))
 
 
 @dataclass(frozen=True)
 class Shown:
-    """All that is drawn; `logo` is a WebP file."""
+    """All that is drawn; `logo` is a WebP file in Base64."""
 
     name: str
     headline: str
     theme: str
     button: str
     button_text: str
-    logo: bytes | None
+    logo: str | None
 
 
-def draw_share_picture(shown: Shown) -> bytes:
-    """Return the PNG file, 1200 x 630: logo or initial, name, headline and five stars.
-
-    A text that no font on this machine can show is left out.
-    """
+def _draw(shown: Shown) -> bytes:
     from PIL import Image as Pictures
 
     colours = THEMES.get(shown.theme, THEMES["light"])
-    is_mirrored = is_right_to_left(shown.headline or shown.name)
     logo = _read_logo(shown.logo)
     width = logo.width if logo else TILE
     start = MARGIN + width + 28
-    name = _lay_out(without_symbols(shown.name), NAME_SIZES, 1, WIDTH - MARGIN - start)
-    headline = _lay_out(without_symbols(shown.headline), HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
-    initial = None if logo else _lay_out(without_symbols(shown.name)[:1].upper(), INITIAL, 1, TILE)
+    name = _set(shown.name, NAME_SIZES, 1, WIDTH - MARGIN - start)
+    headline = _set(shown.headline, HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
+    initial = None if logo else _set(initials_of(shown.name)[:1], INITIAL, 1, TILE)
+    leading = headline or name
+    is_mirrored = leading is not None and leading.is_right_to_left
     # Without a headline the rest is centred.
     top = 92 if headline else 200
 
@@ -94,91 +98,44 @@ def draw_share_picture(shown: Shown) -> bytes:
     picture = large.reduce(FINER)
     if logo:
         picture.paste(logo, (tile[0], top + (TILE - logo.height) // 2), logo)
+    middle = top + TILE // 2
     if initial:
-        _write(picture, initial, (tile[0] + TILE // 2, top + TILE // 2), shown.button_text, "m")
-    anchor, edge = ("r", WIDTH) if is_mirrored else ("l", 0)
+        _write(picture, initial, tile[0] + (TILE - initial.width) // 2, middle, shown.button_text)
     if name:
-        _write(picture, name, (abs(edge - start), top + TILE // 2), colours["text"], anchor)
+        _write(picture, name, place(start, name.width), middle, colours["text"])
     if headline:
         middle = (top + TILE + stars[1]) // 2
-        _write(picture, headline, (abs(edge - MARGIN), middle), colours["text"], anchor)
+        _write(picture, headline, place(MARGIN, headline.width), middle, colours["text"])
     out = io.BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
-@dataclass(frozen=True)
-class _Text:
-    """Lines of text in the size that fits."""
-
-    lines: tuple[str, ...]
-    font: Any
-    height: int
-    weight: int
+def _write(picture: "Pictures.Image", block: Block, left: int, middle: int, colour: str) -> None:
+    edge = left + block.width if block.is_right_to_left else left
+    draw_block(picture, block, (edge, middle - block.height // 2), colour)
 
 
-def _lay_out(text: str, sizes: range, most: int, width: int) -> _Text | None:
+def _set(text: str, sizes: range, most: int, width: int) -> Block | None:
     """Return the text in the largest size that fits, else cut in the smallest."""
-    font_of = find_font(text)
-    if not text or font_of is None:
+    try:
+        read = Text.read(" ".join(text.split()), SANS, "display")
+    except Undrawable:
         return None
-    lines: list[str] = []
+    if not read.clusters:
+        return None
     for size in sizes:
-        font, weight = font_of(size)
-
-        def measure(part: str, font: Any = font, weight: int = weight) -> float:
-            return float(font.getlength(part)) + 2 * weight
-
-        lines = _wrap(text, measure, width)
-        if len(lines) <= most:
-            break
-    else:
-        lines = lines[:most]
-        while measure(lines[-1] + "…") > width:
-            lines[-1] = lines[-1][:-1].rstrip()
-        lines[-1] += "…"
-    return _Text(tuple(lines), font, round(size * 1.22), weight)
+        if block := read.set(size, width, most * round(size * read.line_height)):
+            return block
+    return read.shorten(sizes[-1], width, most * round(sizes[-1] * read.line_height))
 
 
-def _wrap(text: str, measure: Callable[[str], float], width: int) -> list[str]:
-    """Break at spaces; inside a word only where it alone is too long, or has no spaces."""
-    lines = [""]
-    for word in text.split():
-        joined = f"{lines[-1]} {word}".strip()
-        if measure(joined) <= width:
-            lines[-1] = joined
-            continue
-        lines += [""] if lines[-1] else []
-        for letter in word:
-            if lines[-1] and measure(lines[-1] + letter) > width:
-                # A mark belongs to the letter before it.
-                if unicodedata.combining(letter):
-                    lines[-1] += letter
-                    continue
-                lines.append("")
-            lines[-1] += letter
-    return lines
-
-
-def _write(
-    picture: "Pictures.Image", text: _Text, at: tuple[int, int], colour: str, anchor: str
-) -> None:
-    """Write the lines around the height of `at`; `anchor` is l, m or r."""
-    from PIL import ImageDraw
-
-    draw = ImageDraw.Draw(picture)
-    y = at[1] - text.height * (len(text.lines) - 1) / 2
-    for line in text.lines:
-        draw.text((at[0], y), line, colour, text.font, anchor + "m", stroke_width=text.weight)
-        y += text.height
-
-
-def _read_logo(content: bytes | None) -> "Pictures.Image | None":
+def _read_logo(content: str | None) -> "Pictures.Image | None":
     from PIL import Image as Pictures
 
     if content is None:
         return None
-    with Pictures.open(io.BytesIO(content)) as file:
+    with Pictures.open(io.BytesIO(base64.b64decode(content))) as file:
         logo = file.convert("RGBA")
     logo.thumbnail((TILE * 3, TILE), Pictures.Resampling.LANCZOS)
     return logo
@@ -195,7 +152,7 @@ def _draw_shapes(
     from PIL import ImageDraw
 
     canvas = ImageDraw.Draw(large)
-    large.paste(_mix(shown.button, colours["page"], 0.12), (0, 0, *large.size))
+    large.paste(mix(shown.button, colours["page"], 0.12), (0, 0, *large.size))
 
     def fill(
         box: tuple[int, ...], radius: int, colour: str | None, line: str | None = None
@@ -224,11 +181,6 @@ def _draw_star(
     points = [((left + x / 24 * size) * FINER, (top + y / 24 * size) * FINER) for x, y in STAR]
     canvas.polygon(points, colours["star"])
     canvas.line([*points, *points[:2]], colours["star_line"], 3 * FINER, "curve")
-
-
-def _mix(colour: str, other: str, share: float) -> str:
-    pairs = zip(*(bytes.fromhex(each[1:]) for each in (colour, other)), strict=True)
-    return "#" + bytes(round(a * share + b * (1 - share)) for a, b in pairs).hex()
 
 
 def _visible(button: str, colours: dict[str, str]) -> str:

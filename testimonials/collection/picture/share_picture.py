@@ -1,10 +1,13 @@
 """The picture that a shared link to a collection page shows: drawn when it changes, then kept."""
 
+import base64
 import hashlib
 import json
+from dataclasses import asdict
 
 from testimonials.collection.models import SharePicture
-from testimonials.collection.picture.drawing import STYLE, Shown, draw_share_picture, drawing
+from testimonials.collection.picture.drawing import STYLE, Shown, draw_share_picture
+from testimonials.collection.picture.running import run_drawing
 from testimonials.core.pictures.images import Image
 from testimonials.core.urls import share_picture_url
 from testimonials.extensions import db
@@ -34,7 +37,7 @@ def find_share_picture(project: Project) -> bytes | None:
 
 
 def make_share_picture(project: Project) -> bytes:
-    """Draw the picture, one at a time in a process."""
+    """Draw the picture; raises `ImageBusy`."""
     config = project.page_config
     logo = db.session.get(Image, project.logo_id) if project.logo_id else None
     shown = Shown(
@@ -43,12 +46,9 @@ def make_share_picture(project: Project) -> bytes:
         theme=config["theme"],
         button=config["buttonColor"],
         button_text=config["buttonTextColor"],
-        logo=logo.content if logo else None,
+        logo=base64.b64encode(logo.content).decode() if logo else None,
     )
-    # Don't hold a database connection while waiting for the lock.
-    db.session.close()
-    with drawing:
-        return find_share_picture(project) or draw_share_picture(shown)
+    return run_drawing(draw_share_picture, asdict(shown))
 
 
 def keep_share_picture(project: Project, content: bytes, fingerprint: str) -> None:

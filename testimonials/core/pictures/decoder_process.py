@@ -1,4 +1,4 @@
-"""The process in which pictures are decoded, so that no file can block or harm the server.
+"""The process in which pictures are decoded and drawn, so that none can block or harm the server.
 
 It forks a child for each picture and does nothing else. A child has limited processor time, memory
 and time, a low priority, and ends with its picture: what a decoder leaves behind goes with it.
@@ -9,6 +9,7 @@ command or `flask run`) it starts with the first picture. It ends with the proce
 import atexit
 import contextlib
 import gc
+import importlib
 import json
 import logging
 import os
@@ -17,16 +18,16 @@ import shutil
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from testimonials.core.pictures.decoding import (
     TOO_MUCH_WORK,
     Decoded,
     Unreadable,
     Use,
-    decode_picture,
+    decode_for_parent,
 )
 
 logger = logging.getLogger("testimonials")
@@ -41,13 +42,21 @@ END = b"\nend"
 # The most pictures that a worker decodes or keeps waiting: never on all of its threads.
 MAX_PLACES = 4
 
+# A function of a module: it takes what the file contains and some plain values, and returns what is
+# known of the picture, as JSON can write it, with its bytes.
+Work = Callable[..., tuple[dict[str, Any], bytes]]
+
 
 class DecoderBusy(Exception):
-    """Too many pictures are waiting to be decoded."""
+    """Too many pictures are waiting to be decoded or drawn."""
+
+
+class LimitsExceeded(Exception):
+    """A picture took more time or memory than it may."""
 
 
 class Decoder:
-    """Decodes one picture at a time in another process, and lets a few more wait."""
+    """Decodes or draws one picture at a time in another process, and lets a few more wait."""
 
     def __init__(self) -> None:
         self._requests: socket.socket | None = None
@@ -62,9 +71,22 @@ class Decoder:
 
     def decode(self, file: IO[bytes], use: Use) -> Decoded:
         """Return a file's picture; raises `Unreadable` and `DecoderBusy`."""
+        try:
+            found, content = self.run(decode_for_parent, file, astuple(use))
+        except LimitsExceeded:
+            raise Unreadable(TOO_MUCH_WORK) from None
+        if "text" in found:
+            raise Unreadable(found["text"], **found["values"])
+        return Decoded(content, *found["size"])
+
+    def run(
+        self, work: Work, file: IO[bytes], values: Sequence[object] = ()
+    ) -> tuple[dict[str, Any], bytes]:
+        """Return what `work` makes of a file; raises `LimitsExceeded` and `DecoderBusy`."""
+        message = json.dumps([work.__module__, work.__name__, values]).encode()
         with self._take_turn():
             try:
-                with self._open(use) as connection:
+                with self._open(message) as connection:
                     answer = _exchange(connection, file)
             except OSError:
                 # It can't be forked, or is stuck or gone. The next picture gets a new one.
@@ -73,12 +95,9 @@ class Decoder:
                 raise DecoderBusy from None
         if not answer.endswith(END):
             logger.warning("a picture exceeded its limits of time or memory and was refused")
-            raise Unreadable(TOO_MUCH_WORK)
+            raise LimitsExceeded
         head, _, content = answer.removesuffix(END).partition(b"\n")
-        described = json.loads(head)
-        if "text" in described:
-            raise Unreadable(described["text"], **described["values"])
-        return Decoded(content, *described["size"])
+        return json.loads(head), content
 
     @contextlib.contextmanager
     def _take_turn(self) -> Iterator[None]:
@@ -90,16 +109,16 @@ class Decoder:
         finally:
             self._places.release()
 
-    def _open(self, use: Use) -> socket.socket:
+    def _open(self, message: bytes) -> socket.socket:
         ours, theirs = socket.socketpair()
-        message = [json.dumps(astuple(use)).encode()], [theirs.fileno()]
+        sent = [message], [theirs.fileno()]
         with theirs:
             try:
-                socket.send_fds(self._requests or self._fork(), *message)
+                socket.send_fds(self._requests or self._fork(), *sent)
             except ConnectionError:
                 # It was killed, most likely by the system for lack of memory.
                 self.close()
-                socket.send_fds(self._fork(), *message)
+                socket.send_fds(self._fork(), *sent)
         return ours
 
     def _fork(self) -> socket.socket:
@@ -152,14 +171,16 @@ def _run(requests: socket.socket) -> NoReturn:
                 break
             if os.fork() == 0:
                 requests.close()
-                _answer(socket.socket(fileno=files[0]), Use(*json.loads(message)))
+                _answer(socket.socket(fileno=files[0]), *json.loads(message))
             os.close(files[0])
     finally:
         # Never back into what the fork was made from.
         os._exit(0)
 
 
-def _answer(connection: socket.socket, use: Use) -> NoReturn:
+def _answer(
+    connection: socket.socket, module: str, name: str, values: Sequence[object]
+) -> NoReturn:
     """Be the child: answer with the picture, or end without an answer."""
     try:
         # Whatever it is doing then, the signal ends it.
@@ -170,14 +191,10 @@ def _answer(connection: socket.socket, use: Use) -> NoReturn:
             os.nice(10)
         with connection.makefile("rwb") as file:
             data = file.read()
-            try:
-                found = decode_picture(data, use)
-                head: dict[str, object] = {"size": [found.width, found.height]}
-                content = found.content
-            except Unreadable as error:
-                head, content = {"text": error.text, "values": error.values}, b""
+            work: Work = getattr(importlib.import_module(module), name)
+            head, content = work(data, *values)
             file.write(json.dumps(head).encode() + b"\n" + content + END)
     except Exception:
-        logger.exception("a picture could not be decoded")
+        logger.exception("a picture could not be decoded or drawn")
     finally:
         os._exit(0)

@@ -8,7 +8,7 @@ import re
 import struct
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # These messages are translated by the caller.
 from testimonials.core.web.languages import gettext_noop as _
@@ -114,6 +114,15 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
         # Damage can make a decoder raise anything.
         raise Unreadable(DAMAGED) from None
     return Decoded(out.getvalue(), *small.size)
+
+
+def decode_for_parent(data: bytes, *use: Any) -> tuple[dict[str, object], bytes]:
+    """Return the picture with its size, or why it can't be read."""
+    try:
+        found = decode_picture(data, Use(*use))
+    except Unreadable as error:
+        return {"text": error.text, "values": error.values}, b""
+    return {"size": [found.width, found.height]}, found.content
 
 
 def _decode(data: bytes, use: Use) -> "Pictures.Image":

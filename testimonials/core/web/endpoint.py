@@ -26,30 +26,33 @@ View = Callable[..., ResponseReturnValue]
 class Operation:
     """What an endpoint takes and returns; read by `core.web.openapi`."""
 
-    data: type[Schema]
+    data: type[Schema] | None
     many: bool
     body: type[StrictSchema] | None
     query: type[StrictSchema] | None
     raises: tuple[int, ...]
     is_public: bool
     example: dict[str, Any] | None
+    # Of what is no JSON; `data` is None then.
+    content_type: str | None
 
 
 def endpoint(
     *,
-    data: type[Schema],
+    data: type[Schema] | None = None,
     many: bool = False,
     body: type[StrictSchema] | None = None,
     query: type[StrictSchema] | None = None,
     raises: tuple[int, ...] = (),
     is_public: bool = False,
     example: dict[str, Any] | None = None,
+    content_type: str | None = None,
 ) -> Callable[[View], View]:
     """Describe a view and hand it the loaded ``body`` and ``query`` as keyword arguments.
 
     `data` is the schema of the answer's ``data`` (of each item, with `many`), `raises` the error
-    statuses besides 401, `example` a body to show. The view's docstring is its description.
-    Raises `BodyInvalid` and `ValidationFailed` (both 400).
+    statuses besides 401, `example` a body to show, `content_type` that of a file. The view's
+    docstring is its description. Raises `BodyInvalid` and `ValidationFailed` (both 400).
     """
 
     # Made once, since making a schema takes longer than checking a body with it.
@@ -65,7 +68,8 @@ def endpoint(
                 arguments["query"] = load(query_schema, request.args.to_dict())
             return view(**arguments)
 
-        operation = Operation(data, many, body, query, raises, is_public, example)
+        described = (data, many, body, query, raises, is_public, example, content_type)
+        operation = Operation(*described)
         wrapper.operation = operation  # type: ignore[attr-defined]
         return wrapper
 

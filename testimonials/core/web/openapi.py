@@ -19,7 +19,9 @@ ERRORS = {
     402: "`code` is PROJECT_LIMIT_REACHED: the account is at its project limit.",
     404: "The project does not exist or does not belong to the account.",
     413: "The body is over 64 KiB.",
+    422: "It can't be done with what is stored; `message` says why.",
     429: "Rate limit exceeded; `Retry-After` gives the seconds to wait.",
+    503: "Too many at once; `Retry-After` gives the seconds to wait.",
 }
 
 ERROR_SCHEMA = {
@@ -122,7 +124,7 @@ def _parameters(operation: Operation, rule: Rule) -> list[Any]:
             "in": "path",
             "required": True,
             "schema": {"type": "string"},
-            "description": "The project's `_id`.",
+            "description": f"The {name.removesuffix('_id')}'s `_id`.",
         }
         for name in sorted(rule.arguments)
     ]
@@ -135,19 +137,16 @@ def _responses(operation: Operation) -> dict[str, Any]:
     payload: Any = operation.data
     if operation.many:
         payload = {"type": "array", "items": operation.data}
-    success = {
-        "description": "Done.",
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["message", "data"],
-                    "additionalProperties": False,
-                    "properties": {"message": {"type": "string"}, "data": payload},
-                }
-            }
-        },
+    envelope = {
+        "type": "object",
+        "required": ["message", "data"],
+        "additionalProperties": False,
+        "properties": {"message": {"type": "string"}, "data": payload},
     }
+    content: dict[str, Any] = {"application/json": {"schema": envelope}}
+    if operation.content_type is not None:
+        content = {operation.content_type: {"schema": {"type": "string", "format": "binary"}}}
+    success = {"description": "Done.", "content": content}
     responses: dict[str, Any] = {"200": success}
     statuses = set(operation.raises)
     if not operation.is_public:

@@ -1,4 +1,4 @@
-"""The widget's design, saved widgets, highlighted words and replies."""
+"""The widget's design, saved widgets, highlighted words, replies and pictures."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -43,4 +43,35 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_saved_widget")),
         sa.UniqueConstraint("project_id", "name", name=op.f("uq_saved_widget_project_id_name")),
+    )
+    _create_pictures()
+
+
+def _create_pictures() -> None:
+    op.create_table(
+        "testimonial_picture",
+        sa.Column("testimonial_id", sa.String(), nullable=False),
+        sa.Column("look", sa.String(length=20), nullable=False),
+        sa.Column("size", sa.String(length=20), nullable=False),
+        sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("fingerprint", sa.String(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        *(
+            sa.ForeignKeyConstraint(
+                [f"{target}_id"],
+                [f"{target}.id"],
+                name=op.f(f"fk_testimonial_picture_{target}_id_{target}"),
+                ondelete="CASCADE",
+            )
+            for target in ("testimonial", "project")
+        ),
+        sa.PrimaryKeyConstraint(
+            "testimonial_id", "look", "size", name=op.f("pk_testimonial_picture")
+        ),
+    )
+    op.create_index(
+        op.f("ix_testimonial_picture_project_id_created_at"),
+        "testimonial_picture",
+        ["project_id", "created_at"],
     )

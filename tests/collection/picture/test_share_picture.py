@@ -11,7 +11,6 @@ from flask.testing import FlaskClient
 from PIL import Image as Pictures
 
 from testimonials.collection.models import SharePicture
-from testimonials.collection.picture.fonts import find_font, is_right_to_left, without_symbols
 from testimonials.core.pictures.images import LOGO
 from testimonials.extensions import begin_write, db
 from tests.auth.browsers import open_browser
@@ -174,19 +173,3 @@ def test_every_name_and_headline_makes_a_picture_within_its_edges(
     for box in ((50, 80, 76, 520), (1124, 80, 1150, 520)):
         assert picture.crop(box).getcolors() == [((box[2] - box[0]) * 440, WHITE)]
     assert ink(picture, (36, 200, 1164, 560), (0xF5, 0x9E, 0x0B)) > 2_000
-
-
-def test_a_text_that_no_font_can_show_is_left_out() -> None:
-    # Nobody has a font for the private use area.
-    assert find_font("\ue123\ue124") is None
-    font_of = find_font("Kiln & Clay")
-    assert font_of
-    assert font_of(40)[0].getlength("Kiln") > 40
-
-
-def test_texts_are_drawn_without_emoji_in_their_own_direction() -> None:
-    assert without_symbols("Kiln 👩‍🎨 & Clay ❤️ 1️⃣") == "Kiln & Clay 1"
-    assert without_symbols("می‌خواهم") == "می‌خواهم"
-    assert is_right_to_left("«مقهى» Café")
-    assert not is_right_to_left("Café مقهى")
-    assert not is_right_to_left("123")

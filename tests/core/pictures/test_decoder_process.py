@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from testimonials.core.pictures import decoder_process
+from testimonials.core.pictures import decoder_process, decoding
 from testimonials.core.pictures.decoder_process import Decoder
 from testimonials.core.pictures.decoding import TOO_MUCH_WORK, Decoded, Unreadable, Use
 from testimonials.core.pictures.images import AVATAR
@@ -48,7 +48,7 @@ def decode(data: bytes, _use: Use) -> Decoded:
 
 @pytest.fixture
 def decoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
-    monkeypatch.setattr(decoder_process, "decode_picture", decode)
+    monkeypatch.setattr(decoding, "decode_picture", decode)
     monkeypatch.setattr(decoder_process, "CPU_SECONDS", 1)
     decoder = Decoder()
     yield decoder

@@ -53,6 +53,7 @@ OTHER_TABLES = {
     "member_invitation": "The link in it belongs to one instance.",
     "notification_choice": "It belongs to a person of one instance.",
     "share_picture": "It is drawn again.",
+    "testimonial_picture": "It is drawn again.",
     "widget_script": "Versions of the widget's script belong to the instance that served them.",
     "account": "An account is exported by itself.",
     "event": "The record of what happened belongs to the account.",

@@ -1,0 +1,37 @@
+"""Drawing in the process that decodes pictures, with its limits of time and memory."""
+
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from testimonials.core.pictures.decoder_process import DecoderBusy, LimitsExceeded, Work, decoder
+from testimonials.core.pictures.images import RETRY_AFTER, ImageBusy
+from testimonials.core.web.errors import ServiceError
+from testimonials.extensions import db
+
+
+class PictureRefused(ServiceError):
+    """What is asked for can't be drawn here; the message says why."""
+
+    status = 422
+    code = "PICTURE_REFUSED"
+
+
+def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
+    """Return the PNG that `work` draws; raises `PictureRefused` and `ImageBusy`."""
+    # Don't hold a database connection while waiting for a turn.
+    db.session.close()
+    try:
+        found, content = decoder.run(work, io.BytesIO(json.dumps(shown).encode()))
+    except LimitsExceeded:
+        raise PictureRefused("This picture takes too long to draw.") from None
+    except DecoderBusy:
+        message = "Many pictures are being drawn right now. Try again in a few seconds."
+        raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
+    if letters := found.get("letters"):
+        raise PictureRefused(
+            f"This server has no font for some of the letters: {letters}. Its operator can "
+            "install one, such as Debian’s fonts-noto-core."
+        )
+    return content

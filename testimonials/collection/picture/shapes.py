@@ -1,0 +1,157 @@
+"""Shapes on drawn pictures, smooth at their edges: stars, quote mark, photo, rounded boxes.
+
+Pillow doesn't smooth edges, so each is drawn larger as a mask and then reduced.
+"""
+
+import io
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image as Pictures
+    from PIL import ImageDraw
+
+FINER = 4
+# A star in a cell of 20, with a round stroke of its own colour around it.
+_CELL, _STAR_GAP = 20, 2
+_STAR_STROKE = 1.7
+_STAR = tuple(
+    (
+        10 + (8.7, 4.35)[corner % 2] * math.sin(corner * math.pi / 5),
+        10.5 - (8.7, 4.35)[corner % 2] * math.cos(corner * math.pi / 5),
+    )
+    for corner in range(10)
+)
+# The quote mark in a box of 44 x 32: a tail, a ball; the other is the same further right.
+_QUOTE_BOX = (44, 32)
+_QUOTE_STEP = 22.7
+_QUOTE = (
+    ((17.5, 0), (20, 4.2)),
+    ((20, 4.2), (15.6, 6.6), (12.6, 10), (12, 14.2)),
+    ((12, 14.2), (12.6, 14), (13.3, 13.9), (14, 13.9)),
+    ((14, 13.9), (18.3, 13.9), (21.2, 17.1), (21.2, 22.2)),
+    ((21.2, 22.2), (21.2, 27.8), (17, 32), (11.4, 32)),
+    ((11.4, 32), (4.6, 32), (0, 27), (0, 19.3)),
+    ((0, 19.3), (0, 10.8), (6.2, 3.6), (17.5, 0)),
+)
+
+Draw = Callable[["ImageDraw.ImageDraw", float], None]
+Box = tuple[int, int, int, int]
+
+
+def stars_width(size: int) -> int:
+    return round(size * (5 * _CELL + 4 * _STAR_GAP) / _CELL)
+
+
+def draw_stars(
+    picture: "Pictures.Image", rating: float, at: tuple[int, int], size: int, full: str, empty: str,
+    *, is_mirrored: bool,
+) -> None:  # fmt: skip
+    """Draw five stars, as many of them full as the rating says, from the start edge."""
+    width = stars_width(size)
+
+    def row(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
+        for number in range(5):
+            left = number * (_CELL + _STAR_GAP)
+            points = [((left + x) * scale, y * scale) for x, y in _STAR]
+            canvas.polygon(points, 255)
+            canvas.line([*points, *points[:2]], 255, round(_STAR_STROKE * scale), "curve")
+
+    mask = make_mask((width, size), size / _CELL, row)
+    # Whole gaps between stars don't count.
+    whole, part = divmod(rating, 1)
+    reach = round(size * (whole * (_CELL + _STAR_GAP) + part * _CELL) / _CELL)
+    if is_mirrored:
+        at, reach = (at[0] - width, at[1]), width - reach
+    for colour, left, right in (
+        (full, 0, reach) if not is_mirrored else (full, reach, width),
+        (empty, reach, width) if not is_mirrored else (empty, 0, reach),
+    ):
+        if right > left:
+            part_of = mask.crop((left, 0, right, size))
+            picture.paste(colour, (at[0] + left, at[1]), part_of)
+
+
+def draw_quote(picture: "Pictures.Image", at: tuple[int, int], width: int, colour: str) -> None:
+    def shape(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
+        for shift in (0, _QUOTE_STEP):
+            points = [point for curve in _QUOTE for point in _bend(*curve)]
+            canvas.polygon([((x + shift) * scale, y * scale) for x, y in points], 255)
+
+    height = round(width * _QUOTE_BOX[1] / _QUOTE_BOX[0])
+    mask = make_mask((width, height), width / _QUOTE_BOX[0], shape)
+    picture.paste(colour, at, mask)
+
+
+def draw_box(picture: "Pictures.Image", box: Box, radius: int, colour: str) -> None:
+    mask = _rounded(box[2] - box[0], box[3] - box[1], radius)
+    picture.paste(colour, box[:2], mask)
+
+
+def draw_shadow(picture: "Pictures.Image", box: Box, radius: int, colour: str, size: int) -> None:
+    """Draw the shadow of a box: below it, and as soft as `size`."""
+    from PIL import Image as Pictures
+    from PIL import ImageFilter
+
+    # Small, since it is soft anyway.
+    less = 8
+    shadow = Pictures.new("L", (picture.width // less, picture.height // less))
+    inner = (box[0] + size // 2, box[1] + size, box[2] - size // 2, box[3] + size // 2)
+    if inner[2] > inner[0] and inner[3] > inner[1]:
+        width, height = ((inner[at + 2] - inner[at]) // less for at in (0, 1))
+        mask = _rounded(width, height, radius // less)
+        shadow.paste(56, (inner[0] // less, inner[1] // less), mask)
+    soft = shadow.filter(ImageFilter.GaussianBlur(size / less / 2)).resize(picture.size)
+    picture.paste(colour, (0, 0), soft)
+
+
+def draw_photo(picture: "Pictures.Image", content: bytes, at: tuple[int, int], size: int) -> None:
+    """Draw a stored picture in a circle."""
+    from PIL import Image as Pictures
+    from PIL import ImageOps
+
+    with Pictures.open(io.BytesIO(content)) as file:
+        photo = ImageOps.fit(file.convert("RGB"), (size, size), Pictures.Resampling.LANCZOS)
+    picture.paste(photo, at, _rounded(size, size, size // 2))
+
+
+def make_mask(size: tuple[int, int], scale: float, draw: Draw) -> "Pictures.Image":
+    """Return a mask that `draw` draws in its own units of `scale` pixels."""
+    from PIL import Image as Pictures
+    from PIL import ImageDraw
+
+    large = Pictures.new("L", (size[0] * FINER, size[1] * FINER))
+    draw(ImageDraw.Draw(large), scale * FINER)
+    return large.reduce(FINER)
+
+
+def mix(colour: str, other: str, share: float) -> str:
+    """Return a colour with this share of itself on another."""
+    pairs = zip(*(bytes.fromhex(each[1:]) for each in (colour, other)), strict=True)
+    return "#" + bytes(round(a * share + b * (1 - share)) for a, b in pairs).hex()
+
+
+def _rounded(width: int, height: int, radius: int) -> "Pictures.Image":
+    def box(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
+        edges = (0, 0, width * scale - 1, height * scale - 1)
+        canvas.rounded_rectangle(edges, radius * scale, 255)
+
+    return make_mask((width, height), 1, box)
+
+
+def _bend(*points: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return points on a Bézier curve, or a line's two."""
+    if len(points) == 2:
+        return list(points)
+    found = []
+    for step in range(13):
+        t = step / 12
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+        found.append(
+            (
+                sum(w * x for w, (x, _y) in zip(weights, points, strict=True)),
+                sum(w * y for w, (_x, y) in zip(weights, points, strict=True)),
+            )
+        )
+    return found

@@ -1,0 +1,132 @@
+"""Pictures of testimonials: drawn when somebody asks, then kept until something in them changes."""
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from testimonials.collection.models import TestimonialPicture
+from testimonials.collection.picture.looks import LOOKS, SIZES
+from testimonials.collection.picture.running import run_drawing
+from testimonials.collection.picture.testimonial_drawing import STYLE, draw_testimonial
+from testimonials.core.pictures.images import Image
+from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.core.urls import testimonial_picture_url
+from testimonials.core.web.errors import NotFound
+from testimonials.core.web.rate_limits import Limit
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.design.colours import read_colours
+
+# What a link to a testimonial shows.
+LINK_LOOK, LINK_SIZE = LOOKS[0], "landscape"
+# A project's newest are kept: some 50 MB.
+MOST_KEPT = 500
+# Each takes a tenth of a second. For strangers and for owners.
+DRAWINGS = Limit("testimonial-picture", 300, "for pictures of one project", for_load=True)
+OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load=True)
+INITIALS_COLOURS = 3
+# A logo wider than this says the name itself.
+WIDE_LOGO = 2
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A picture: all that is drawn, with the ids of photo and logo in place of their bytes."""
+
+    project_id: str
+    testimonial_id: str
+    look: str
+    size: str
+    shown: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        drawn = json.dumps([STYLE, self.look, self.size, self.shown], sort_keys=True)
+        return hashlib.sha256(drawn.encode()).hexdigest()[:32]
+
+
+def describe_picture(project: Project, row: Testimonial, look: str, size: str) -> Wanted:
+    """Say what a picture of a testimonial shows; raise `NotFound` unless it is public."""
+    if not row.is_visible:
+        raise NotFound("There are pictures of approved testimonials only.")
+    colours = read_colours(project.widget_config, project.widget_design)
+    role = [row.author_role, row.author_company]
+    shown = {
+        "text": row.text,
+        "highlights": row.highlights or [],
+        "rating": row.rating,
+        "name": row.author_name,
+        "role": ", ".join(each for each in ["Sample" * (row.status == "demo"), *role] if each),
+        "initials": initials_of(row.author_name),
+        "person": colour_of(row.author_name) % INITIALS_COLOURS,
+        "photo": row.avatar_id,
+        "business": project.name,
+        "letter": initials_of(project.name)[:1],
+        "logo": project.logo_id,
+        "light": colours.light,
+        "dark": colours.dark,
+    }
+    return Wanted(project.id, row.id, look, size, shown)
+
+
+def versioned_link_picture_url(project: Project, row: Testimonial) -> str:
+    """Return the URL of what a link to a testimonial shows; it changes with the picture."""
+    version = describe_picture(project, row, LINK_LOOK, LINK_SIZE).fingerprint[:8]
+    return f"{testimonial_picture_url(project.slug, row.id)}?v={version}"
+
+
+def find_picture(wanted: Wanted) -> bytes | None:
+    """Return the stored picture, unless it is out of date."""
+    row = db.session.get(TestimonialPicture, (wanted.testimonial_id, wanted.look, wanted.size))
+    return row.content if row is not None and row.fingerprint == wanted.fingerprint else None
+
+
+def draw_picture(wanted: Wanted) -> bytes:
+    """Draw a picture in the process for that; raises `PictureRefused` and `ImageBusy`."""
+    photo, logo = (_load(wanted.shown[name]) for name in ("photo", "logo"))
+    shown = wanted.shown | {"look": wanted.look, "size": wanted.size, "photo": None, "logo": None}
+    if photo:
+        shown["photo"] = base64.b64encode(photo.content).decode()
+    if logo:
+        content = base64.b64encode(logo.content).decode()
+        shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
+        shown["business"] *= logo.width <= WIDE_LOGO * logo.height
+    return run_drawing(draw_testimonial, shown)
+
+
+def keep_picture(wanted: Wanted, content: bytes) -> None:
+    """Store a picture if its testimonial is still there; only the project's newest stay."""
+    if db.session.get(Testimonial, wanted.testimonial_id) is None:
+        return
+    db.session.merge(
+        TestimonialPicture(
+            testimonial_id=wanted.testimonial_id,
+            look=wanted.look,
+            size=wanted.size,
+            project_id=wanted.project_id,
+            fingerprint=wanted.fingerprint,
+            content=content,
+        )
+    )
+    db.session.flush()
+    mine = TestimonialPicture.project_id == wanted.project_id
+    newest = TestimonialPicture.created_at.desc()
+    oldest = select(TestimonialPicture.created_at).where(mine).order_by(newest).offset(MOST_KEPT)
+    if (end := db.session.scalar(oldest.limit(1))) is not None:
+        db.session.execute(
+            delete(TestimonialPicture).where(mine, TestimonialPicture.created_at <= end)
+        )
+
+
+def check_sizes(look: str, size: str) -> tuple[str, str]:
+    """Return a known look and size, the link's where one isn't known."""
+    return look if look in LOOKS else LINK_LOOK, size if size in SIZES else LINK_SIZE
+
+
+def _load(image_id: str | None) -> Image | None:
+    return db.session.get(Image, image_id) if image_id else None

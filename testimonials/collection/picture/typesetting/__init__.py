@@ -1,0 +1,1 @@
+"""Setting texts of any script in lines, with fonts of our own."""

@@ -1,0 +1,219 @@
+"""Pictures of single testimonials: what is on them, in which scripts, and what they may cost."""
+
+import io
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from PIL import Image as Pictures
+
+from testimonials.collection import models
+from testimonials.collection.picture import api, testimonial_picture
+from testimonials.collection.picture.typesetting import fonts
+from testimonials.collection.picture.typesetting.blocks import Text
+from testimonials.collection.picture.typesetting.clusters import measure
+from testimonials.core.pictures.images import AVATAR
+from testimonials.core.web.rate_limits import Limit
+from testimonials.extensions import begin_write, db
+from testimonials.testimonials import models as rows_of
+from testimonials.widget.design.colours import derive_colours
+from tests.collection.picture.test_share_picture import ink
+from tests.conftest import Caller
+from tests.support.pictures import photo, read_image, to_bytes
+from tests.support.rows import (
+    add_testimonial,
+    change_project,
+    change_testimonial,
+    count_rows,
+    read_project,
+)
+
+pytestmark = pytest.mark.sqlite
+
+SIZES = {"landscape": (1200, 630), "square": (1080, 1080), "story": (1080, 1920)}
+WORDS = "I drive forty minutes for the rye, and I’d drive sixty."
+
+
+@pytest.fixture
+def project(app: Flask, owner: Caller) -> str:
+    found = owner.create_project(businessName="Oat & Ember", slug="oat")["_id"]
+    change_project(app, found, widget_design={"brandColor": "#C2410C"})
+    return str(found)
+
+
+def draw(owner: Caller, project: str, testimonial: str, query: str = "") -> Pictures.Image:
+    answer = owner.get(f"/v1/projects/{project}/testimonials/{testimonial}/picture{query}")
+    assert answer.status_code == 200, answer.text
+    assert answer.content_type == "image/png"
+    assert len(answer.data) < 400_000
+    return Pictures.open(io.BytesIO(answer.data)).convert("RGB")
+
+
+def rgb(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))
+
+
+def test_each_look_is_drawn_in_the_brands_colours_with_what_the_testimonial_has(
+    app: Flask, owner: Caller, project: str
+) -> None:
+    light, dark = (derive_colours("#C2410C").light, derive_colours("#C2410C").dark)
+    row = add_testimonial(
+        app, project, text=WORDS, rating=4, author_name="Jonas", highlights=[[39, 53]]
+    )
+    for look, size, ground, mark, star, initials in (
+        ("paper", "landscape", light["soft"], light["mark"], light["accent"], "back"),
+        ("solid", "story", light["solid"], light["solidmark"], light["on"], ""),
+        ("night", "landscape", dark["card"], dark["mark"], dark["star"], "back"),
+        ("card", "square", light["card"], light["mark"], light["star"], "back"),
+    ):
+        picture = draw(owner, project, row, f"?look={look}&size={size}")
+        whole = (0, 0, *picture.size)
+        assert picture.size == SIZES[size]
+        assert ink(picture, whole, rgb(ground)) > 50_000
+        assert ink(picture, whole, rgb(mark)) > 3_000
+        # Four stars of five.
+        assert ink(picture, whole, rgb(star)) > 1_000
+        if initials:
+            people = [(dark if look == "night" else light)[f"back{number}"] for number in range(3)]
+            assert any(ink(picture, whole, rgb(each)) > 3_000 for each in people)
+        if size == "story":
+            # Apps lay their buttons over these.
+            for box in ((0, 0, 1080, 250), (0, 1580, 1080, 1920)):
+                assert ink(picture, box, rgb(ground)) == 1080 * (box[3] - box[1])
+    with app.app_context():
+        begin_write()
+        red = read_image(to_bytes(Pictures.new("RGB", (200, 200), (220, 20, 20)), "PNG"), AVATAR)
+        db.session.add(red)
+        db.session.flush()
+        db.session.get_one(rows_of.Testimonial, row).avatar_id = red.id
+        db.session.commit()
+    pixel = draw(owner, project, row).getpixel((72 + 46, 474 + 46))
+    assert isinstance(pixel, tuple)
+    assert pixel[0] > 180 > 60 > pixel[1]
+
+
+def test_a_picture_is_kept_until_it_would_look_different_and_goes_with_its_testimonial(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    row = add_testimonial(app, project, text=WORDS, author_name="Jonas")
+    url = f"/oat/{row}/picture.png"
+    first = client.get(url)
+    assert (first.status_code, first.content_type) == (200, "image/png")
+    assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
+    with app.app_context():
+        begin_write()
+        kept = db.session.get_one(models.TestimonialPicture, (row, "paper", "landscape"))
+        assert kept.content == first.data
+        # Were it drawn anew, this would not come back.
+        kept.content = to_bytes(photo(), "PNG")
+        db.session.commit()
+    assert draw(owner, project, row).size == (64, 48)
+    for change in ({"text": "Other words."}, {"highlights": [[0, 5]]}, {"rating": 2}):
+        change_testimonial(app, row, **change)
+        assert client.get(url).headers["ETag"] != first.headers["ETag"]
+    change_project(app, project, widget_design={"brandColor": "#4F46E5"})
+    assert draw(owner, project, row).size == (1200, 630)
+    assert count_rows(app, models.TestimonialPicture) == 1
+    change_testimonial(app, row, status="rejected")
+    assert client.get(url).status_code == 404
+    with app.app_context():
+        begin_write()
+        db.session.delete(db.session.get_one(rows_of.Testimonial, row))
+        db.session.commit()
+    assert count_rows(app, models.TestimonialPicture) == 0
+
+
+def test_only_the_newest_of_a_project_are_kept_and_strangers_cannot_draw_without_end(
+    app: Flask, client: FlaskClient, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(testimonial_picture, "MOST_KEPT", 2)
+    monkeypatch.setattr(api, "DRAWINGS", Limit("testimonial-picture", 4, "for tests"))
+    rows = [add_testimonial(app, project, text=f"Words {number}.") for number in range(4)]
+    for row in rows:
+        assert client.get(f"/oat/{row}/picture.png").status_code == 200
+    assert count_rows(app, models.TestimonialPicture) <= 2
+    assert client.get(f"/oat/{rows[-1]}/picture.png").status_code == 200
+    refused = client.get(f"/oat/{rows[0]}/picture.png")
+    assert (refused.status_code, refused.location) == (
+        302,
+        "https://testimonials.example.com/oat/share.png",
+    )
+
+
+def test_what_is_not_public_or_not_known_has_no_picture(
+    app: Flask, owner: Caller, outsider: Caller, client: FlaskClient, project: str
+) -> None:
+    shown = add_testimonial(app, project)
+    base = f"/v1/projects/{project}/testimonials"
+    waiting = add_testimonial(app, project, status="pending")
+    for path in (f"{base}/{waiting}/picture", f"{base}/nobody/picture", f"{base}/%00/picture"):
+        assert owner.get(path).status_code == 404
+    assert outsider.get(f"{base}/{shown}/picture").status_code == 404
+    for path in (f"/oat/{waiting}", "/oat/nobody", f"/nobody/{shown}"):
+        assert client.get(f"{path}/picture.png").status_code == 404
+    for query in ("look=sepia", "size=10000x10000"):
+        refused = owner.get(f"{base}/{shown}/picture?{query}")
+        assert (refused.status_code, refused.json and refused.json["code"]) == (
+            400,
+            "VALIDATION_FAILED",
+        )
+
+
+def test_letters_without_a_font_are_refused_in_words_and_a_link_has_the_pages_picture(
+    app: Flask, owner: Caller, client: FlaskClient, project: str
+) -> None:
+    # Nobody has a font for the private use area.
+    row = add_testimonial(app, project, text="So good \ue123\ue124")
+    answer = owner.get(f"/v1/projects/{project}/testimonials/{row}/picture")
+    assert answer.status_code == 422
+    assert answer.json
+    assert answer.json["code"] == "PICTURE_REFUSED"
+    assert "letters: \ue123\ue124." in answer.json["message"]
+    assert client.get(f"/oat/{row}/picture.png").location.endswith("/oat/share.png")
+    assert read_project(app, project).slug == "oat"
+
+
+SCRIPTS = {
+    "arabic": "الخبز هنا رائع، وأطلبه كل أسبوع! مُحَمَّد لا",
+    "persian": "می‌خواهم دوباره بیایم؛ عالی بود.",
+    "hebrew": "הלחם הטוב ביותר בעיר, ואני נוסע 40 דקות.",
+    "japanese": "ここのライ麦パンは毎週買っています。「最高」の一言です！",
+    "simplified": "这家面包店的黑麦面包是全城最好的，我每周都会去。",
+    "traditional": "這家麵包店的黑麥麵包是全城最好的，我每週都會去。",
+    "korean": "여기 호밀빵은 정말 최고예요.",
+    "cyrillic": "Лучший ржаной хлеб в городе — їжджу щотижня.",
+    "greek": "Το καλύτερο ψωμί στην πόλη!",
+    "vietnamese": "Bánh mì ngon nhất thành phố.",
+    "emoji": "Best 👩‍🎨 in 🇩🇪 👍🏽 ❤️ 1️⃣ 🎉 😀",
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_common_scripts_need_no_font_of_the_machine(script: str) -> None:
+    text = Text.read(SCRIPTS[script], fonts.SERIF, "display")
+    used = {Path(each.face).parent for each in text.clusters}
+    assert used == {fonts.FILES}
+    # Also FriBiDi is ours, without which letters aren't joined.
+    assert fonts.can_shape()
+    assert str(fonts.FILES / "libfribidi") in Path("/proc/self/maps").read_text()
+
+
+def test_letters_are_joined_and_emoji_are_one_each() -> None:
+    word = Text.read("ملخص", fonts.SANS, "display").clusters
+    apart = sum(measure((each,), 200) for each in word)
+    assert measure(word, 200) < 0.95 * apart
+    for emoji in ("👩‍🎨", "🇩🇪", "👍🏽", "1️⃣"):
+        assert measure(Text.read(emoji, fonts.SANS, "display").clusters, 200) == 200
+
+
+def test_a_long_text_ends_visibly_and_lines_begin_as_they_should() -> None:
+    long = Text.read("We switched on a Tuesday. " * 80, fonts.SANS, "display")
+    assert long.set(40, 900, 300) is None
+    lines = long.shorten(40, 900, 300).lines
+    assert len(lines) == 6
+    assert lines[-1][-1].text == "…"
+    japanese = Text.read(SCRIPTS["japanese"] * 3, fonts.SANS, "display")
+    for line in japanese.shorten(40, 500, 2000).lines:
+        assert line[0].text not in "、。」！"
+        assert line[-1].text not in "「"
