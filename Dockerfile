@@ -9,8 +9,8 @@ RUN python -m venv /opt/testimonials \
  && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe,metrics,sentry]'
 
 FROM python:3.11-slim
-# Fonts for the pictures of shared links in scripts other than Latin: install fonts-noto-core and
-# fonts-noto-cjk here if you need them.
+# Pictures to share bring fonts for Latin, Cyrillic, Greek, Arabic, Hebrew, Chinese, Japanese, Korean
+# and emoji. For other scripts install fonts-noto-core here.
 RUN useradd --system --uid 10001 --no-create-home testimonials \
  && install --directory --owner testimonials --mode 0700 /data
 COPY --from=build /opt/testimonials /opt/testimonials

@@ -10,6 +10,7 @@ from testimonials.collection import photos, services
 from testimonials.collection.authors.services import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.models import MailedRequest
+from testimonials.collection.picture import testimonial_picture
 from testimonials.collection.picture.share_picture import (
     find_share_picture,
     keep_share_picture,
@@ -34,6 +35,7 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import find_renamed
 from testimonials.projects.models import Project
 from testimonials.projects.services import find_public_project, lock_project
+from testimonials.testimonials.moderation.services import find_testimonial
 
 collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
@@ -121,6 +123,22 @@ def get_share_picture(slug: str) -> Response:
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.make_conditional(request)
     return response
+
+
+@collection.get("/<slug>/<testimonial_id>/picture.png")
+def get_testimonial_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
+    """Serve what a link to a testimonial shows, or the page's picture if it can't be drawn."""
+    project = find_public_project(slug=slug)
+    row = find_testimonial(project, testimonial_id)
+    wanted = testimonial_picture.describe_picture(project, row)
+    if (content := testimonial_picture.find_picture(wanted)) is None:
+        content = testimonial_picture.draw_for_link(wanted)
+        if content is None:
+            return redirect(url_for(".get_share_picture", slug=slug))
+        begin_write()
+        testimonial_picture.keep_picture(wanted, content)
+        db.session.commit()
+    return testimonial_picture.send_picture(wanted, content, max_age=300)
 
 
 @collection.errorhandler(NotFound)

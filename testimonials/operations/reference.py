@@ -1,6 +1,7 @@
 """The API reference for readers, made from the OpenAPI document."""
 
 import json
+import re
 from typing import Any
 
 Document = dict[str, Any]
@@ -79,7 +80,10 @@ def _describe_operation(
 def _write_curl(
     base_url: str, path: str, method: str, operation: Document, example: str | None
 ) -> str:
-    lines = [f"curl -sS -X {method} '{base_url}{path.replace('{project_id}', '<PROJECT_ID>')}'"]
+    filled = re.sub(r"{(\w+)}", lambda name: f"<{name[1].upper()}>", path)
+    lines = [f"curl -sS -X {method} '{base_url}{filled}'"]
+    if "application/json" not in operation["responses"]["200"]["content"]:
+        lines.append("-o answer")
     if operation["security"]:
         lines += ["-H 'x-service-account-id: <ACCOUNT_ID>'", "-H 'x-api-key: <API_KEY>'"]
     if example is not None:

@@ -57,6 +57,7 @@ PUBLIC = {
     },
     "It is what a business shows to the public.": {
         "/<slug>/<string(length=24):testimonial_id>",
+        "/<slug>/<testimonial_id>/picture.png",
         "/<slug>/wall",
         "/media/<image_id>.webp",
         "/oembed",

@@ -23,6 +23,7 @@ PATHS = (
     "/v1/projects/{id}/embed-snippet",
     "/v1/projects/{id}/testimonials",
     "/v1/projects/{id}/testimonials/demo",
+    "/v1/projects/{id}/testimonials/{id}/picture",
     "/v1/openapi.json",
 )
 UNKNOWN = (

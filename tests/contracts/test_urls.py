@@ -33,7 +33,7 @@ ENDPOINTS = {
     "wall_url": "wall.show_wall",
     "testimonial_url": "wall.show_testimonial",
     "share_picture_url": "collection.get_share_picture",
-    "testimonial_picture_url": "pictures.get_linked_picture",
+    "testimonial_picture_url": "collection.get_testimonial_picture",
     "widget_page_url": "rendered.show_widget",
     "fragment_url": "rendered.get_fragment",
     "newsletter_url": "formats.get_newsletter",

@@ -6,18 +6,18 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from flask import Response, request
 from sqlalchemy import delete, select
 
 from testimonials.collection.models import TestimonialPicture
-from testimonials.collection.picture.looks import LOOKS, SIZES
-from testimonials.collection.picture.running import run_drawing
+from testimonials.collection.picture.looks import LOOKS
+from testimonials.collection.picture.running import PictureRefused, run_drawing
 from testimonials.collection.picture.testimonial_drawing import STYLE, draw_testimonial
 from testimonials.core.pictures.images import Image
 from testimonials.core.pictures.portraits import colour_of, initials_of
-from testimonials.core.urls import testimonial_picture_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.rate_limits import Limit
-from testimonials.extensions import db
+from testimonials.extensions import db, limiter
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.design.colours import read_colours
@@ -50,7 +50,9 @@ class Wanted:
         return hashlib.sha256(drawn.encode()).hexdigest()[:32]
 
 
-def describe_picture(project: Project, row: Testimonial, look: str, size: str) -> Wanted:
+def describe_picture(
+    project: Project, row: Testimonial, look: str = LINK_LOOK, size: str = LINK_SIZE
+) -> Wanted:
     """Say what a picture of a testimonial shows; raise `NotFound` unless it is public."""
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
@@ -74,12 +76,6 @@ def describe_picture(project: Project, row: Testimonial, look: str, size: str) -
     return Wanted(project.id, row.id, look, size, shown)
 
 
-def versioned_link_picture_url(project: Project, row: Testimonial) -> str:
-    """Return the URL of what a link to a testimonial shows; it changes with the picture."""
-    version = describe_picture(project, row, LINK_LOOK, LINK_SIZE).fingerprint[:8]
-    return f"{testimonial_picture_url(project.slug, row.id)}?v={version}"
-
-
 def find_picture(wanted: Wanted) -> bytes | None:
     """Return the stored picture, unless it is out of date."""
     row = db.session.get(TestimonialPicture, (wanted.testimonial_id, wanted.look, wanted.size))
@@ -97,6 +93,16 @@ def draw_picture(wanted: Wanted) -> bytes:
         shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
         shown["business"] *= logo.width <= WIDE_LOGO * logo.height
     return run_drawing(draw_testimonial, shown)
+
+
+def draw_for_link(wanted: Wanted) -> bytes | None:
+    """Draw a picture for a stranger; None if too many were drawn, or it can't be."""
+    if not limiter.allows(DRAWINGS, wanted.project_id):
+        return None
+    try:
+        return draw_picture(wanted)
+    except PictureRefused:
+        return None
 
 
 def keep_picture(wanted: Wanted, content: bytes) -> None:
@@ -123,9 +129,16 @@ def keep_picture(wanted: Wanted, content: bytes) -> None:
         )
 
 
-def check_sizes(look: str, size: str) -> tuple[str, str]:
-    """Return a known look and size, the link's where one isn't known."""
-    return look if look in LOOKS else LINK_LOOK, size if size in SIZES else LINK_SIZE
+def send_picture(wanted: Wanted, content: bytes, max_age: int = 0) -> Response:
+    """Answer with a picture; whoever may cache it asks again after `max_age` seconds."""
+    response = Response(content, mimetype="image/png")
+    response.set_etag(wanted.fingerprint)
+    shared = f"public, max-age={max_age}"
+    response.headers["Cache-Control"] = shared if max_age else "private, no-cache"
+    if max_age:
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.make_conditional(request)
+    return response
 
 
 def _load(image_id: str | None) -> Image | None:

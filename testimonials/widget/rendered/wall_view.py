@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import url_for
 
-from testimonials.core.urls import testimonial_url
+from testimonials.core.urls import testimonial_picture_url, testimonial_url
 from testimonials.core.web.languages import gettext, language_query, ngettext
 from testimonials.projects.models import Project
 from testimonials.widget.rendered.frame import render_page
@@ -54,6 +54,7 @@ def render_testimonial(project: Project, item: dict[str, Any]) -> str:
         author=item["authorName"],
         summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
         canonical=testimonial_url(project.slug, item["id"]),
+        picture_url=testimonial_picture_url(project.slug, item["id"]),
         all_url=url_for("wall.show_wall", slug=project.slug, **language_query()),
         is_indexed="isSample" not in item,
         structured_data=describe_ratings(project, [item]),

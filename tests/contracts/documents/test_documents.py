@@ -93,7 +93,11 @@ def test_every_call_is_mentioned(described_app: Flask, render: Callable[[], str]
     text = render()
     for rule, _, _ in operations(described_app):
         # In the guide an id is the shell's variable; a query or quote may follow.
-        path = re.sub(r"<\w+>", r"(?:\\{project_id\\}|\\$PROJECT_ID)", rule.rule)
+        path = re.sub(
+            r"<(\w+)>",
+            lambda name: rf"(?:\{{{name[1]}\}}|\${name[1].upper()})",
+            rule.rule,
+        )
         pattern = rf"{method_of(rule)} ['\"`]?(?:https://[a-z.]+)?{path}(?=['\"`?]|$)"
         if method_of(rule) == "GET":
             pattern += rf"|curl -sS ['\"]https://[a-z.]+{path}['\"]"
@@ -156,11 +160,14 @@ def test_guide_for_agents_can_be_followed_to_the_letter(start: StartService) -> 
 
 
 @pytest.mark.process
-def test_reference_can_be_followed_too(start: StartService) -> None:
+def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> None:
     service = start()
     credentials = service.sign_up()
     project = service.call("POST", "/v1/projects", {}, credentials).data["_id"]
+    path = f"/v1/projects/{project}/testimonials"
+    row = service.call("POST", path, {"authorName": "Maya", "text": "Good."}, credentials).data
     variables = {
+        "<TESTIMONIAL_ID>": row["_id"],
         "<ACCOUNT_ID>": credentials["x-service-account-id"],
         "<API_KEY>": credentials["x-api-key"],
         "<PROJECT_ID>": project,
@@ -169,8 +176,12 @@ def test_reference_can_be_followed_too(start: StartService) -> None:
         "owner@example.com": "somebody-else@example.com",
     }
     blocks = re.findall(r"```sh\n(.*?)\n```", render_api(), re.DOTALL)
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     for block in blocks:
         for name, value in variables.items():
             block = block.replace(name, value)
-        assert "data" in json.loads(run(block, {}))
+        if "-o answer" in block:
+            run(block.replace("-o answer", f"-o {tmp_path / 'answer'}"), {})
+            assert (tmp_path / "answer").read_bytes().startswith(b"\x89PNG")
+        else:
+            assert "data" in json.loads(run(block, {}))
