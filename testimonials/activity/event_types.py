@@ -54,6 +54,7 @@ class EventType(StrEnum):
     REQUESTS_SENT = "requests.sent", "requested testimonials by mail: {count}"
     REQUESTS_CANCELLED = "requests.cancelled", "cancelled waiting requests: {count}"
     TESTIMONIAL_CREATED = "testimonial.created", "added a testimonial"
+    REPLY_CHANGED = "reply.changed", "changed the public reply to a testimonial"
     TESTIMONIALS_IMPORTED = "testimonials.imported", "imported testimonials: {count}"
     TESTIMONIALS_DELETED = "testimonials.deleted", "deleted testimonials: {count}"
     SAMPLES_DELETED = "samples.deleted", "deleted samples: {count}"
@@ -77,5 +78,5 @@ GROUPS = {
     "Account": ("account", "password", "address", "key", "plan"),
     "Team": ("invitation", "member"),
     "Projects": ("project", "page", "widget"),
-    "Testimonials": ("testimonial", "testimonials", "samples", "requests", "author"),
+    "Testimonials": ("testimonial", "testimonials", "samples", "requests", "author", "reply"),
 }

@@ -12,6 +12,7 @@ from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.projects.models import Project
 from testimonials.projects.services import more_projects_url, project_limit_of
 from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation.highlights import split_text
 from testimonials.testimonials.moderation.services import ACTIONS, BY_HAND
 
 SOURCES = {
@@ -25,6 +26,8 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "add": "Added by hand",
     "import": "Imported",
     "tag": "Tags changed",
+    "highlight": "Highlights changed",
+    "reply": "Reply changed",
     "undo": "Undone",
     "correct": "Corrected by the author",
     "withdraw": "Withdrawn by its author",
@@ -39,6 +42,7 @@ FIELD_LABELS = {
     "text": "Text",
     "rating": "Rating",
     "tags": "Tags",
+    "reply": "Reply",
 }
 # An edit of these columns alone is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
@@ -68,6 +72,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "color": colour_of(row.author_name),
         "source_label": SOURCES.get(row.source, row.source),
         "held": _describe_held(row),
+        "parts": split_text(row.text, row.highlights),
         "can": {name for name, action in ACTIONS.items() if action.can(row)},
     }
 

@@ -25,6 +25,7 @@ AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=Tru
 # A role or a company.
 AuthorLine = partial(Text, LINE_LENGTH, one_line=True)
 AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
+Reply = partial(Text, REPLY_LENGTH)
 Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 

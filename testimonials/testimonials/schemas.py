@@ -20,6 +20,8 @@ OPTIONAL = (
     "rating",
     "pinned",
     "reviewedAt",
+    "highlights",
+    "reply",
 )
 
 
@@ -46,6 +48,13 @@ class TwitterSchema(Schema):
     verified = fields.Boolean()
 
 
+class ReplySchema(Schema):
+    """The owner's public reply."""
+
+    text = fields.String(required=True)
+    repliedAt = Time(attribute="replied_at", required=True)  # noqa: N815
+
+
 class TestimonialSchema(Schema):
     """A testimonial as the API shows it (spec, "Testimonial")."""
 
@@ -68,6 +77,14 @@ class TestimonialSchema(Schema):
     pinned = fields.Boolean(attribute="is_pinned")
     submittedAt = Time(attribute="submitted_at", required=True)  # noqa: N815
     reviewedAt = Time(attribute="reviewed_at")  # noqa: N815
+    highlights = fields.List(
+        fields.List(fields.Integer()),
+        metadata={
+            "description": "The words that the owner marked: ranges of `text`, in code points, "
+            "such as [[0, 5]] for the first five."
+        },
+    )
+    reply = fields.Nested(ReplySchema, attribute="public_reply")
     createdAt = Time(attribute="created_at", required=True)  # noqa: N815
     updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815
 

@@ -29,6 +29,7 @@ SILENT_VIEWS = {
     "inbox.tag_many": HISTORY,
     "inbox.undo": HISTORY,
     "editor.edit": HISTORY,
+    "editor.highlight": HISTORY,
     "author.give_consent": AUTHOR,
     "author.verify": AUTHOR,
     "author.correct": AUTHOR,

@@ -30,6 +30,8 @@ LINK_SECONDS = 5 * 365 * 24 * 60 * 60
 AUTHOR = "The author"
 # A reason in `held_for`: the holder of the address denies having written it.
 DISOWNED = "disowned"
+# What the owner added to words that the author replaces.
+OWNERS = ("highlights", "reply", "replied_at")
 # How long the author of a rejected testimonial waits before correcting it again.
 REJECTED_PAUSE = timedelta(days=1)
 
@@ -157,7 +159,8 @@ def verify_email(own: OwnTestimonial) -> None:
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
     """Correct columns of the testimonial; return whether anything changed. The project is locked.
 
-    A decided testimonial goes back to the queue. Raises `AuthorRefused`.
+    A decided testimonial goes back to the queue. New words lose the highlights of the old ones, and
+    the reply to them. Raises `AuthorRefused`.
     """
     row = own.row
     if not own.can_correct:
@@ -165,8 +168,10 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
     changes = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not changes:
         return False
-    if "text" in changes and row.original_text is None:
-        changes["original_text"] = row.text
+    if "text" in changes:
+        if row.original_text is None:
+            changes["original_text"] = row.text
+        changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
         changes |= {"status": "pending", "reviewed_at": None}
     _change(own, changes, "correct")

@@ -16,19 +16,23 @@ from testimonials.core.pictures.images import (
     ImageRefused,
     read_image,
 )
-from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.fields import QueryCount, Text
+from testimonials.core.web.forms import FormSchema, SentForm
 from testimonials.core.web.response_headers import answer_as
 from testimonials.extensions import db
 from testimonials.testimonials.fields import (
+    TEXT_LENGTH,
     AuthorLine,
     AuthorName,
     Handle,
     Rating,
+    Reply,
     SaidOn,
     Tags,
     Words,
 )
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.highlights import Ranges, add_highlight
 
 # A photo of 10 MB, and the texts.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
@@ -54,6 +58,19 @@ class TestimonialForm(FormSchema):
     submitted_on = SaidOn(attribute="submitted_at", required=True)
     twitter_handle = Handle(attribute="twitter")
     tags = Tags(load_default=list)
+
+
+class HighlightForm(FormSchema):
+    """Words to highlight and, where a script saw them selected, their place; or one to remove."""
+
+    words = Text(TEXT_LENGTH, load_default="")
+    start = QueryCount(0)
+    # The start of a highlight.
+    remove = QueryCount(0)
+
+
+class ReplyForm(FormSchema):
+    reply = Reply(load_default="")
 
 
 @dataclass
@@ -103,6 +120,14 @@ def read_testimonial_form() -> EditedTestimonial:
     return edited
 
 
+def read_ranges(row: Testimonial, sent: SentForm) -> Ranges:
+    """Return the highlights that the form asks for; raise `HighlightRefused`."""
+    ranges, values = row.highlights or [], sent.values
+    if values.get("remove") is not None:
+        return [each for each in ranges if each[0] != values["remove"]]
+    return add_highlight(row.text, ranges, values.get("words", ""), values.get("start"))
+
+
 def read_values(row: Testimonial) -> dict[str, str]:
     return {
         "author_name": row.author_name,
@@ -114,6 +139,7 @@ def read_values(row: Testimonial) -> dict[str, str]:
         "submitted_on": row.submitted_at.date().isoformat(),
         "twitter_handle": (row.twitter or {}).get("handle", ""),
         "tags": ", ".join(row.tags),
+        "reply": row.reply or "",
     }
 
 

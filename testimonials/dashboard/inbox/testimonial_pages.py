@@ -11,19 +11,26 @@ from testimonials.dashboard.describe import describe_change, describe_testimonia
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.testimonial_form import (
     EditedTestimonial,
+    HighlightForm,
+    ReplyForm,
     empty_values,
+    read_ranges,
     read_testimonial_form,
     read_values,
 )
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
+from testimonials.testimonials.fields import REPLY_LENGTH
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.highlights import HighlightRefused
 from testimonials.testimonials.moderation.services import (
     add_testimonial,
     edit_testimonial,
     find_testimonial,
     list_history,
+    set_highlights,
+    set_reply,
 )
 from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.testimonials.moderation.undoing import make_undo_token
@@ -63,7 +70,7 @@ def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue
 @editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
 @require_role(Role.MODERATOR)
 def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
-    """Change a testimonial; its original text is kept."""
+    """Change a testimonial; its original text is kept, and highlights follow their words."""
     form, project_id = read_testimonial_form(), access.project.id
     if form.errors:
         return _refuse(access, testimonial_id, form)
@@ -72,12 +79,58 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     row = find_testimonial(project, testimonial_id)
     form.fit_to(row)
     form.store_picture()
+    marked = len(row.highlights or [])
     batch = edit_testimonial(project, row, form.columns, access.user.email)
+    return _finish(access, row, batch, "Saved" + _tell_lost(marked - len(row.highlights or [])))
+
+
+@editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights")
+@require_role(Role.MODERATOR, for_update=True)
+def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
+    """Highlight words of a testimonial, or remove a highlight."""
+    row, sent = find_testimonial(access.project, testimonial_id), HighlightForm().read(request.form)
+    try:
+        ranges = read_ranges(row, sent)
+    except HighlightRefused as error:
+        db.session.rollback()
+        return _form(access, row, read_values(row), {"words": [error.message]}), 422
+    batch = set_highlights(access.project, row, ranges, access.user.email)
+    done = "Highlight removed" if "remove" in request.form else "Highlighted"
+    return _finish(access, row, batch, done, "highlights")
+
+
+@editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/reply")
+@require_role(Role.MODERATOR, for_update=True)
+def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
+    """Reply in public to a testimonial, or remove the reply."""
+    row, sent = find_testimonial(access.project, testimonial_id), ReplyForm().read(request.form)
+    if sent.errors:
+        db.session.rollback()
+        return _form(access, row, read_values(row) | sent.typed, sent.errors), 422
+    text = "" if "remove" in request.form else sent.values["reply"]
+    batch = set_reply(access.project, row, text, access.user.email)
+    if batch is not None:
+        record_project_event(EventType.REPLY_CHANGED, access.project, testimonial=row.id)
+    return _finish(access, row, batch, "Reply saved" if text else "Reply removed", "reply")
+
+
+def _tell_lost(count: int) -> str:
+    """Return what an edit did to the highlights, as the end of a notice."""
+    if count <= 0:
+        return ""
+    what = "a highlight was" if count == 1 else f"{count} highlights were"
+    return f". The words changed, so {what} removed."
+
+
+def _finish(
+    access: Access, row: Testimonial, batch: str | None, text: str, part: str = ""
+) -> ResponseReturnValue:
+    """Commit, and go back to a part of the page with a notice that offers to undo the batch."""
     db.session.commit()
     here = url_for(".show_testimonial", testimonial_id=row.id)
     if batch is not None:
-        here = add_notice(here, "Saved", make_undo_token(project, batch))
-    return redirect(here, 303)
+        here = add_notice(here, text, make_undo_token(access.project, batch))
+    return redirect(f"{here}#{part}" if part else here, 303)
 
 
 def _refuse(access: Access, testimonial_id: str, form: EditedTestimonial) -> ResponseReturnValue:
@@ -101,6 +154,7 @@ def _form(
         item=row and describe_testimonial(row),
         values=values,
         errors=errors,
+        reply_length=REPLY_LENGTH,
         history=[describe_change(change) for change in list_history(row)] if row else [],
         asked_email=find_asked_emails([row.id]).get(row.id) if row else None,
     )

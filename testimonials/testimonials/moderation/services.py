@@ -14,6 +14,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_addition
+from testimonials.testimonials.moderation.highlights import Ranges, follow_edit
 from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.services import add_row
 
@@ -104,23 +105,44 @@ def edit_testimonial(
 ) -> str | None:
     """Change columns of one testimonial, keeping the original text.
 
-    Returns the batch, or None if nothing changed. Raises `ActionRefused` for a sample and for a
-    withdrawn testimonial.
+    Highlights whose words are gone are dropped. Returns the batch, or None if nothing changed.
+    Raises `ActionRefused` for a sample and for a withdrawn testimonial.
     """
-    if row.status == "demo":
-        raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
-    if row.status == "withdrawn":
-        raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
+    _require_editable(row)
     wanted = values | _spell_tags(project, values)
     changes = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     if not changes:
         return None
     if "text" in changes and row.original_text is None:
         changes["original_text"] = row.text
+    if "text" in changes and row.highlights:
+        changes["highlights"] = follow_edit(row.text, values["text"], row.highlights) or None
     if "author_email" in changes and row.email_verified_at is not None:
         # Only the address that the author gave was verified.
         changes["email_verified_at"] = None
     batch, _ = change_all(project, [(row, changes)], actor, "edit")
+    return batch
+
+
+def set_highlights(project: Project, row: Testimonial, ranges: Ranges, actor: str) -> str | None:
+    """Set the highlights of one testimonial; returns and raises as `edit_testimonial`."""
+    _require_editable(row)
+    if (row.highlights or []) == ranges:
+        return None
+    batch, _ = change_all(project, [(row, {"highlights": ranges or None})], actor, "highlight")
+    return batch
+
+
+def set_reply(project: Project, row: Testimonial, text: str, actor: str) -> str | None:
+    """Set the public reply to one testimonial; an empty text removes it.
+
+    Returns and raises as `edit_testimonial`.
+    """
+    _require_editable(row)
+    if (row.reply or "") == text:
+        return None
+    values = {"reply": text or None, "replied_at": clock.now() if text else None}
+    batch, _ = change_all(project, [(row, values)], actor, "reply")
     return batch
 
 
@@ -169,6 +191,13 @@ def empty_trash(limit: int) -> int:
         delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)
     ).all()
     return len(removed)
+
+
+def _require_editable(row: Testimonial) -> None:
+    if row.status == "demo":
+        raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
+    if row.status == "withdrawn":
+        raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
 
 
 def _spell_tags(project: Project, values: dict[str, Any]) -> dict[str, Any]:

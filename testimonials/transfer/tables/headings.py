@@ -19,6 +19,8 @@ FIELDS = {
     "submittedAt": "Date",
     "tags": "Tags",
     "status": "Status",
+    "highlights": "Highlighted words",
+    "reply": "Reply",
 }
 REQUIRED = ("text", "authorName")
 
@@ -56,6 +58,8 @@ MEANINGS: dict[str, tuple[str, ...]] = {
     ),
     "tags": ("tags", "tag", "labels"),
     "status": ("status", "approved", "state"),
+    "highlights": ("highlights", "highlightedwords"),
+    "reply": ("reply", "publicreply", "ownerreply", "reviewreply"),
 }  # fmt: skip
 FIRST_NAMES = ("firstname", "givenname", "vorname")
 LAST_NAMES = ("lastname", "surname", "familyname", "nachname")

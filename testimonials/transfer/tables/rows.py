@@ -4,6 +4,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,16 +12,25 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError, fields
 
 from testimonials.auth.addresses import Email
+from testimonials.core import clock
 from testimonials.core.pictures.images import Image
-from testimonials.core.web.fields import RuleField
+from testimonials.core.web.fields import RuleField, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import (
+    MAX_HIGHLIGHTS,
+    TEXT_LENGTH,
     AuthorAvatar,
     AuthorLine,
     AuthorName,
     Rating,
+    Reply,
     Tags,
     Words,
+)
+from testimonials.testimonials.moderation.highlights import (
+    HighlightRefused,
+    Ranges,
+    add_highlight,
 )
 from testimonials.transfer.tables.dates import DateWrong, read_date
 from testimonials.transfer.tables.headings import FIELDS, OWN, REQUIRED, SENJA, ColumnMapping
@@ -43,6 +53,8 @@ _DEFAULTS: dict[str, Any] = {
     "rating": None,
     "submitted_at": None,
     "tags": [],
+    "highlights": "",
+    "reply": None,
 }
 _RATING = re.compile(r"(\d(?:[.,]\d+)?)\s*(?:/\s*5|(?:out )?of 5|stars?|★)?", re.I)
 _STARS = re.compile(r"([★⭐]\ufe0f?)+[☆✩]*")
@@ -110,6 +122,9 @@ class RowSchema(FormSchema):
     authorAvatar = AuthorAvatar(attribute="author_avatar")  # noqa: N815
     rating = WrittenRating()
     tags = Tags()
+    reply = Reply()
+    # Words of the text, a line each.
+    highlights = Text(2 * TEXT_LENGTH)
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Report an empty cell, rather than asking to fill in a field."""
@@ -162,7 +177,18 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     except ValidationError as error:
         field, messages = next(iter(error.messages_dict.items()))
         raise RowRefused(f"{FIELDS[field]}: {messages[0]}") from None
+    row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
+    row["replied_at"] = clock.now() if row["reply"] else None
     return NewTestimonial(make_key(row["author_name"], row["text"]), row, row.pop("tags"))
+
+
+def _find_highlights(text: str, words: str) -> Ranges:
+    """Return the ranges of words, a line each; those that the text doesn't have are left out."""
+    ranges: Ranges = []
+    for line in words.splitlines()[:MAX_HIGHLIGHTS]:
+        with suppress(HighlightRefused):
+            ranges = add_highlight(text, ranges, line)
+    return ranges
 
 
 def make_key(name: str, text: str) -> str:

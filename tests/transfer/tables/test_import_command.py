@@ -349,8 +349,10 @@ def test_files_of_testimonial_to_are_known() -> None:
 
 def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_path: Path) -> None:
     texts = {"=cmd|' /C calc'!A0": "approved", "'-5": "pending", "+1": "rejected", "@x": "spam"}
+    public = {"highlights": [[0, 1], [2, 4]], "reply": "-Thanks", "replied_at": clock.now()}
     for number, (text, status) in enumerate(texts.items()):
-        add_testimonial(app, project, author_name=f"-P{number}", text=text, status=status)
+        values = public if number == 0 else {}
+        add_testimonial(app, project, author_name=f"-P{number}", text=text, status=status, **values)
     add_testimonial(app, project, text="Sample", status="demo", source="demo")
     add_testimonial(app, project, text="Deleted", deleted_at=clock.now())
     path = tmp_path / "fern.csv"
@@ -368,8 +370,11 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
         "Status: Testimonials that are “spam” are not imported.",
         "This was in the trash.",
     }
-    found = {row.text: row.status for row in read_testimonials(app, other)}
+    imported = {row.text: row for row in read_testimonials(app, other)}
+    found = {text: row.status for text, row in imported.items()}
     assert found == {text: status for text, status in texts.items() if status != "spam"}
+    first = imported[next(iter(texts))]
+    assert (first.highlights, first.reply) == ([[0, 1], [2, 4]], "-Thanks")
     run_well(app, "projects", "export", "fern", str(path), "--csv", "--samples", "--force")
     assert "Sample" in path.read_text(encoding="utf-8-sig")
 
