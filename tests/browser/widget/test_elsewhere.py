@@ -1,6 +1,14 @@
 """The widget as others embed it: WordPress by oEmbed, React and Vue by the package."""
 
+import functools
 import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +20,17 @@ from tests.support.servers import wait_for
 
 __all__ = ["host"]
 pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PACKAGES = Path(__file__).parents[3] / "packages"
+EXAMPLES = PACKAGES / "examples"
+TOOLS = EXAMPLES / "node_modules"
+ON_A_SERVER = """
+import { createElement } from 'react';
+import { renderToString } from 'react-dom/server';
+import { TestimonialsWidget } from 'testimonials-widget';
+if (globalThis.customElements !== undefined || !TestimonialsWidget) throw new Error('No server');
+console.log(renderToString(createElement('testimonials-widget', { project: 'p', src: 's' })));
+"""
 
 # What WordPress makes of a stranger's oEmbed, and how its wp-embed.js listens.
 WORDPRESS = """<script>
@@ -57,3 +76,77 @@ def test_wordpress_frames_it_in_a_sandbox(site: Site, open_page: OpenPage, host:
     # There are no windows in a sandbox, so a link is WordPress's to follow.
     frame.get_by_role("link", name="Share your experience").click()
     expect(page).to_have_title(project.page_url)
+
+
+def run(*command: str | Path, folder: Path, **environment: str) -> str:
+    """Run a program of the examples, or npm; return what it printed."""
+    finished = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A fresh project with the package, as it was packed, and the examples' sources.
+
+    What else the examples need is found in a folder above, as it was installed for all tests.
+    """
+    (tmp_path / "node_modules").symlink_to(TOOLS)
+    folder = tmp_path / "fresh"
+    for name in ("react", "vue"):
+        shutil.copytree(EXAMPLES / name, folder / name, ignore=shutil.ignore_patterns("dist"))
+    (folder / "package.json").write_text('{"private": true, "type": "module"}')
+    package = PACKAGES / "testimonials-widget"
+    run("npm", "pack", "--silent", "--pack-destination", folder, folder=package)
+    (packed,) = folder.glob("*.tgz")
+    run("npm", "install", "--offline", "--silent", "--no-audit", packed, folder=folder)
+    return folder
+
+
+@pytest.fixture
+def website(fresh: Path) -> Iterator[str]:
+    """The address of a website that serves the fresh project's files."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Keep quiet."""
+
+    handler = functools.partial(Handler, directory=str(fresh))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://localhost:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_package_works_in_fresh_projects(
+    site: Site, open_page: OpenPage, fresh: Path, website: str
+) -> None:
+    rendered = run("node", "--input-type=module", "-e", ON_A_SERVER, folder=fresh)
+    assert rendered.strip() == '<testimonials-widget project="p" src="s"></testimonials-widget>'
+    project = site.create_project()
+    for number in range(3):
+        body = {"authorName": "Maya", "text": f"Words no. {number}", "rating": 5}
+        project.call("POST", "/testimonials", body)
+    run(TOOLS / ".bin" / "tsc", "--project", "react", folder=fresh)
+    for name in ("react", "vue"):
+        values = {"VITE_SERVICE": site.url, "VITE_PROJECT": project.id}
+        run(TOOLS / ".bin" / "vite", "build", name, "--logLevel", "warn", folder=fresh, **values)
+        page = open_page(f"{website}/{name}/dist/")
+        element = page.locator("testimonials-widget")
+        expect(page.get_by_text("3 shown")).to_be_visible()
+        expect(element.locator(".card")).to_have_count(3)
+        assert element.evaluate("element => getComputedStyle(element).display") == "block"
+        page.get_by_role("button", name="Change the shape").click()
+        expect(element).to_have_attribute("data-testimonials-shape", "strip")
+        expect(element.locator(".strip .card")).to_have_count(3)
+        page.get_by_role("button", name="Change the shape").click()
+        expect(element.locator(".strip")).to_have_count(0)
+        expect(element).not_to_have_attribute("data-testimonials-shape", "strip")

@@ -386,6 +386,11 @@ def test_what_is_chosen_can_be_taken_to_places_without_a_widget(
             served = client.get(f"{base}/{name}?limit=3&{query}").text
             assert copied.strip() == served.strip()
             assert (copied.strip() == "") == (query == "min=2000")
+        element = LexborHTMLParser(page.css_first("#share-element").text()).body.child
+        assert element is not None
+        assert element.attributes["project"] == inbox.project
+        wanted = query.replace("id=", "testimonial=").partition("=")
+        assert not query or element.attributes[wanted[0]] == wanted[2]
         address = page.css_first("#share-json-feed").attributes["value"] or ""
         path = address.removeprefix("https://testimonials.example.com")
         assert path == f"{base}/feed.json?{query}".rstrip("?")
