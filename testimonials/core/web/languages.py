@@ -48,7 +48,12 @@ LANGUAGES = (
     ENGLISH,
     Language("es", "Español", thousands="."),
     Language("fr", "Français", thousands="\u202f"),
+    Language("it", "Italiano", thousands="."),
+    Language("nl", "Nederlands", thousands="."),
+    Language("pl", "Polski", thousands="\u00a0"),
     Language("pt", "Português", thousands="."),
+    Language("sv", "Svenska", thousands="\u00a0"),
+    Language("tr", "Türkçe", thousands="."),
     Language("ja", "日本語"),
     Language("ar", "العربية", direction="rtl"),
 )

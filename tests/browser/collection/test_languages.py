@@ -11,7 +11,7 @@ from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-CODES = ["en", "de", "es", "fr", "pt", "ja", "ar"]
+CODES = ["en", "de", "es", "fr", "it", "nl", "pl", "pt", "sv", "tr", "ja", "ar"]
 MOST_BYTES = 40_000
 # Sums up what moved by itself, and names the element that is painted largest.
 WATCH_PAINTING = """() => {

@@ -42,6 +42,8 @@ def test_a_person_of_an_unknown_language_is_spoken_to_in_english(code: str | Non
         ("en", 1, "1 star"), ("en", 0, "0 stars"),
         ("fr", 0, "0 étoile"), ("fr", 2, "2 étoiles"),
         ("ja", 1, "星1つ"), ("ja", 5, "星5つ"),
+        ("pl", 1, "1 gwiazdka"), ("pl", 3, "3 gwiazdki"), ("pl", 12, "12 gwiazdek"),
+        ("pl", 22, "22 gwiazdki"), ("tr", 1, "1 yıldız"), ("tr", 5, "5 yıldız"),
         ("ar", 0, "بلا نجوم"), ("ar", 1, "نجمة واحدة"), ("ar", 2, "نجمتان"),
         ("ar", 3, "3 نجوم"), ("ar", 11, "11 نجمة"), ("ar", 100, "100 نجمة"),
     ],
@@ -59,6 +61,7 @@ def test_numbers_are_grouped_as_the_language_does() -> None:
             assert format_number(2000) == "2000"
     assert written["en"] == "1,234,567"
     assert written["de"] == "1.234.567"
+    assert written["sv"] == written["pl"] == "1\u00a0234\u00a0567"
     assert written["fr"] == "1\u202f234\u202f567"
 
 
