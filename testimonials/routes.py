@@ -18,6 +18,7 @@ from testimonials.dashboard.editors.page_editor_pages import page_editor
 from testimonials.dashboard.editors.widget_pages import widget_editor
 from testimonials.dashboard.inbox.checklist_pages import checklist
 from testimonials.dashboard.inbox.pages import inbox
+from testimonials.dashboard.inbox.picture_pages import picture
 from testimonials.dashboard.inbox.testimonial_pages import editor
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.notification_pages import notifications
@@ -67,6 +68,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     importing,
     exporting,
     editor,
+    picture,
     settings,
     widget_editor,
     notifications,

@@ -150,6 +150,7 @@ def test_axe_finds_nothing_on_the_owners_pages(site: Site, open_page: OpenPage) 
         f"{inbox}/inbox?status=trash",
         f"{inbox}/testimonials/new",
         f"{inbox}/testimonials/{project.stored()[0]['_id']}",
+        f"{inbox}/testimonials/{project.stored()[0]['_id']}/picture",
         f"{inbox}/settings",
         f"{inbox}/notifications",
         f"{base}/projects",

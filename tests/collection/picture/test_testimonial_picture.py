@@ -1,6 +1,8 @@
 """Pictures of single testimonials: what is on them, in which scripts, and what they may cost."""
 
+import html
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from testimonials.core.web.rate_limits import Limit
 from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models as rows_of
 from testimonials.widget.design.colours import derive_colours
+from tests.auth.browsers import open_browser
 from tests.collection.picture.test_share_picture import ink
 from tests.conftest import Caller
 from tests.support.pictures import photo, read_image, to_bytes
@@ -138,6 +141,27 @@ def test_only_the_newest_of_a_project_are_kept_and_strangers_cannot_draw_without
     assert client.get(f"/oat/{rows[-1]}/picture.png").status_code == 200
     refused = client.get(f"/oat/{rows[0]}/picture.png")
     assert (refused.status_code, refused.location) == (302, "/oat/share.png")
+
+
+def test_owners_choose_a_look_and_a_size_and_download_it(
+    app: Flask, owner: Caller, project: str
+) -> None:
+    row = add_testimonial(app, project, text=WORDS, author_name="Jonas")
+    browser = open_browser(app, owner)
+    page = f"/dashboard/projects/{project}/testimonials/{row}/picture"
+    inbox = browser.get(f"/dashboard/projects/{project}/inbox?status=approved").text
+    assert f'href="{page}"' in inbox
+    chosen = html.unescape(browser.get(f"{page}?look=night&size=story").text)
+    assert 'width="1080" height="1920"' in chosen
+    for link in re.findall(rf'(?:src|href)="({page}\.png[^"]+)"', chosen):
+        answer = browser.get(link)
+        assert Pictures.open(io.BytesIO(answer.data)).size == (1080, 1920)
+    assert answer.headers["Content-Disposition"] == (
+        "attachment; filename=testimonial-night-story.png"
+    )
+    change_testimonial(app, row, text="So good \ue123")
+    assert "no font for some of the letters" in browser.get(page).text
+    assert browser.get(f"{page}?look=sepia").status_code == 400
 
 
 def test_what_is_not_public_or_not_known_has_no_picture(
