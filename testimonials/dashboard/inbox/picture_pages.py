@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.collection.picture.looks import LOOKS, SIZES
+from testimonials.collection.picture.looks import SIZES
 from testimonials.collection.picture.running import PictureRefused
 from testimonials.collection.picture.schemas import PictureQuerySchema
 from testimonials.collection.picture.testimonial_picture import (
@@ -31,22 +31,12 @@ _QUERY = PictureQuerySchema()
 @require_role(Role.MODERATOR)
 def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Show the picture in the chosen look and size, or why it can't be drawn."""
-    wanted, problem = _read_wanted(access, testimonial_id), ""
+    wanted = _read_wanted(access, testimonial_id)
     try:
         _draw(wanted)
     except PictureRefused as error:
-        problem = error.message
-    return render_template(
-        "dashboard/inbox/picture.html",
-        shell=build_shell(access, "inbox"),
-        id=testimonial_id,
-        author=wanted.shown["name"],
-        looks=LOOKS,
-        sizes=SIZES,
-        chosen={"look": wanted.look, "size": wanted.size},
-        problem=problem,
-        link=testimonial_url(access.project.slug, testimonial_id),
-    )
+        return _page(access, wanted, error.message), error.status
+    return _page(access, wanted)
 
 
 @picture.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
@@ -59,6 +49,19 @@ def get_picture(access: Access, testimonial_id: str) -> Response:
         name = f"testimonial-{wanted.look}-{wanted.size}.png"
         response.headers["Content-Disposition"] = f"attachment; filename={name}"
     return response
+
+
+def _page(access: Access, wanted: Wanted, problem: str = "") -> str:
+    return render_template(
+        "dashboard/inbox/picture.html",
+        shell=build_shell(access, "inbox"),
+        id=wanted.testimonial_id,
+        author=wanted.shown["name"],
+        sizes=SIZES,
+        chosen={"look": wanted.look, "size": wanted.size},
+        problem=problem,
+        link=testimonial_url(access.project.slug, wanted.testimonial_id),
+    )
 
 
 def _read_wanted(access: Access, testimonial_id: str) -> Wanted:
