@@ -15,6 +15,7 @@ from testimonials.collection.picture.api import pictures
 from testimonials.collection.requests.pages import requests
 from testimonials.dashboard.account.pages import account
 from testimonials.dashboard.editors.page_editor_pages import page_editor
+from testimonials.dashboard.editors.saved_widget_pages import saved_widgets
 from testimonials.dashboard.editors.widget_pages import widget_editor
 from testimonials.dashboard.inbox.checklist_pages import checklist
 from testimonials.dashboard.inbox.pages import inbox
@@ -71,6 +72,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     picture,
     settings,
     widget_editor,
+    saved_widgets,
     notifications,
     team,
     account,

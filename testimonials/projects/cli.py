@@ -21,6 +21,8 @@ from testimonials.projects.services import delete_project, get_project, list_all
 from testimonials.projects.team.invitations import list_invitations
 from testimonials.projects.team.services import list_members
 from testimonials.testimonials.services import count_by_project, count_by_status
+from testimonials.widget.content.saved_widgets import describe_widgets
+from testimonials.widget.schemas import WidgetSchema
 
 PROJECT = click.argument("project", metavar="ID_OR_SLUG")
 
@@ -89,6 +91,28 @@ def members_command(project: str, as_json: bool) -> None:
         for invitation in list_invitations(found)
     ]
     print_rows(rows, as_json=as_json, empty="")
+
+
+@projects.command("widgets")
+@PROJECT
+@json_option
+@database_command
+def widgets_command(project: str, as_json: bool) -> None:
+    """List the widgets of one project: its own, without a name, and the saved ones."""
+    records = WidgetSchema(many=True).dump(describe_widgets(get_project(project)))
+    if as_json:
+        print_json(records)
+        return
+    rows = [
+        {
+            "name": record["name"] or "(own)",
+            "shape": record["widgetDesign"]["shape"] or record["widgetConfig"]["layout"],
+            "order": record["widgetDesign"]["order"],
+            "updatedAt": record["updatedAt"],
+        }
+        for record in records
+    ]
+    print_rows(rows, as_json=False, empty="")
 
 
 @projects.command("delete")

@@ -2,10 +2,12 @@
 
 from marshmallow import Schema, fields, validate
 
-from testimonials.core.web.fields import StrictSchema, Text
+from testimonials.core.web.endpoint import QuerySchema
+from testimonials.core.web.fields import StrictSchema, Text, Time
+from testimonials.projects import schemas
 from testimonials.projects.configuration.dashboard_config import CtaSchema
 from testimonials.projects.configuration.widget_design import WidgetDesignSchema
-from testimonials.projects.schemas import WidgetConfigUpdateSchema
+from testimonials.projects.schemas import WidgetConfigSchema, WidgetConfigUpdateSchema
 
 NAME_PATTERN = r"[a-z0-9-]{1,40}"
 WIDGET_NAME = Text(
@@ -25,6 +27,35 @@ class WidgetDraftSchema(StrictSchema):
     config = fields.Nested(WidgetConfigUpdateSchema)
     design = fields.Nested(WidgetDesignSchema)
     cta = fields.Nested(CtaSchema)
+
+
+class WidgetSchema(Schema):
+    """One widget of a project, with a look and a selection of its own."""
+
+    name = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Value of `data-testimonials-widget`; null: the project's own."},
+    )
+    widgetConfig = fields.Nested(  # noqa: N815
+        WidgetConfigSchema, attribute="config", required=True
+    )
+    widgetDesign = fields.Nested(  # noqa: N815
+        schemas.WidgetDesignSchema, attribute="design", required=True
+    )
+    createdAt = Time(attribute="created_at", required=True)  # noqa: N815
+    updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815
+
+
+class EmbedSnippetQuerySchema(QuerySchema):
+    """The query of the embed snippet."""
+
+    widget = Text(
+        40,
+        one_line=True,
+        load_default="",
+        description="Name of a saved widget; without it, the project's own.",
+    )
 
 
 class EmbedSnippetSchema(Schema):

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 import time
 
 import pytest
@@ -32,16 +33,18 @@ ENDPOINTS = [
     ("GET", f"/v1/projects/{UNKNOWN}"),
     ("PATCH", f"/v1/projects/{UNKNOWN}/widget-config"),
     ("GET", f"/v1/projects/{UNKNOWN}/embed-snippet"),
+    ("GET", f"/v1/projects/{UNKNOWN}/widgets"),
     ("POST", f"/v1/projects/{UNKNOWN}/testimonials"),
     ("GET", f"/v1/projects/{UNKNOWN}/testimonials"),
     ("DELETE", f"/v1/projects/{UNKNOWN}/testimonials/demo"),
+    ("GET", f"/v1/projects/{UNKNOWN}/testimonials/{UNKNOWN}/picture"),
 ]
 
 
 def test_the_list_of_endpoints_here_is_whole(app: Flask) -> None:
     public = {"/v1/auth/agent-init", "/v1/openapi.json"}
     rules = {
-        (method, rule.rule.replace("<project_id>", UNKNOWN))
+        (method, re.sub("<(project|testimonial)_id>", UNKNOWN, rule.rule))
         for rule in app.url_map.iter_rules()
         if rule.rule.startswith("/v1/") and rule.rule not in public
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}

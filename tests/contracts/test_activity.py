@@ -56,6 +56,7 @@ SILENT_COMMANDS = {
     "projects list": READS,
     "projects show": READS,
     "projects members": READS,
+    "projects widgets": READS,
     "testimonials list": READS,
     "mail list": READS,
     "mail show": READS,

@@ -21,6 +21,7 @@ PATHS = (
     "/v1/projects/{id}",
     "/v1/projects/{id}/widget-config",
     "/v1/projects/{id}/embed-snippet",
+    "/v1/projects/{id}/widgets",
     "/v1/projects/{id}/testimonials",
     "/v1/projects/{id}/testimonials/demo",
     "/v1/projects/{id}/testimonials/{id}/picture",

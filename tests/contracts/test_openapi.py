@@ -145,6 +145,7 @@ def test_answers_of_a_whole_journey_are_as_documented(
     settings = {"layout": "carousel", "initialCount": 3, "showStars": False}
     call("/v1/projects/{project_id}/widget-config", "patch", settings, project_id=project)
     call("/v1/projects/{project_id}/embed-snippet", "get", project_id=project)
+    call("/v1/projects/{project_id}/widgets", "get", project_id=project)
     testimonials = "/v1/projects/{project_id}/testimonials"
     call(testimonials, "post", BODY, project_id=project)
     everything = {
@@ -173,6 +174,7 @@ def test_answers_of_a_whole_journey_are_as_documented(
         ("/v1/projects/{project_id}/widget-config", "patch", {"theme": "blue"}, 400),
         ("/v1/projects/{project_id}/widget-config", "patch", {}, 404),
         ("/v1/projects/{project_id}/embed-snippet", "get", None, 404),
+        ("/v1/projects/{project_id}/widgets", "get", None, 404),
         ("/v1/projects/{project_id}/testimonials", "post", {}, 400),
         ("/v1/projects/{project_id}/testimonials", "post", BODY, 404),
         ("/v1/projects/{project_id}/testimonials", "get", None, 404),

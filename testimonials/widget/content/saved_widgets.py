@@ -55,7 +55,7 @@ def find_widget(project: Project, name: str) -> Project | SavedWidget:
         return project
     widget = _find(project, name)
     if widget is None:
-        raise NotFound("There is no widget with this name in this project.")
+        raise NotFound(f"This project has no widget named {name}.")
     return widget
 
 
@@ -64,6 +64,22 @@ def list_saved(project: Project) -> Sequence[SavedWidget]:
     return db.session.scalars(
         select(SavedWidget).where(SavedWidget.project_id == project.id).order_by(SavedWidget.name)
     ).all()
+
+
+def describe_widgets(project: Project) -> list[dict[str, Any]]:
+    """Return every widget with its name, complete settings and times, the project's own first."""
+    widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
+    return [
+        {
+            "name": settings.name or None,
+            "config": settings.config,
+            "design": settings.design,
+            "created_at": widget.created_at,
+            "updated_at": widget.updated_at,
+        }
+        for widget in widgets
+        for settings in (read_settings(widget),)
+    ]
 
 
 def save_widget(project: Project, name: str, source: str = "") -> SavedWidget:

@@ -176,7 +176,7 @@ def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> N
         "owner@example.com": "somebody-else@example.com",
     }
     blocks = re.findall(r"```sh\n(.*?)\n```", render_api(), re.DOTALL)
-    assert len(blocks) == 11
+    assert len(blocks) == 12
     for block in blocks:
         for name, value in variables.items():
             block = block.replace(name, value)
