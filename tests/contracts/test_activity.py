@@ -21,6 +21,7 @@ HISTORY = "The testimonial's own history says who did what, and undoes it."
 AUTHOR = "It is the author's, and the testimonial's own history has it until they delete it."
 PREFERENCE = "It concerns nobody but the person who chooses it."
 WRITES_NOTHING = "It writes nothing."
+DRAFT = "A draft is a change once it is published."
 SILENT_VIEWS = {
     "claim.send_new_link": ASKING,
     "session.sign_up": ASKING,
@@ -46,6 +47,10 @@ SILENT_VIEWS = {
     "dashboard.choose_theme": PREFERENCE,
     "asking.preview_requests": WRITES_NOTHING,
     "importing.preview_import": WRITES_NOTHING,
+    "widget_editor.get_preview_feed": WRITES_NOTHING,
+    "widget_editor.reset_widget": DRAFT,
+    "widget_editor.discard_changes": DRAFT,
+    "widget_editor.undo_draft": DRAFT,
 }
 READS = "It only reads."
 INSTANCE = "It is about the instance, of which its log and its files tell."

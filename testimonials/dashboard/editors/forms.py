@@ -7,15 +7,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from marshmallow import fields
+from marshmallow import fields, missing
 from werkzeug.datastructures import MultiDict
 
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import Switch, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.projects.configuration import defaults
-from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
-from testimonials.projects.schemas import PageConfigUpdateSchema, WidgetConfigUpdateSchema
+from testimonials.projects.schemas import PageConfigUpdateSchema
 from testimonials.projects.services import complete_website
 
 ASKED = ("rating", "role", "company", "avatar", "email")
@@ -42,19 +41,9 @@ class EditorForm(FormSchema):
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         if isinstance(field_obj, Text):
             field_obj.load_default = ""
-        else:
+        elif field_obj.load_default is missing:
             field_obj.required = True
         super().on_bind_field(field_name, field_obj)
-
-
-class WidgetForm(EditorForm, WidgetConfigUpdateSchema):
-    """The widget's settings by their names in the API, and its button."""
-
-    class Meta(EditorForm.Meta, WidgetConfigUpdateSchema.Meta):
-        """Ignores other fields."""
-
-    ctaLabel = Text(CTA_LABEL_LENGTH, one_line=True)  # noqa: N815
-    ctaUrl = Website(URL_LENGTH, one_line=True)  # noqa: N815
 
 
 class PageForm(EditorForm, PageConfigUpdateSchema):

@@ -1,169 +1,245 @@
-"""The widget editor: its settings, its preview, and going back to the defaults.
+"""The widget editor: a draft of a widget's settings, its preview, and publishing it.
 
-A change answers a form with a redirect back to the editor, and a script with JSON.
+``?widget=`` names a saved widget; without it the project's own is edited. A change answers a form
+with a redirect back to the editor, and a script with JSON.
 """
 
 from typing import Any
 
 from flask import Blueprint, g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from marshmallow import ValidationError
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.core.text_rules import WEBSITE_PATTERN
-from testimonials.core.urls import collection_page_url
+from testimonials.core.web.fields import Colour
+from testimonials.core.web.languages import ENGLISH
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.dashboard.editors.forms import Edit, WidgetForm, read_edit
-from testimonials.dashboard.forms import Errors, answer_errors, wants_json
+from testimonials.dashboard.editors.forms import Edit
+from testimonials.dashboard.editors.widget_form import read_widget_form
+from testimonials.dashboard.editors.widget_values import apply_edit, to_form
+from testimonials.dashboard.editors.widget_view import (
+    DEFAULTS,
+    describe_colour,
+    describe_editor,
+    summarise,
+)
+from testimonials.dashboard.forms import answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
+from testimonials.dashboard.share.view import describe_sighting
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration import defaults
-from testimonials.projects.configuration.dashboard_config import CTA, CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
-from testimonials.widget.services import describe_feed, update_widget_config
-from testimonials.widget.settings import CTA_LABEL, change_cta
+from testimonials.widget.content.saved_widgets import WidgetSettings, find_widget
+from testimonials.widget.design.colours import choose_brand
+from testimonials.widget.design.drafts import (
+    Settings,
+    Widget,
+    change_draft,
+    discard_draft,
+    publish_draft,
+    read_draft,
+    read_published,
+    restore_draft,
+)
+from testimonials.widget.design.words import write_words
+from testimonials.widget.services import describe_feed, describe_header
 
 widget_editor = Blueprint("widget_editor", __name__)
 
 UNDO_SECONDS = 3600
-CTA_FIELDS = {"ctaLabel": "label", "ctaUrl": "url"}
-DEFAULTS: dict[str, Any] = defaults.WIDGET_CONFIG | dict.fromkeys(CTA_FIELDS, "")
+PUBLISHED, SAVED = "Published. Visitors see it now.", "Draft saved"
+RESET, DISCARDED, RESTORED = (
+    "Back to the defaults",
+    "The changes are discarded",
+    "Your settings are back",
+)
 
-reset_purpose = TokenPurpose("widget-reset")
+undo_purpose = TokenPurpose("widget-draft")
 
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN)
 def show_editor(access: Access) -> ResponseReturnValue:
-    return _page(access, {}, {})
+    return _page(access, Edit({}, {}, {}))
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN, for_update=True)
 def save_widget(access: Access) -> ResponseReturnValue:
-    """Change the settings that were sent and differ from what the form showed."""
-    project, was = access.project, access.project.updated_at
-    edit = read_edit(WidgetForm(), request.form)
+    """Change in the draft what differs from what the form showed; publish it if that is asked."""
+    widget, edit = _find(access.project), read_widget_form(request.form)
     if edit.errors:
         db.session.rollback()
-        return _refuse(access, edit)
-    _change(project, edit.changes)
-    if project.updated_at != was:
-        record_project_event(EventType.WIDGET_CHANGED, project)
+        return answer_errors(edit.errors) if wants_json() else (_page(access, edit), 422)
+    change_draft(widget, apply_edit(read_draft(widget), edit.changes))
+    is_published = "publish" in request.form and _publish(access.project, widget)
     db.session.commit()
     if wants_json():
-        return jsonify({"ok": True, "config": _flatten(project)})
-    return redirect(add_notice(url_for(".show_editor"), "Saved"), 303)
+        return _answer(widget)
+    return redirect(add_notice(_here(), PUBLISHED if is_published else SAVED), 303)
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget/publish")
+@require_role(Role.ADMIN, for_update=True)
+def publish_widget(access: Access) -> ResponseReturnValue:
+    """Let visitors see the draft."""
+    widget = _find(access.project)
+    _publish(access.project, widget)
+    db.session.commit()
+    if wants_json():
+        return _answer(widget)
+    return redirect(add_notice(_here(), PUBLISHED), 303)
+
+
+@widget_editor.post("/dashboard/projects/<project_id>/widget/discard")
+@require_role(Role.ADMIN, for_update=True)
+def discard_changes(access: Access) -> ResponseReturnValue:
+    """Go back to what visitors see; the page offers to undo that."""
+    widget = _find(access.project)
+    undo = _keep_for_undo(access.project, widget, DISCARDED)
+    discard_draft(widget)
+    db.session.commit()
+    return redirect(undo, 303)
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
 @require_role(Role.ADMIN, for_update=True)
 def reset_widget(access: Access) -> ResponseReturnValue:
-    """Go back to the settings of a new project; the answer offers to undo that."""
-    project = access.project
-    before = _flatten(project)
-    _change(project, DEFAULTS)
-    token = reset_purpose.sign([project.id, before])
-    record_project_event(EventType.WIDGET_CHANGED, project)
+    """Change the draft to the settings of a new project; the page offers to undo that."""
+    widget = _find(access.project)
+    undo = _keep_for_undo(access.project, widget, RESET)
+    change_draft(widget, DEFAULTS)
     db.session.commit()
-    return redirect(url_for(".show_editor", undo=token), 303)
+    return redirect(undo, 303)
 
 
 @widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
 @require_role(Role.ADMIN, for_update=True)
-def undo_reset(access: Access) -> ResponseReturnValue:
-    """Restore what a reset changed, except for settings changed since."""
-    project = access.project
-    before = _read_reset(project, request.form.get("undo", ""))
-    if before is None:
+def undo_draft(access: Access) -> ResponseReturnValue:
+    """Bring back the draft from before it was reset or discarded."""
+    found = _read_undo(access.project, request.form.get("undo", ""))
+    if found is None:
         db.session.rollback()
-        return redirect(url_for(".show_editor"), 303)
-    config = _flatten(project)
-    is_reset = {name: config[name] == value for name, value in DEFAULTS.items()}
-    _change(project, {name: before[name] for name in before if is_reset.get(name)})
-    record_project_event(EventType.WIDGET_CHANGED, project)
+        return redirect(_here(), 303)
+    widget, before = _find(access.project), found["before"]
+    after = DEFAULTS if found["text"] == RESET else read_published(widget)
+    restore_draft(widget, before, after)
     db.session.commit()
-    return redirect(add_notice(url_for(".show_editor"), "Your settings are back"), 303)
+    return redirect(add_notice(_here(), RESTORED), 303)
+
+
+@widget_editor.get("/dashboard/projects/<project_id>/widget/colours")
+@require_role(Role.ADMIN)
+def get_colours(access: Access) -> ResponseReturnValue:
+    """Return what is derived from the colour ``?hex=``, by default the widget's, and why."""
+    settings = read_draft(_find(access.project))
+    usual = choose_brand(settings["config"], settings["design"])
+    try:
+        colour = Colour().deserialize(request.args.get("hex", usual))
+    except ValidationError as error:
+        return answer_errors({"hex": [str(text) for text in error.messages]})
+    return jsonify(describe_colour(colour))
 
 
 @widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
 @require_role(Role.ADMIN)
 def show_preview(access: Access) -> ResponseReturnValue:
     """Show the real widget by itself, for the frame in the editor."""
-    project = access.project
+    widget = _find(access.project)
     g.is_preview = True
     return render_template(
         "dashboard/editors/widget_preview.html",
-        project_id=project.id,
-        # As many as any setting can show at first, so that none waits for the network.
-        feed=describe_feed(project, None, limit=defaults.INITIAL_COUNT_RANGE[1]),
+        project_id=access.project.id,
+        widget=_name(),
+        feed=_describe_feed(access.project, read_draft(widget)),
     )
 
 
-def _flatten(project: Project) -> dict[str, Any]:
-    """Return all settings; those of the default button are empty."""
-    own = project.dashboard_config.get(CTA) or {}
-    return project.widget_config | {field: own.get(name, "") for field, name in CTA_FIELDS.items()}
+@widget_editor.post("/dashboard/projects/<project_id>/widget/preview")
+@require_role(Role.ADMIN)
+def get_preview_feed(access: Access) -> ResponseReturnValue:
+    """Return the widget's data with the settings in the form, without saving them."""
+    widget, edit = _find(access.project), read_widget_form(request.form)
+    if edit.errors:
+        return answer_errors(edit.errors)
+    settings = apply_edit(read_draft(widget), edit.changes)
+    return jsonify(_describe_feed(access.project, settings))
 
 
-def _change(project: Project, wanted: dict[str, Any]) -> None:
-    """Change what differs in the locked project: saving the same again is no change."""
-    now = _flatten(project)
-    changes = {name: value for name, value in wanted.items() if now.get(name) != value}
-    update_widget_config(
-        project, {name: value for name, value in changes.items() if name not in CTA_FIELDS}
-    )
-    if changes.keys() & CTA_FIELDS.keys():
-        values = now | changes
-        change_cta(project, {name: values[field] for field, name in CTA_FIELDS.items()})
+def _name() -> str:
+    return request.args.get("widget", "")
 
 
-def _read_reset(project: Project, token: str) -> dict[str, Any] | None:
+def _find(project: Project) -> Widget:
+    return find_widget(project, _name())
+
+
+def _here(undo: str | None = None) -> str:
+    return url_for(".show_editor", widget=_name() or None, undo=undo)
+
+
+def _publish(project: Project, widget: Widget) -> bool:
+    is_changed = publish_draft(project, widget)
+    if is_changed:
+        record_project_event(EventType.WIDGET_CHANGED, project)
+    return is_changed
+
+
+def _keep_for_undo(project: Project, widget: Widget, text: str) -> str:
+    """Return the page that tells what is done to the draft, and can undo it."""
+    before = read_draft(widget)
+    before["design"] = {name: before["design"][name] for name in DEFAULTS["design"]}
+    return _here(undo=undo_purpose.sign([project.id, _name(), text, before]))
+
+
+def _read_undo(project: Project, token: str) -> dict[str, Any] | None:
     try:
-        (project_id, before), _ = reset_purpose.read(token, UNDO_SECONDS)
+        (project_id, name, text, before), _ = undo_purpose.read(token, UNDO_SECONDS)
     except (TokenInvalid, TokenExpired):
         return None
-    return before if project_id == project.id else None
+    is_here = (project_id, name) == (project.id, _name())
+    return {"text": text, "before": before} if is_here else None
 
 
-def _refuse(access: Access, edit: Edit) -> ResponseReturnValue:
-    if wants_json():
-        return answer_errors(edit.errors)
-    return _page(access, edit.shown, edit.errors), 422
+def _read_notice(project: Project) -> dict[str, str | None] | None:
+    token = request.args.get("undo", "")
+    undo = _read_undo(project, token)
+    if undo is None:
+        return read_notice()
+    undo_url = url_for(".undo_draft", widget=_name() or None)
+    return {"text": undo["text"], "undo_url": undo_url, "undo_token": token}
 
 
-def _page(access: Access, shown: dict[str, Any], errors: Errors) -> str:
-    project, before = access.project, _flatten(access.project)
+def _answer(widget: Widget) -> ResponseReturnValue:
+    values = to_form(read_draft(widget))
+    published = to_form(read_published(widget))
+    summaries = summarise(values)
+    return jsonify({"ok": True, "values": values, "published": published, "summaries": summaries})
+
+
+def _describe_feed(project: Project, settings: Settings) -> dict[str, Any]:
+    """Return the data with these settings, as many testimonials as any setting shows at first."""
+    config, design = settings["config"], settings["design"]
+    limit = None if design["shape"] else defaults.INITIAL_COUNT_RANGE[1]
+    found = WidgetSettings(_name(), config, design)
+    feed = describe_feed(project, None, limit=limit, settings=found)
+    # They are there whether they are shown or not, so that the preview can show them at once.
+    header = describe_header(project)
+    words = write_words(design["labels"], header)
+    return feed | {"header": header, "lang": ENGLISH.code, "words": words}
+
+
+def _page(access: Access, edit: Edit) -> str:
+    project = access.project
     g.has_preview = True
     return render_template(
         "dashboard/editors/widget.html",
         shell=build_shell(access, "widget"),
         notice=_read_notice(project),
-        values=before | shown,
-        errors=errors,
-        before=before,
-        defaults=DEFAULTS,
-        default_cta={"label": CTA_LABEL, "url": collection_page_url(project.slug)},
-        limits={"ctaLabel": CTA_LABEL_LENGTH, "ctaUrl": URL_LENGTH},
-        # The server's rule, which the script checks before it sends.
-        url_pattern=WEBSITE_PATTERN,
-        choices={
-            "layout": defaults.LAYOUTS,
-            "animation": defaults.ANIMATIONS,
-            "theme": defaults.THEMES,
-            "palette": defaults.PALETTES,
-            "cardStyle": defaults.CARD_STYLES,
-        },
-        count_range=defaults.INITIAL_COUNT_RANGE,
+        page=describe_editor(project, _find(project), edit),
+        sighting=describe_sighting(project),
         is_active=project.is_active,
     )
-
-
-def _read_notice(project: Project) -> dict[str, str | None] | None:
-    token = request.args.get("undo", "")
-    if _read_reset(project, token) is None:
-        return read_notice()
-    undo_url = url_for(".undo_reset")
-    return {"text": "Back to the defaults", "undo_url": undo_url, "undo_token": token}

@@ -28,7 +28,7 @@ export function showFieldProblem(field, text) {
     place = document.createElement('p');
     place.id = id;
     place.className = 'field-error';
-    (field.closest('.colour-field') ?? field).after(place);
+    (field.closest('.colour-field, .stepper') ?? field).after(place);
   }
   showProblem(place, text, field);
   if (text) {
@@ -43,7 +43,7 @@ export function showFieldProblem(field, text) {
 
 // Send what is queued to `action`, one request at a time, each with what changed meanwhile and
 // nothing else, so that a colleague's other settings stay as they are. `onStored(data, waiting)`
-// gets each answer and the names that changed again since. Return `queue(changes, delay)`.
+// gets each answer and the names that changed again since. Return how to save.
 export function startSaving(action, onStored) {
   const state = document.querySelector('[data-save-state]');
   const retry = state.querySelector('[data-save-retry]');
@@ -51,6 +51,7 @@ export function startSaving(action, onStored) {
   let dirty = {};
   let sending = null;
   let controller = null;
+  let running = null;
   let timer = 0;
 
   function say(kind, text) {
@@ -61,9 +62,13 @@ export function startSaving(action, onStored) {
     if (kind === 'saved') place.prepend(state.querySelector('[data-tick]').content.cloneNode(true));
   }
 
-  async function save() {
+  function save() {
     clearTimeout(timer);
-    if (sending) return;
+    running ??= send().finally(() => { running = null; });
+    return running;
+  }
+
+  async function send() {
     while (!isEmpty(dirty)) {
       sending = dirty;
       dirty = {};
@@ -113,6 +118,7 @@ export function startSaving(action, onStored) {
       else save();
     },
     drop(name) { delete dirty[name]; },
+    isBehind: () => !isEmpty(dirty),
   };
 }
 

@@ -5,8 +5,9 @@
 const root = document.documentElement;
 const main = document.querySelector('main');
 const project = root.dataset.project;
-const real = JSON.parse(document.getElementById('feed').textContent);
-const state = { config: real.config, cta: real.cta, data: 'real', colour: '' };
+let real = JSON.parse(document.getElementById('feed').textContent);
+// What visitors see comes from the network, as theirs does.
+const state = { view: 'draft', data: 'real', round: 0, config: real.config, design: real.design, colours: real.colours, cta: real.cta };
 
 /* ------------------------------------------------------------ what it shows */
 
@@ -37,7 +38,7 @@ const SETS = {
     { authorName: 'רות כהן', authorRole: 'גינון', text: 'האנשים הם הסיבה שנשארתי.' },
   ]),
 };
-const pools = {};
+let pools = {};
 const pool = () => (pools[state.data] ??= SETS[state.data]());
 
 /* ------------------------------------------------- in place of the network */
@@ -57,12 +58,15 @@ async function answer(after) {
     here.items.push(...items);
     here.next = next;
   }
+  const { config, design, colours, cta } = state;
   const isReal = state.data === 'real';
   return Response.json({
     ...real,
     project: isReal ? real.project : { ...real.project, active: true },
-    config: state.config,
-    cta: state.cta,
+    config,
+    design,
+    colours,
+    cta,
     total: isReal ? real.total : here.items.length,
     items: here.items.slice(from, until),
     next: here.next || here.items.length > until ? String(until) : null,
@@ -71,7 +75,7 @@ async function answer(after) {
 
 window.fetch = (input, options) => {
   const url = new URL(input, location);
-  return url.pathname === path ? answer(url.searchParams.get('after')) : goOut(input, options);
+  return url.pathname === path && state.view === 'draft' ? answer(url.searchParams.get('after')) : goOut(input, options);
 };
 
 /* ---------------------------------------------------------------- drawing */
@@ -79,17 +83,30 @@ window.fetch = (input, options) => {
 let shown = null;
 let next = null;
 
+// The owner's page: its colour and font, and its picture above and below the place of the widget.
+function showPage({ colour, font, picture, place }) {
+  root.style.setProperty('background', colour);
+  root.style.setProperty('font-family', font ? `"${font.replace(/["\\\\]/g, '')}"` : '');
+  root.classList.toggle('has-picture', Boolean(picture));
+  if (!picture) return;
+  root.style.setProperty('--picture', `url("${picture}")`);
+  root.style.setProperty('--place', place / 100);
+  const image = new Image();
+  image.onload = () => root.style.setProperty('--ratio', image.height / image.width);
+  image.src = picture;
+}
+
 // A setting can't be changed in a widget that stands, so another one takes its place.
 function draw() {
-  const isRtl = state.data === 'rtl';
+  const isRtl = state.view === 'draft' && state.data === 'rtl';
   root.dir = isRtl ? 'rtl' : 'ltr';
   root.lang = isRtl ? 'ar' : 'en';
-  root.style.setProperty('background', state.colour);
   next?.remove();
   next = document.createElement('div');
   next.className = 'stage is-next';
   const place = document.createElement('div');
   place.dataset.testimonialsProject = project;
+  if (root.dataset.widget) place.dataset.testimonialsWidget = root.dataset.widget;
   next.append(place);
   main.append(next);
 }
@@ -111,14 +128,18 @@ for (const name of ['ready', 'error']) {
 
 addEventListener('message', (event) => {
   if (parent === window || event.source !== parent || event.origin !== location.origin) return;
-  const { config, cta, data, colour } = event.data;
-  if (!config || !cta || !(data in SETS)) return;
-  const differs = (one, other) => Object.keys(one).some((name) => one[name] !== other[name]);
-  const isNew = data !== state.data || !shown || differs(config, state.config) || differs(cta, state.cta);
-  Object.assign(state, { config, cta, data, colour });
+  const { page, feed, ...wanted } = event.data;
+  if (!page || !(wanted.data in SETS)) return;
+  if (wanted.round !== state.round && feed) {
+    // The rest of another selection isn't in the public feed.
+    real = { ...feed, next: null };
+    pools = {};
+  }
+  const isNew = !shown || JSON.stringify({ ...state, ...wanted }) !== JSON.stringify(state);
+  Object.assign(state, wanted);
+  showPage(page);
+  // The page is nothing that the widget knows of.
   if (isNew) draw();
-  // Another colour of the page is nothing that the widget knows of.
-  else root.style.setProperty('background', colour);
 });
 
 // Nothing here may lead away: links are to be looked at.

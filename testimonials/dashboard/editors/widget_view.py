@@ -1,0 +1,198 @@
+"""What the page of the widget editor shows, in words and for its scripts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from testimonials.core.pictures.colours import contrast
+from testimonials.core.text_rules import WEBSITE_PATTERN
+from testimonials.core.urls import collection_page_url
+from testimonials.dashboard.editors.forms import Edit
+from testimonials.dashboard.editors.widget_form import SEPARATOR
+from testimonials.dashboard.editors.widget_values import (
+    DATES,
+    LAYOUTS,
+    MARQUEES,
+    STARS,
+    Values,
+    describe_look,
+    to_form,
+)
+from testimonials.projects.configuration import defaults
+from testimonials.projects.configuration import widget_design as design
+from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
+from testimonials.projects.models import Project
+from testimonials.testimonials.moderation.tags import list_project_tags
+from testimonials.widget.design.colours import NAMES as COLOURS
+from testimonials.widget.design.colours import (
+    PALETTES,
+    WHITE,
+    choose_brand,
+    derive_colours,
+    write_colours,
+)
+from testimonials.widget.design.contrasts import explain_changes
+from testimonials.widget.design.drafts import Settings, Widget, read_draft, read_published
+from testimonials.widget.design.looks import LOOKS, find_look
+from testimonials.widget.models import SavedWidget
+from testimonials.widget.settings import CTA_LABEL
+
+CHOICES = {
+    "layout": LAYOUTS,
+    "marquee": MARQUEES,
+    "stars": STARS,
+    "dates": DATES,
+    "theme": defaults.THEMES,
+    "cardStyle": defaults.CARD_STYLES,
+    "font": design.FONTS,
+    "radius": sorted(design.RADII),
+    "density": ("compact", "comfortable", "airy"),
+    "photoSize": sorted(design.PHOTO_SIZES),
+    "cardWidth": ("narrow", "medium", "wide"),
+    "featured": design.FEATURED,
+    "order": design.ORDERS,
+    "shape": design.SHAPES,
+}
+# What Reset goes back to. Whom somebody has chosen by hand is no setting of this page.
+DEFAULTS: Settings = {
+    "config": defaults.WIDGET_CONFIG,
+    "design": {name: value for name, value in design.DEFAULTS.items() if name != "chosen"},
+    "cta": {},
+}
+# The first of several controls, for links from the summary of errors.
+TARGETS = {
+    **{name: f"{name}-{values[0]}" for name, values in CHOICES.items() if name != "shape"},
+    "palette": "palette-neutral",
+    "look": "look-quiet",
+    "tags": "tags-0",
+    **{
+        name: name
+        for name in ("showSource", "showCtaButton", "showHeader", "showHighlights", "onlyChosen")
+    },
+}
+# How the page names them; other choices are their names with a capital.
+NAMES = {
+    "masonry": "Wall",
+    "page": "As the page",
+    "hand": "By hand",
+    "best": "Best first",
+    "two": "Two rows",
+    "one": "One row",
+    "absolute": "Day",
+    "comfortable": "Medium",
+    "": "Whole widget",
+    "badge-sentence": "Rating in a sentence",
+    "badge": "Rating badge",
+    "badge-card": "Rating card",
+    "badge-corner": "Rating in the corner",
+    "people": "Faces",
+    "popup": "Popups in the corner",
+    "single": "One testimonial",
+}
+SAID_ORDERS = {"newest": "newest", "best": "best first", "hand": "in your order"}
+
+
+def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, Any]:
+    """Return what the page shows; `edit` is a form that was refused, or empty."""
+    settings, published = read_draft(widget), to_form(read_published(widget))
+    draft = to_form(settings)
+    shown = draft | edit.shown
+    if isinstance(shown["tags"], str):
+        # They were refused.
+        shown["tags"] = shown["tags"].split(SEPARATOR)
+    colour = choose_brand(settings["config"], settings["design"])
+    found = describe_colour(colour)
+    count = sum(draft[name] != published[name] for name in draft)
+    return {
+        "widget": widget.name if isinstance(widget, SavedWidget) else "",
+        "shown": shown,
+        "errors": edit.errors,
+        "targets": {name: TARGETS.get(name, f"editor-{name}") for name in edit.errors},
+        "draft": draft,
+        "look": find_look(settings["config"], settings["design"]) or "",
+        "published": published,
+        "defaults": to_form(DEFAULTS),
+        "options": describe_options(project, shown["tags"]),
+        "colour": colour,
+        "colours": {each: describe_colour(each) for each in {*PALETTES.values(), colour}},
+        "colour_names": " ".join(COLOURS),
+        "note": found["notes"][settings["config"]["theme"]],
+        "summaries": summarise(draft),
+        "changes": f"{count} change{'s' * (count > 1)} to publish"
+        if count
+        else "Visitors see this",
+    }
+
+
+def describe_options(project: Project, ticked: Iterable[str]) -> dict[str, Any]:
+    """Return what can be chosen, and by which rules; `ticked` tags may be no testimonial's now."""
+    tags = (tag.name for tag in list_project_tags(project.id))
+    return {
+        "choices": CHOICES,
+        "names": NAMES,
+        "palettes": PALETTES,
+        "looks": {name: describe_look(look) for name, look in LOOKS.items()},
+        "tags": list(dict.fromkeys([*tags, *ticked])),
+        "count_range": defaults.INITIAL_COUNT_RANGE,
+        "length_range": design.MIN_LENGTH_RANGE,
+        "default_cta": {"label": CTA_LABEL, "url": collection_page_url(project.slug)},
+        "limits": {
+            "ctaLabel": CTA_LABEL_LENGTH,
+            "ctaUrl": URL_LENGTH,
+            "label": design.LABEL_LENGTH,
+        },
+        # The server's rule, which the script checks before it sends.
+        "url_pattern": WEBSITE_PATTERN,
+    }
+
+
+def describe_colour(hex_colour: str) -> dict[str, Any]:
+    """Return what was derived from a brand's colour, and what was changed and why, by theme."""
+    derived = derive_colours(hex_colour)
+    notes = {}
+    for theme, colours in (("light", derived.light), ("dark", derived.dark)):
+        ratio = round(contrast(colours["on"], colours["solid"]), 1)
+        words = "White on it reads" if colours["on"] == WHITE else "Dark words on it read"
+        changes = [
+            {"colour": change.used, "reason": change.reason}
+            for change in explain_changes(hex_colour)
+            if change.theme == theme and change.name != "on"
+        ]
+        notes[theme] = {"text": f"{words} at {ratio} to 1", "changes": changes}
+    return write_colours(derived) | {"notes": notes}
+
+
+def summarise(values: Values) -> dict[str, str]:
+    """Return a line for each part of the form, for when it is closed."""
+    rating = values["minRating"]
+    content = [
+        f"Pinned first, then {SAID_ORDERS[values['order']]}",
+        f"{rating} stars and more" if rating else "all ratings",
+        *([f"tagged {' or '.join(values['tags'])}"] if values["tags"] else []),
+        *(["chosen ones only"] if values["onlyChosen"] else []),
+        *([f"from {values['minLength']} characters"] if values["minLength"] else []),
+        f"{values['initialCount']} at first",
+    ]
+    shown = [
+        *(["header"] if values["showHeader"] else []),
+        *(["photos"] if values["photoSize"] else []),
+        *(["highlights"] if values["showHighlights"] else []),
+        *([f"{values['dates']} dates"] if values["dates"] != "off" else []),
+    ]
+    seen = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:]))) or "nothing else"
+    are = "are" if len(shown) > 1 else "is"
+    photo = f"photo {values['photoSize']}" if values["photoSize"] else "no photos"
+    width, density = values["cardWidth"], values["density"]
+    featured = "none featured" if values["featured"] == "off" else f"featured {values['featured']}"
+    return {
+        "brand": " · ".join(
+            (
+                values["brandColor"] or values["palette"].capitalize(),
+                NAMES.get(values["font"], values["font"].capitalize()).lower(),
+                values["theme"],
+                f"corners {values['radius']}",
+            )
+        ),
+        "content": f"{' · '.join(content)}. {seen.capitalize()} {are} on",
+        "details": f"{values['cardStyle'].capitalize()} cards, {width} width, {density}"
+        f" · {photo} · {featured}",
+    }

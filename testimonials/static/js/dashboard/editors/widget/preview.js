@@ -1,0 +1,83 @@
+// The frame with the real widget: what it is told, and what it tells.
+import { send } from '../../../post.js';
+import { page } from './page.js';
+import { find, paint } from './colours.js';
+import { complete } from './fields.js';
+import { ASKED, isSame, toConfig, toDesign } from './settings.js';
+
+const form = document.querySelector('[data-editor]');
+const frame = document.querySelector('[data-preview]');
+const note = document.querySelector('[data-note]');
+const sets = document.querySelector('[data-set]');
+const views = [...document.querySelectorAll('[data-view]')];
+const cta = form.querySelector('[data-cta]').dataset;
+const { feedUrl } = form.dataset;
+
+const isLive = () => views.find((each) => each.checked).value === 'now';
+const isAsked = (one, other) => ASKED.some((name) => name in one && !isSame(one[name], other[name]));
+
+function explain(total, data) {
+  if (total) return '';
+  if (data !== 'real') return 'With nothing to show, the widget shows nothing on your page.';
+  if (frame.dataset.active !== 'true') return 'This project is paused, so the widget on your site shows nothing. Choose other testimonials to see how it looks.';
+  return 'No approved testimonial is selected, so the widget shows nothing on your page. Choose other testimonials to see how it will look.';
+}
+
+// `values()` are the form's, `stored` those that the frame came with, `colour()` the widget's own.
+// Return `show()`.
+export function startPreview(values, stored, colour, ground) {
+  // What the testimonials in the frame were selected by, and how often they were asked for anew.
+  let selected = { ...stored };
+  let feed = null;
+  let round = 0;
+  let asked = 0;
+
+  function show() {
+    const now = values();
+    sets.disabled = isLive();
+    frame.contentWindow.postMessage({
+      view: isLive() ? 'now' : 'draft',
+      data: sets.value,
+      page: { ...page, colour: ground() },
+      config: toConfig(now),
+      design: toDesign(now),
+      colours: paint(find(colour()), now.stars),
+      cta: { label: now.ctaLabel || cta.label, url: complete(now.ctaUrl) || cta.url },
+      round,
+      feed,
+    }, location.origin);
+    if (isAsked(now, selected)) select(now);
+  }
+
+  // Only the server knows which testimonials are meant.
+  async function select(now) {
+    const mine = ++asked;
+    selected = { ...now };
+    try {
+      const answer = await send(feedUrl, new URLSearchParams(now));
+      if (!answer.ok || mine !== asked) return;
+      feed = await answer.json();
+      round = mine;
+      show();
+    } catch { /* The state of saving tells that the server can't be reached. */ }
+  }
+
+  sets.addEventListener('change', show);
+  for (const each of views) each.addEventListener('change', show);
+  addEventListener('message', (event) => {
+    if (event.source !== frame.contentWindow || event.origin !== location.origin) return;
+    if (event.data.type === 'hello') show();
+    if (event.data.type === 'shown') {
+      note.textContent = explain(event.data.total, event.data.data);
+      note.hidden = !note.textContent;
+    }
+  });
+  return {
+    show,
+    // Go back to what is being changed, which is what a change is for.
+    showDraft() {
+      for (const each of views) each.checked = each.value === 'draft';
+      show();
+    },
+  };
+}
