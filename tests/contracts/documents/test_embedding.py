@@ -111,6 +111,20 @@ def test_parts(document: str, script: str) -> None:
     assert set(re.findall(r"::part\((\w+)\)", document)) <= made
 
 
+def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document: str) -> None:
+    guide = (DOCUMENT.parent / "quickstart-agents.md").read_text(encoding="utf-8")
+    assert len(guide.split()) < 1000
+    said = set(re.findall(r"`([\w-]+)`", guide.partition("Attributes that the container")[2]))
+    for title, prefix in (
+        ("Attributes of the container", "data-testimonials-"),
+        ("Shapes", ""),
+        ("Colours and sizes", "--testimonials-"),
+        ("Parts", ""),
+    ):
+        names = first_column(section(document, title))
+        assert {name.removeprefix(prefix) for name in names} - {"project"} <= said, title
+
+
 def test_kinds_of_websites(document: str) -> None:
     titles = re.findall(r"^### (.+)$", section(document, "Each kind of website"), re.MULTILINE)
     for full_name, _ in PLATFORMS.values():
