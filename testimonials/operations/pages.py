@@ -10,6 +10,7 @@ from testimonials import __version__
 from testimonials.core.urls import app_url, base_url
 from testimonials.core.web.openapi import build_openapi
 from testimonials.operations.database.shared_secret import instance_mark
+from testimonials.operations.front_page import describe_front_page
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas
@@ -23,9 +24,13 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 @site.get("/")
 def show_home() -> ResponseReturnValue:
     """Show what this service is and where its documents are."""
-    signup_open = current_settings().signup != "closed"
     return render_template(
-        "home.html", base_url=base_url(), app_url=app_url(), signup_open=signup_open
+        "home.html",
+        base_url=base_url(),
+        app_url=app_url(),
+        signup_open=current_settings().signup != "closed",
+        claim_days=f"{current_settings().claim_days:g}",
+        page=describe_front_page(),
     )
 
 

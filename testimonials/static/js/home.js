@@ -1,0 +1,44 @@
+// The widget on the front page. Its own script runs unchanged after this file: it asks for its data,
+// and here it gets the samples with the look that is being tried.
+
+const stage = document.querySelector('[data-stage]');
+const place = stage.querySelector('[data-place]');
+const controls = stage.querySelector('form');
+const { feed, colours } = JSON.parse(document.getElementById('widget').textContent);
+const project = feed.project.id;
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+controls.elements.dark.checked = dark.matches;
+
+const goOut = window.fetch.bind(window);
+window.fetch = (input, options) => {
+  if (!new URL(input, location).pathname.endsWith(`/widget/${project}/feed`)) return goOut(input, options);
+  const { palette, layout, dark: isDark } = controls.elements;
+  const config = { ...feed.config, palette: palette.value, layout: layout.value, theme: isDark.checked ? 'dark' : 'light' };
+  return Promise.resolve(Response.json({ ...feed, config, colours: colours[palette.value] }));
+};
+
+// A look can't be changed in a widget that stands, so another one takes its place once it does.
+const first = place.firstElementChild;
+let next = null;
+let shown = first;
+function draw() {
+  stage.dataset.theme = controls.elements.dark.checked ? 'dark' : 'light';
+  next?.remove();
+  next = first.cloneNode(true);
+  next.className = 'is-next';
+  next.dataset.testimonialsProject = project;
+  place.append(next);
+}
+document.addEventListener('testimonials:ready', (event) => {
+  if (event.target !== next) return;
+  shown.remove();
+  next.className = '';
+  shown = next;
+  next = null;
+});
+controls.hidden = false;
+controls.addEventListener('change', draw);
+dark.addEventListener('change', () => { controls.elements.dark.checked = dark.matches; draw(); });
+controls.addEventListener('submit', (event) => event.preventDefault());
+draw();
