@@ -22,6 +22,7 @@ from testimonials.projects.configuration import widget_design as design
 from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.tags import list_project_tags
+from testimonials.widget.content.saved_widgets import list_saved
 from testimonials.widget.design.colours import NAMES as COLOURS
 from testimonials.widget.design.colours import (
     PALETTES,
@@ -103,6 +104,7 @@ def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, A
     found = describe_colour(colour)
     count = sum(draft[name] != published[name] for name in draft)
     return {
+        "widgets": [each.name for each in list_saved(project)],
         "widget": widget.name if isinstance(widget, SavedWidget) else "",
         "shown": shown,
         "errors": edit.errors,

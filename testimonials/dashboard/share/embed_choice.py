@@ -16,16 +16,24 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.widget.content.content import EVERYTHING, Content, read_content
 from testimonials.widget.content.listing import count_shown, list_shown
-from testimonials.widget.content.saved_widgets import find_settings
+from testimonials.widget.content.saved_widgets import find_settings, list_saved
 from testimonials.widget.selection import BADGES, SHAPES, WHOLE, Selection, read_selection
 from testimonials.widget.services import rate
+from testimonials.widget.snippet import FLOATING
 
 ONE = "one"
+# In place of an id: the first testimonial that the widget shows, whichever it is.
+NEWEST = "newest"
 KINDS = (
     ("", "Whole widget", "masonry"),
-    (ONE, "One testimonial", "quote"),
-    ("badge", "Rating badge", "star"),
     ("strip", "Compact strip", "strip"),
+    (ONE, "One testimonial", "quote"),
+    ("popup", "Popups", "popup"),
+    ("badge", "Rating badge", "star"),
+    ("badge-sentence", "In a sentence", "sentence"),
+    ("badge-card", "Rating card", "rating-card"),
+    ("badge-corner", "In the corner", "corner"),
+    ("people", "Faces", "people"),
 )
 LENGTHS = (80, 160, 320)
 THEMES = (
@@ -60,10 +68,14 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
     """Read the page's parameters; invalid ones mean the whole widget."""
     is_pinned = arguments.get("pin") == "1"
     kind = arguments.get("shape", "")
-    wanted = {"theme": arguments.get("theme", "")}
+    wanted = {name: arguments.get(name, "") for name in ("theme", "widget")}
+    if wanted["widget"] and wanted["widget"] not in {each.name for each in list_saved(project)}:
+        wanted["widget"] = ""
     if kind in SHAPES:
         wanted["shape"] = kind
-    if kind == ONE:
+    if kind == ONE and arguments.get("id") == NEWEST:
+        wanted["shape"] = "single"
+    elif kind == ONE:
         wanted["id"] = arguments.get("id", "") or _find_newest(project)
         kind = ONE if wanted["id"] else ""
     elif kind not in BADGES:
@@ -78,6 +90,8 @@ def read_choice(project: Project, arguments: Mapping[str, str]) -> Choice:
 
 def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
     selection = choice.selection
+    settings = find_settings(project, selection.widget)
+    shaped = selection.with_shape(settings.design["shape"])
     rows = list(list_shown(project, EVERYTHING, None, LISTED)[0])
     if selection.testimonial_id and selection.testimonial_id not in {row.id for row in rows}:
         one = Content(testimonial_id=selection.testimonial_id)
@@ -86,15 +100,18 @@ def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
     return {
         "kind": choice.kind,
         "kinds": KINDS,
+        "badges": BADGES,
+        "widgets": [each.name for each in list_saved(project)],
         "testimonials": [(row.id, _label(row)) for row in rows],
         "tags": [tag.name for tag in list_project_tags(project.id)],
         "lengths": sorted({*LENGTHS, length} - {0}),
         "themes": THEMES,
         "selection": selection,
         "is_pinned": choice.is_pinned,
-        "is_whole": selection.is_whole,
+        "is_whole": shaped.is_whole,
+        "is_floating": shaped.shape in FLOATING,
         # For the frame's background; with "auto" the page is the dashboard itself.
-        "theme": (selection.theme or project.widget_config["theme"]).removeprefix("auto"),
+        "theme": (selection.theme or settings.config["theme"]).removeprefix("auto"),
         "note": _note(project, choice),
         # Without a host: frames of other origins are blocked.
         "preview_url": url_for("rendered.show_widget", **selection.query),

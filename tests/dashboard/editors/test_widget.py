@@ -528,3 +528,27 @@ def test_a_button_that_leads_nowhere_is_refused(
     assert "Must be a whole number from 3 to 50." in page.text
     assert button(client, project) == DEFAULT_BUTTON
     assert version(app, project) == before
+
+
+def test_a_saved_widget_is_edited_by_itself(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    browser.post(f"/dashboard/projects/{project}/widgets", data={"name": "home"})
+    page = browser.get(path(project)).text
+    assert f'href="{path(project)}?widget=home"' in page
+    page = browser.get(path(project, "?widget=home")).text
+    assert "Its label and link are those of the first widget." in page
+    data = {"shape": "strip", "cardStyle": "quote", "minRating": "4"}
+    assert browser.post(path(project, "?widget=home"), data=data, headers=JSON).status_code == 200
+    feed = client.get(f"/widget/{project}/feed?widget=home").json
+    assert feed is not None
+    assert feed["config"] == defaults.WIDGET_CONFIG
+    answer = browser.post(path(project, "/publish?widget=home"))
+    assert answer.headers["Location"].startswith(path(project, "?widget=home"))
+    feed = client.get(f"/widget/{project}/feed?widget=home").json
+    assert feed is not None
+    assert (feed["shape"], feed["config"]["cardStyle"], feed["items"]) == ("strip", "quote", [])
+    assert stored(client, project) == defaults.WIDGET_CONFIG
+    for method, rest in (("GET", ""), ("POST", ""), ("GET", "/preview"), ("POST", "/publish")):
+        answer = browser.open(path(project, f"{rest}?widget=unknown"), method=method)
+        assert answer.status_code == 404

@@ -119,6 +119,12 @@ def approve(inbox: Inbox, *names: str, **values: object) -> list[str]:
             {"shape": "strip", "min": "80"},
             'data-testimonials-shape="strip" data-testimonials-min="80"',
         ),
+        ({"shape": "badge-corner"}, 'data-testimonials-shape="badge-corner"'),
+        ({"shape": "people"}, 'data-testimonials-shape="people"'),
+        (
+            {"shape": "popup", "tag": "x"},
+            'data-testimonials-shape="popup" data-testimonials-tag="x"',
+        ),
         # A badge counts every rating, and one testimonial is chosen by its id.
         (
             {"shape": "badge", "tag": "x", "min": "80", "id": "0" * 24},
@@ -169,6 +175,28 @@ def test_one_testimonial_is_chosen_from_the_newest(inbox: Inbox) -> None:
     assert f'data-testimonials-id="{older}"' in code_on(page, "html")
     assert "data-testimonials-tag" not in code_on(page, "html")
     assert f'src="/widget/{inbox.project}?id={older}"' in page
+
+
+def test_the_newest_can_be_chosen_whichever_it_is(inbox: Inbox) -> None:
+    approve(inbox, "Maya")
+    page = choose(inbox, shape="one", id="newest")
+    assert 'data-testimonials-shape="single"' in code_on(page, "html")
+    assert "data-testimonials-id" not in code_on(page, "html")
+    assert '<option value="newest" selected>' in page
+
+
+def test_a_saved_widget_has_a_snippet_of_its_own(inbox: Inbox) -> None:
+    approve(inbox, "Maya")
+    assert 'name="widget"' not in inbox.get("share").text
+    inbox.client.post(f"{inbox.base}/widgets", data={"name": "Home page"})
+    page = choose(inbox, widget="home-page", theme="dark")
+    for platform in ("html", "react"):
+        assert 'data-testimonials-theme="dark"' in code_on(page, platform)
+        assert 'data-testimonials-widget="home-page"' in code_on(page, platform)
+    assert "<option selected>home-page</option>" in page
+    assert "widget=home-page" in page.partition("data-preview")[0].rpartition("<iframe")[2]
+    page = choose(inbox, widget="unknown")
+    assert "data-testimonials-widget" not in code_on(page, "html")
 
 
 def test_an_older_testimonial_stays_chosen(inbox: Inbox) -> None:
@@ -377,7 +405,7 @@ def test_what_is_chosen_can_be_taken_to_places_without_a_widget(
         page = LexborHTMLParser(inbox.get(f"share?{query}").text)
         query = query if "min" in query else ""
         if "one" in (page.css_first("[name=shape][checked]").attributes["value"] or ""):
-            query = f"id={page.css_first('#embed-id option').attributes['value']}"
+            query = f"id={page.css_first('#embed-id [selected]').attributes['value']}"
         if page.css("#embed-theme option[value=dark][selected]"):
             query = "theme=dark"
         base = f"/widget/{inbox.project}"
