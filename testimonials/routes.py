@@ -14,6 +14,7 @@ from testimonials.collection.pages import collection
 from testimonials.collection.picture.api import pictures
 from testimonials.collection.requests.pages import requests
 from testimonials.dashboard.account.pages import account
+from testimonials.dashboard.editors.order_pages import order
 from testimonials.dashboard.editors.page_editor_pages import page_editor
 from testimonials.dashboard.editors.saved_widget_pages import saved_widgets
 from testimonials.dashboard.editors.widget_pages import widget_editor
@@ -73,6 +74,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     settings,
     widget_editor,
     saved_widgets,
+    order,
     notifications,
     team,
     account,

@@ -12,7 +12,7 @@ sheet.replaceSync(`widget.css`);
 
 // What a container may choose, beside its project and theme.
 const PREFIX = 'data-testimonials-';
-const SELECTION = ['shape', 'id', 'tag', 'min'];
+const SELECTION = ['widget', 'shape', 'id', 'tag', 'min'];
 const WATCHED = ['project', 'theme', ...SELECTION].map((name) => PREFIX + name);
 
 const reducedMotion = matchMedia('(prefers-reduced-motion:reduce)');

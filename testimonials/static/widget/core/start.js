@@ -26,6 +26,8 @@ const start = async (host, id, signal) => {
       if (value) url.searchParams.set(name, value);
     }
     const feed = await load(url, signal);
+    const { testimonialsWidget: name } = data;
+    if (name && name !== feed.widget) console.warn('Testimonials', id, 'has no widget ' + name);
     if (feed.project.active !== false) total = feed.total;
     if (!host.shadowRoot) {
       host.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];

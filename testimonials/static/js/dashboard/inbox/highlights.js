@@ -30,17 +30,19 @@ if (form) {
     'aria-label': 'Text of the testimonial', inputmode: 'none', spellcheck: 'false',
   })) text.setAttribute(name, value);
   for (const type of ['beforeinput', 'cut', 'paste', 'drop', 'dragstart']) text.addEventListener(type, (event) => event.preventDefault());
-  text.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter' || !start.value) return;
-    event.preventDefault();
-    form.requestSubmit();
-  });
-
-  document.addEventListener('selectionchange', () => {
+  const take = () => {
     const selected = readSelection();
     if (!selected) return;
     words.value = selected.words.replace(/\s+/g, ' ');
     start.value = selected.start;
+  };
+  document.addEventListener('selectionchange', take);
+  text.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    // The event of the last selection may still be on its way.
+    take();
+    if (start.value) form.requestSubmit();
   });
   words.addEventListener('input', () => { start.value = ''; });
 }

@@ -1,0 +1,90 @@
+// Ordering by dragging and by the arrow keys. Without this file the buttons of each line do it.
+import { announce, Failure, post } from '../../post.js';
+import { showToast } from '../toast.js';
+
+const EDGE = 80;
+const form = document.querySelector('[data-order-form]');
+const list = form?.querySelector('[data-order-list]');
+
+let saving = Promise.resolve();
+// One after the other, so that the last order is the one that stays.
+function save() {
+  const body = new URLSearchParams({ do: 'arrange', widget: form.elements.widget.value });
+  for (const item of list.children) body.append('ids', item.dataset.id);
+  saving = saving.then(() => post(form.action, body)).catch((error) => {
+    if (!(error instanceof Failure)) throw error;
+    showToast(`The order was not saved. ${error.message}`);
+  });
+}
+
+const placeOf = (item) => [...list.children].indexOf(item);
+const middleOf = (item) => {
+  const { top, height } = item.getBoundingClientRect();
+  return top + height / 2;
+};
+
+function tell(item) {
+  announce(`${item.dataset.name} is number ${placeOf(item) + 1} of ${list.children.length}`);
+}
+
+// Its neighbours move, not the item itself, which would lose the focus and the pointer.
+function moveTo(item, place) {
+  while (placeOf(item) < place) item.before(item.nextElementSibling);
+  while (placeOf(item) > place) item.after(item.previousElementSibling);
+}
+
+function step(item, by) {
+  const place = placeOf(item) + by;
+  if (!list.children[place]) return;
+  moveTo(item, place);
+  item.scrollIntoView({ block: 'nearest' });
+  tell(item);
+  save();
+}
+
+function drag(item, handle, { pointerId }) {
+  const start = placeOf(item);
+  const move = ({ clientY }) => {
+    if (clientY < EDGE) scrollBy(0, -12);
+    else if (clientY > innerHeight - EDGE) scrollBy(0, 12);
+    const above = [...list.children].filter((each) => each !== item && middleOf(each) < clientY);
+    moveTo(item, above.length);
+  };
+  const end = ({ type }) => {
+    item.classList.remove('is-dragged');
+    handle.removeEventListener('pointermove', move);
+    for (const name of ['pointerup', 'pointercancel']) handle.removeEventListener(name, end);
+    if (type === 'pointercancel') moveTo(item, start);
+    if (placeOf(item) === start) return;
+    tell(item);
+    save();
+  };
+  handle.setPointerCapture(pointerId);
+  item.classList.add('is-dragged');
+  handle.addEventListener('pointermove', move);
+  for (const name of ['pointerup', 'pointercancel']) handle.addEventListener(name, end);
+}
+
+for (const item of list?.children ?? []) {
+  const handle = item.querySelector('[data-handle]');
+  handle.hidden = false;
+  handle.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    handle.focus({ preventScroll: true });
+    drag(item, handle, event);
+  });
+  handle.addEventListener('keydown', (event) => {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    step(item, by);
+  });
+}
+
+form?.addEventListener('submit', (event) => {
+  const by = { up: -1, down: 1 }[event.submitter?.value.split(' ')[0]];
+  if (!by) return;
+  event.preventDefault();
+  step(event.submitter.closest('li'), by);
+});

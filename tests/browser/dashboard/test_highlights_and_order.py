@@ -1,0 +1,90 @@
+"""Highlighting words and ordering by hand: with the mouse, by keys, and without the script."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow
+from tests.browser.screens import check_screens
+
+WORDS = "😀 Hair that stayed up through rain.\nHair for years."
+# A page's own selection, as a finger or a mouse makes it.
+SELECT = """(text) => {
+  const range = document.createRange();
+  const at = text.firstChild.data.lastIndexOf('Hair');
+  range.setStart(text.firstChild, at);
+  range.setEnd(text.firstChild, at + 5);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}"""
+
+
+def add(project: Project, name: str, text: str = "Words.") -> str:
+    body = {"authorName": name, "text": text}
+    return str(project.call("POST", "/testimonials", body)["_id"])
+
+
+def shown(project: Project, page: Page) -> list[dict[str, object]]:
+    """Return what the widget shows, once what was clicked has been saved."""
+    page.wait_for_load_state("networkidle")
+    answer = page.request.get(f"{project.site.url}/widget/{project.id}/feed")
+    return list(answer.json()["items"])
+
+
+def test_words_are_selected_and_highlighted(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    project.sign_in(page, f"/testimonials/{add(project, 'Maya', WORDS)}")
+    text = page.get_by_role("textbox", name="Text of the testimonial")
+    text.evaluate(SELECT)
+    expect(page.get_by_label("Words to highlight")).to_have_value("Hair")
+    follow(page.get_by_role("button", name="Highlight", exact=True))
+    # By keys: from the start over two characters and a word; letters change nothing.
+    text.focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("x")
+    for key in ("ArrowRight", "ArrowRight", "Shift+Control+ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile("^Remove.*Hair"))).to_have_count(2)
+    assert shown(project, page)[0]["highlights"] == [[2, 6], [36, 40]]
+    page.get_by_label("Your reply").fill("Thank you!")
+    follow(page.get_by_role("button", name="Reply", exact=True))
+    check_screens(page)
+    follow(page.get_by_role("button", name=re.compile("^Remove.*Hair")).first)
+    (item,) = shown(project, page)
+    assert (item["highlights"], item["text"]) == ([[36, 40]], WORDS)
+    assert item["reply"]["text"] == "Thank you!"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_testimonials_are_ordered(site: Site, open_page: OpenPage, has_script: bool) -> None:
+    project = site.create_project()
+    for name in ("Aiko", "Ben", "Cleo"):
+        add(project, name)
+    page = open_page(project.page_url, java_script_enabled=has_script)
+    project.sign_in(page, "/order")
+    for name in ("Aiko", "Ben", "Cleo"):
+        follow(page.get_by_role("button", name=re.compile(f"^Add.*{name}")))
+    page.get_by_role("button", name=re.compile("^Move up.*Cleo")).click()
+    assert [each["authorName"] for each in shown(project, page)] == ["Aiko", "Cleo", "Ben"]
+    if not has_script:
+        return
+    handle = page.get_by_role("button", name="Move Ben")
+    handle.press("ArrowUp")
+    expect(handle).to_be_focused()
+    expect(page.get_by_text("Ben is number 2 of 3")).to_be_attached()
+    start, end = handle.bounding_box(), page.get_by_role("button", name="Move Aiko").bounding_box()
+    assert start
+    assert end
+    page.mouse.move(start["x"] + 9, start["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 9, end["y"] - 4, steps=4)
+    page.mouse.up()
+    expect(page.get_by_text("Ben is number 1 of 3")).to_be_attached()
+    assert [each["authorName"] for each in shown(project, page)] == ["Ben", "Aiko", "Cleo"]
+    check_screens(page)
+    project.sign_in(page, "/widgets")
+    check_screens(page)
