@@ -16,6 +16,7 @@ from testimonials.projects.configuration.widget_design import read_design, trim_
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.projects.slugs import make_slug
+from testimonials.widget.design.drafts import change_draft
 from testimonials.widget.models import SavedWidget
 
 MAX_SAVED = 20
@@ -118,17 +119,13 @@ def change_widget(
 ) -> None:
     """Change settings of a design of the locked project, whose values come from its schema.
 
-    They are changed in a draft too, which would take them back when it is published.
+    A draft no longer has them, since publishing it would take them back.
     """
-    stored = widget.widget_design if isinstance(widget, Project) else widget.design
-    draft = widget.widget_draft if isinstance(widget, Project) else widget.draft
-    design = trim_design(stored | dict(values))
-    if draft is not None and "design" in draft:
-        draft = draft | {"design": trim_design(draft["design"] | dict(values))}
     if isinstance(widget, Project):
-        widget.widget_design, widget.widget_draft = design, draft
+        widget.widget_design = trim_design(widget.widget_design | dict(values))
     else:
-        widget.design, widget.draft = design, draft
+        widget.design = trim_design(widget.design | dict(values))
+    change_draft(widget, {"design": dict(values)})
     widget.updated_at = clock.now()
     mark_changed(project)
     db.session.flush()

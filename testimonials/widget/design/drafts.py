@@ -6,6 +6,7 @@ meanwhile stays changed. Its button is whole, since empty words mean the default
 
 from typing import Any
 
+from testimonials.core import clock
 from testimonials.projects.configuration.dashboard_config import CTA
 from testimonials.projects.configuration.widget_design import read_design, trim_design
 from testimonials.projects.models import Project
@@ -82,6 +83,7 @@ def publish_draft(project: Project, widget: Widget) -> bool:
     discard_draft(widget)
     if isinstance(widget, SavedWidget):
         widget.config, widget.design = settings["config"], trim_design(settings["design"])
+        widget.updated_at = clock.now()
         mark_edited(project)
         return True
     project.widget_config = settings["config"]

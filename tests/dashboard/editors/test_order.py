@@ -76,17 +76,15 @@ def test_what_does_not_show_says_why(app: Flask, inbox: Inbox, ids: dict[str, st
     for name in ("Aiko", "Ben"):
         do(inbox, f"add {ids[name]}")
     design = read_project(app, inbox.project).widget_design
-    # A draft follows, or publishing it would take the order back.
-    draft = {"config": {}, "design": design | {"chosen": [], "order": "best"}}
+    # A draft loses its own order, or publishing it would take this one back.
+    draft = {"design": {"order": "best", "radius": 6}}
     change_project(app, inbox.project, widget_design=design | {"minRating": 4}, widget_draft=draft)
     inbox.act(ids["Ben"], "reject")
     page = inbox.get("order").text
     assert "Left out by this widget’s selection" in page
     assert "Not approved" in page
     do(inbox, f"add {ids['Cleo']}")
-    project = read_project(app, inbox.project)
-    assert project.widget_draft["design"]["order"] == "hand"
-    assert project.widget_draft["design"]["chosen"] == project.widget_design["chosen"]
+    assert read_project(app, inbox.project).widget_draft == {"design": {"radius": 6}}
 
 
 def test_each_widget_has_an_order_of_its_own(
