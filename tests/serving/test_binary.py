@@ -113,6 +113,11 @@ def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> 
     assert served.call("GET", "/widget/v1.js").body == build_script()
     picture = served.call("GET", _find_picture(served, page))
     assert picture.body.startswith(b"\x89PNG")
+    # Without any font or library of the machine.
+    values = {"authorName": "田中 愛子", "text": "الخبز رائع 👍🏽 ありがとう", "rating": 5}
+    row = served.call("POST", path, values, headers).data["_id"]
+    drawn = served.call("GET", f"{path}/{row}/picture?look=night", headers=headers)
+    assert (drawn.status, drawn.body[:4]) == (200, b"\x89PNG")
     # A process beside the worker, where there is no interpreter to start.
     assert send_photo(served, to_bytes(photo(), "JPEG")).status == 200
     assert served.call("GET", "/docs").status == 200

@@ -103,6 +103,9 @@ def test_a_picture_is_kept_until_it_would_look_different_and_goes_with_its_testi
     url = f"/oat/{row}/picture.png"
     first = client.get(url)
     assert (first.status_code, first.content_type) == (200, "image/png")
+    assert f'<meta property="og:image" content="https://testimonials.example.com{url}">' in (
+        client.get(f"/oat/{row}").text
+    )
     assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
     with app.app_context():
         begin_write()
