@@ -35,7 +35,7 @@ from testimonials.widget.design.contrasts import explain_changes
 from testimonials.widget.design.drafts import Settings, Widget, read_draft, read_published
 from testimonials.widget.design.looks import LOOKS, find_look
 from testimonials.widget.models import SavedWidget
-from testimonials.widget.settings import CTA_LABEL
+from testimonials.widget.settings import CTA_LABEL, read_cta
 
 CHOICES = {
     "layout": LAYOUTS,
@@ -114,6 +114,10 @@ def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, A
         "published": published,
         "defaults": to_form(DEFAULTS),
         "options": describe_options(project, shown["tags"]),
+        # What the button has if its fields are empty, which a saved widget doesn't have.
+        "default_cta": read_cta(project)
+        if isinstance(widget, SavedWidget)
+        else {"label": CTA_LABEL, "url": collection_page_url(project.slug)},
         "colour": colour,
         "colours": {each: describe_colour(each) for each in {*PALETTES.values(), colour}},
         "colour_names": " ".join(COLOURS),
@@ -136,7 +140,6 @@ def describe_options(project: Project, ticked: Iterable[str]) -> dict[str, Any]:
         "tags": list(dict.fromkeys([*tags, *ticked])),
         "count_range": defaults.INITIAL_COUNT_RANGE,
         "length_range": design.MIN_LENGTH_RANGE,
-        "default_cta": {"label": CTA_LABEL, "url": collection_page_url(project.slug)},
         "limits": {
             "ctaLabel": CTA_LABEL_LENGTH,
             "ctaUrl": URL_LENGTH,

@@ -234,6 +234,22 @@ def test_a_draft_holds_only_what_is_changed(
     assert version(app, project) == before, "there was nothing to publish"
 
 
+def test_an_order_by_hand_stays_through_drafts(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    chosen = owner.create_testimonial(project, text="Chosen.")["_id"]
+    save(browser, project, order="best", radius=0, font="serif")
+    save(browser, project, font="page")
+    browser.post(f"/dashboard/projects/{project}/order", data={"do": f"add {chosen}"})
+    by_hand = {"order": "hand", "chosen": [chosen]}
+    assert design(app, project) == by_hand
+    publish(browser, project)
+    assert design(app, project) == by_hand | {"radius": 0}
+    browser.post(path(project, "/reset"))
+    publish(browser, project)
+    assert design(app, project) == {"chosen": [chosen]}
+
+
 def test_a_palette_takes_the_place_of_ones_own_colour(
     app: Flask, browser: FlaskClient, project: str
 ) -> None:

@@ -43,6 +43,8 @@ function show() {
   preview.show();
 }
 
+const pick = (names) => Object.fromEntries(names.map((name) => [name, values[name]]));
+
 // The look that the widget has; one may have all of another's settings, and more.
 function findLook() {
   const isWorn = (look) => Object.entries(looks[look]).every(([name, value]) => isSame(values[name], value));
@@ -64,7 +66,7 @@ function apply(changes, { delay = 0, isStep = true } = {}) {
     .filter(([name, value]) => value !== undefined && (!isSame(values[name], value) || dropped.has(name))));
   const names = Object.keys(changed);
   if (!names.length) return false;
-  if (isStep) history.note(values, names.join());
+  if (isStep) note(pick(names));
   for (const name of names) dropped.delete(name);
   values = { ...values, ...changed };
   saving.queue(changed, delay);
@@ -161,8 +163,9 @@ for (const [name, wanted, done, none] of [
       showToast(none);
       return;
     }
+    const undo = difference(values, before);
     toast(done, () => {
-      put(before);
+      put(undo);
       showToast('Your settings are back');
       place.querySelector('button').focus();
     });
@@ -171,8 +174,7 @@ for (const [name, wanted, done, none] of [
 
 /* ----------------------------------------------------------------- preview */
 
-const history = startHistory((wanted) => put(wanted, { isStep: false }));
-history.watch(() => values);
+const note = startHistory((step) => put(step, { isStep: false }), pick);
 const host = startPage(() => values.theme, () => preview.show(), (hex) => put({ brandColor: hex }));
 const preview = startPreview(() => values, values, colour, host.ground);
 

@@ -1,11 +1,13 @@
-// Undo and redo: what the form's controls held, one step for each change.
+// Undo and redo: what the controls of each change held before it, and nothing else, so that a
+// colleague's changes stay.
 
 const LIMIT = 100;
 // Letters of one word, and colours under one movement of the hand, are one step.
 const PAUSE_MS = 1000;
 
-// `put(values)` writes a step's values into the form. Before each change `note(values, names)` is called.
-export function startHistory(put) {
+// `put(step)` writes a step's values into the form, `read(names)` returns those that it holds now.
+// `note(step)` is called before each change.
+export function startHistory(put, read) {
   const buttons = {
     undo: document.querySelector('[data-history="undo"]'),
     redo: document.querySelector('[data-history="redo"]'),
@@ -13,7 +15,6 @@ export function startHistory(put) {
   const past = [];
   let future = [];
   let last = { names: '', time: 0 };
-  let current = null;
 
   function show() {
     for (const [name, steps] of [['undo', past], ['redo', future]]) {
@@ -24,9 +25,10 @@ export function startHistory(put) {
 
   function go(from, to) {
     if (!from.length) return;
-    to.push(current());
+    const step = from.pop();
+    to.push(read(Object.keys(step)));
     last = { names: '', time: 0 };
-    put(from.pop());
+    put(step);
     show();
   }
 
@@ -44,17 +46,14 @@ export function startHistory(put) {
   });
   show();
 
-  return {
-    // `read()` returns what the controls hold now.
-    watch(read) { current = read; },
-    note(before, names) {
-      const now = performance.now();
-      const isSameStep = names === last.names && now - last.time < PAUSE_MS;
-      last = { names, time: now };
-      if (!isSameStep) past.push(before);
-      if (past.length > LIMIT) past.shift();
-      future = [];
-      show();
-    },
+  return function note(step) {
+    const names = Object.keys(step).join();
+    const now = performance.now();
+    const isSameStep = names === last.names && now - last.time < PAUSE_MS;
+    last = { names, time: now };
+    if (!isSameStep) past.push(step);
+    if (past.length > LIMIT) past.shift();
+    future = [];
+    show();
   };
 }

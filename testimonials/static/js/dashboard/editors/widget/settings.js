@@ -12,6 +12,8 @@ export const ASKED = [
 const pick = (values, names) => Object.fromEntries(names.map((name) => [name, values[name]]));
 
 export function toConfig(values) {
+  // One row, whatever the layout is.
+  if (values.shape === 'strip') return { ...toConfig({ ...values, shape: '' }), layout: 'carousel' };
   const isMarquee = values.layout === 'marquee';
   return {
     ...pick(values, CONFIG),
