@@ -27,8 +27,19 @@ def describe_elsewhere(project: Project, choice: Choice) -> dict[str, str]:
         "markdown": write_markdown(items),
         "markdown_url": add_query(markdown_url(project.id), chosen),
         "json_feed_url": add_query(json_feed_url(project.id), chosen),
+        "address": choice.add_to(widget_page_url(project.id)),
+        "shortcode": _write_shortcode(project, choice),
         "element": _write_element(project, choice),
     }
+
+
+def _write_shortcode(project: Project, choice: Choice) -> str:
+    """Return the shortcode of the plugin in packages/wordpress."""
+    values = {"project": project.id} | choice.selection.query
+    # These would end it, and have no other spelling there.
+    ends = str.maketrans("", "", '"[]')
+    written = (f'{name}="{value.translate(ends)}"' for name, value in values.items())
+    return f"[testimonials_widget {' '.join(written)}]"
 
 
 def _write_element(project: Project, choice: Choice) -> str:

@@ -19,9 +19,15 @@ from testimonials.widget.formats.choosing import add_query
 from testimonials.widget.rendered.wall_contents import find_shown_testimonial
 from testimonials.widget.selection import Selection, read_selection
 from testimonials.widget.services import find_shown_project
-from testimonials.widget.snippet import frame_height
+from testimonials.widget.snippet import frame_height, reserve_space
 
 WIDTH = 640
+# WordPress keeps these attributes and no others. It listens to frames only beside a quotation,
+# which it shows until the frame has said its height.
+HTML = Markup(
+    '<blockquote><a href="{}">{}</a></blockquote>'
+    '<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>'
+)
 MAX_PARAMETERS = 20
 LONGEST_ADDRESS = 2_000
 
@@ -56,8 +62,6 @@ def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
     width = min(limits["maxwidth"] or WIDTH, WIDTH)
     height = min(limits["maxheight"] or frame_height(page.selection), frame_height(page.selection))
     title = gettext("What customers say about %(name)s", name=page.project.name)
-    # WordPress keeps these attributes and no others.
-    frame = Markup('<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>')
     address = add_query(widget_page_url(page.project.id), page.selection.query)
     return {
         "version": "1.0",
@@ -69,7 +73,9 @@ def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
         "provider_url": app_url(),
         "width": width,
         "height": height,
-        "html": frame.format(address, title, width, height),
+        # Our own, for the WordPress plugin: what the snippet's container keeps free.
+        "reserve": reserve_space(page.project, page.selection),
+        "html": HTML.format(wall_url(page.project.slug), title, address, title, width, height),
     }
 
 

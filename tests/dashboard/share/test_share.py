@@ -419,6 +419,8 @@ def test_what_is_chosen_can_be_taken_to_places_without_a_widget(
         assert element.attributes["project"] == inbox.project
         wanted = query.replace("id=", "testimonial=").partition("=")
         assert not query or element.attributes[wanted[0]] == wanted[2]
+        shortcode = page.css_first("#share-shortcode").attributes["value"] or ""
+        assert shortcode.startswith(f'[testimonials_widget project="{inbox.project}"')
         address = page.css_first("#share-json-feed").attributes["value"] or ""
         path = address.removeprefix("https://testimonials.example.com")
         assert path == f"{base}/feed.json?{query}".rstrip("?")

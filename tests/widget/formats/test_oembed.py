@@ -1,5 +1,6 @@
 """GET /oembed, and the pages that name it."""
 
+import re
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -47,7 +48,9 @@ def test_each_page_names_its_answer_which_is_a_frame(
         answer = client.get(link.removeprefix(APP))
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         found = answer.json
-        (frame,) = LexborHTMLParser(found.pop("html")).body.css("body > *")
+        assert re.fullmatch(r"[0-9a-z ,.()-]{0,80}", found.pop("reserve"))
+        quote, frame = LexborHTMLParser(found.pop("html")).body.css("body > *")
+        assert quote.css_first("a").attributes == {"href": f"{APP}/kiln/wall"}
         title = 'What customers say about Kiln & "Clay" <b>'
         assert frame.attributes == {
             "src": APP + framed, "title": title, "width": "640", "height": str(height),

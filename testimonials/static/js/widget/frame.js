@@ -4,6 +4,8 @@ const secret = /^#\?secret=([0-9a-z]+)$/i.exec(location.hash)?.[1];
 if (secret) {
   const say = (message, value) => parent.postMessage({ message, value, secret }, '*');
   const sayHeight = () => say('height', document.body.offsetHeight);
+  // WordPress hides the frame until then, and a browser draws no hidden one.
+  sayHeight();
   new ResizeObserver(sayHeight).observe(document.body);
   addEventListener('message', ({ data }) => data?.message === 'ready' && sayHeight());
   document.addEventListener('click', (event) => {
