@@ -189,7 +189,7 @@ def test_an_address_of_one_testimonial_leads_nowhere_else(
 def test_the_wall_has_one_button(app: Flask, client: FlaskClient, project: dict[str, Any]) -> None:
     page = client.get("/kiln/wall").text
     assert page.count("Share your experience") == 1
-    assert f'href="{APP}/kiln">Share your experience</a>' in page
+    assert f'href="{APP}/kiln"><bdi>Share your experience</bdi></a>' in page
     assert "Erfahrung teilen" in client.get("/kiln/wall?lang=de").text
     change_project(app, project["_id"], status="inactive")
     assert "Share your experience" not in client.get("/kiln/wall").text
