@@ -14,7 +14,7 @@ export const find = (hex) => known.get(hex);
 
 // Return what the widget's data has for a derivation: stars may have the brand's colour.
 export function paint(found, stars) {
-  return found && Object.fromEntries(['light', 'dark'].map((theme) => {
+  return Object.fromEntries(['light', 'dark'].map((theme) => {
     const colours = found[theme].split(' ');
     if (stars === 'brand') colours[names.indexOf('star')] = colours[names.indexOf('accent')];
     return [theme, colours.join(' ')];

@@ -30,10 +30,13 @@ export function startPreview(values, stored, colour, ground) {
   let selected = { ...stored };
   let feed = null;
   let round = 0;
+  // A colour that isn't derived yet shows a moment later.
+  let derived = null;
   let asked = 0;
 
   function show() {
     const now = values();
+    derived = find(colour()) ?? derived;
     sets.disabled = isLive();
     frame.contentWindow.postMessage({
       view: isLive() ? 'now' : 'draft',
@@ -41,7 +44,7 @@ export function startPreview(values, stored, colour, ground) {
       page: { ...page, colour: ground() },
       config: toConfig(now),
       design: toDesign(now),
-      colours: paint(find(colour()), now.stars),
+      colours: paint(derived, now.stars),
       cta: { label: now.ctaLabel || cta.label, url: complete(now.ctaUrl) || cta.url },
       round,
       feed,

@@ -28,7 +28,6 @@ export function toConfig(values) {
 export function toDesign(values) {
   return {
     ...pick(values, [...DESIGN, 'radius', 'photoSize']),
-    brandColor: values.brandColor || null,
     layout: values.layout === 'spotlight' ? 'spotlight' : '',
     marqueeRows: values.marquee === 'one' ? 1 : 2,
     starColor: values.stars === 'brand' ? 'brand' : 'gold',
