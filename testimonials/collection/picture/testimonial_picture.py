@@ -24,8 +24,8 @@ from testimonials.widget.design.colours import read_colours
 
 # What a link to a testimonial shows.
 LINK_LOOK, LINK_SIZE = LOOKS[0], "landscape"
-# A project's newest are kept: some 50 MB.
-MOST_KEPT = 500
+# A project's newest are kept: some 20 MB.
+MOST_KEPT = 200
 # Each takes a tenth of a second. For strangers and for owners.
 DRAWINGS = Limit("testimonial-picture", 300, "for pictures of one project", for_load=True)
 OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load=True)
