@@ -233,6 +233,13 @@ def test_letters_are_joined_and_emoji_are_one_each() -> None:
         assert measure(Text.read(emoji, fonts.SANS, "display").clusters, 200) == 200
 
 
+def test_pranks_stay_within_the_picture() -> None:
+    for prank in ("a" + "\u0301" * 2000, "👩\u200d" * 600, "W" * 2000):
+        block = Text.read(prank, fonts.SANS, "display").shorten(40, 900, 300)
+        assert block.width <= 900
+        assert max(len(each.text) for line in block.lines for each in line) <= 14
+
+
 def test_a_long_text_ends_visibly_and_lines_begin_as_they_should() -> None:
     long = Text.read("We switched on a Tuesday. " * 80, fonts.SANS, "display")
     assert long.set(40, 900, 300) is None

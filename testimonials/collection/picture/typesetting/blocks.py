@@ -12,6 +12,7 @@ from testimonials.collection.picture.typesetting.clusters import (
     Cluster,
     Line,
     add_space,
+    compose,
     give_spaces_fonts,
     is_right_to_left,
     is_wide,
@@ -74,7 +75,7 @@ class Text:
                 continue
             if unicodedata.category(cluster[0]) in ("Cc", "Cf"):
                 continue
-            plain = unicodedata.normalize("NFC", cluster)
+            plain = compose(cluster)
             if (face := faces.find(plain)) is None:
                 lacking.append(plain)
             is_marked = any(a <= start < b for a, b in marks)

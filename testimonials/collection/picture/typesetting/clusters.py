@@ -9,6 +9,8 @@ from itertools import groupby
 from testimonials.collection.picture.typesetting.fonts import EMOJI, is_unseen, load
 
 WIDE = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
+# More of them are a prank: they would run over what stands around.
+MOST_MARKS, LONGEST_EMOJI = 4, 12
 FLAG_LETTERS = range(0x1F1E6, 0x1F200)
 
 
@@ -41,10 +43,17 @@ def split_clusters(text: str) -> Iterable[tuple[int, str]]:
             start = at
 
 
+def compose(cluster: str) -> str:
+    """Return a letter with its first marks, as one character where there is one."""
+    composed = unicodedata.normalize("NFC", cluster)
+    marks = [at for at, each in enumerate(composed) if unicodedata.combining(each)]
+    return composed[: marks[MOST_MARKS]] if len(marks) > MOST_MARKS else composed
+
+
 def _belongs(text: str, start: int, at: int) -> bool:
     letter, before = text[at], text[at - 1]
     if before == "\u200d" and unicodedata.category(letter) in ("So", "Sm"):
-        return True
+        return at - start < LONGEST_EMOJI
     if ord(letter) in FLAG_LETTERS:
         return at - start == 1 and ord(before) in FLAG_LETTERS
     return (
