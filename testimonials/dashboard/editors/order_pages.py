@@ -25,7 +25,7 @@ from testimonials.widget.content.ordering import (
     Widget,
     add_to_order,
     arrange,
-    list_chosen,
+    list_ordered,
     list_others,
     move,
     show_only_chosen,
@@ -74,7 +74,7 @@ def show_refusal(error: OrderFull) -> ResponseReturnValue:
 def _page(access: Access, name: str, after: str | None) -> str:
     project = access.project
     widget = find_widget(project, name)
-    chosen, shown = list_chosen(project, widget)
+    chosen, shown = list_ordered(project, widget)
     others, cursor = list_others(project, chosen, after, ON_A_PAGE)
     return render_template(
         "dashboard/editors/order.html",

@@ -56,8 +56,10 @@ def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
 
 def find_conditions(project: Project, content: Content) -> list[ColumnExpressionArgument[bool]]:
     """Return what a testimonial must meet to be shown."""
+    # A few are looked up by their ids; by the bare column, SQLite would read the whole project's.
+    of_project = Testimonial.project_id.concat("") if content.is_only_chosen else None
     found: list[ColumnExpressionArgument[bool]] = [
-        Testimonial.project_id == project.id,
+        (Testimonial.project_id if of_project is None else of_project) == project.id,
         Testimonial.is_visible,
     ]
     if content.testimonial_id:

@@ -7,6 +7,7 @@ import binascii
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -48,10 +49,10 @@ def list_shown(
     """
     if not project.is_active:
         return [], None
+    if content.order == BY_HAND:
+        return _cut(_list_by_hand(project, content, _read_cursor(after), limit + 1), limit)
     query = select(Testimonial).where(*find_conditions(project, content))
-    if content.order != BY_HAND:
-        return read_page(query, content.order, after, limit)
-    return _cut(_list_by_hand(query, content, after, limit + 1), limit)
+    return read_page(query, content.order, after, limit)
 
 
 def count_shown(project: Project, content: Content) -> int:
@@ -71,19 +72,28 @@ def _cut(rows: Sequence[Testimonial], limit: int) -> tuple[Sequence[Testimonial]
     return shown, _make_cursor(shown[-1]) if len(rows) > limit else None
 
 
+def list_chosen(project: Project, content: Content) -> Sequence[Testimonial]:
+    """Return those of the chosen ones that are shown, in the owner's order."""
+    query = select(Testimonial).where(
+        *find_conditions(project, replace(content, is_only_chosen=True))
+    )
+    return sorted(db.session.scalars(query), key=lambda row: content.chosen.index(row.id))
+
+
 def _list_by_hand(
-    query: Query, content: Content, after: str | None, count: int
+    project: Project, content: Content, key: Key | None, count: int
 ) -> Sequence[Testimonial]:
-    """Return the chosen ones after the cursor, in the owner's order, and then the others."""
-    chosen, key, rows = list(content.chosen), _read_cursor(after), []
+    """Return the chosen ones after the key, and then the others."""
+    chosen, rows = content.chosen, []
     if key is None or key.id in chosen:
-        ids = chosen[chosen.index(key.id) + 1 :] if key else chosen
-        found = db.session.scalars(query.where(Testimonial.id.in_(ids)))
-        rows = sorted(found, key=lambda row: ids.index(row.id))[:count]
+        passed = chosen[: chosen.index(key.id) + 1] if key else ()
+        rows = [row for row in list_chosen(project, content) if row.id not in passed][:count]
         key = None
     if len(rows) == count or content.is_only_chosen:
         return rows
-    others = query.where(Testimonial.id.not_in(chosen))
+    others = select(Testimonial).where(
+        *find_conditions(project, content), Testimonial.id.not_in(chosen)
+    )
     return [*rows, *_list_by_key(others, NEWEST, key, count - len(rows))]
 
 

@@ -16,7 +16,7 @@ from testimonials.widget.content.content import (
     find_conditions,
     read_content,
 )
-from testimonials.widget.content.listing import read_page
+from testimonials.widget.content.listing import list_chosen, read_page
 from testimonials.widget.content.saved_widgets import change_widget, read_settings
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.selection import WHOLE
@@ -32,18 +32,13 @@ class OrderFull(ServiceError):
     )
 
 
-def list_chosen(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
+def list_ordered(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
     """Return those that were ordered by hand, in their order, and the ids of those that show."""
     content = read_content(read_settings(widget).design, WHOLE)
-    ids = list(content.chosen)
-    found = db.session.scalars(
-        select(Testimonial).where(Testimonial.id.in_(ids), Testimonial.project_id == project.id)
-    )
-    rows = sorted(found, key=lambda row: ids.index(row.id))
-    shown = select(Testimonial.id).where(
-        *find_conditions(project, content), Testimonial.id.in_(ids)
-    )
-    return rows, set(db.session.scalars(shown))
+    found = db.session.scalars(select(Testimonial).where(Testimonial.id.in_(content.chosen)))
+    rows = [row for row in found if row.project_id == project.id]
+    rows.sort(key=lambda row: content.chosen.index(row.id))
+    return rows, {row.id for row in list_chosen(project, content)}
 
 
 def list_others(
@@ -95,7 +90,7 @@ def show_only_chosen(project: Project, widget: Widget, *, is_on: bool) -> None:
 
 def _list_ids(project: Project, widget: Widget) -> list[str]:
     """Return the ids in their order, without testimonials that are gone."""
-    return [row.id for row in list_chosen(project, widget)[0]]
+    return [row.id for row in list_ordered(project, widget)[0]]
 
 
 def _keep(project: Project, widget: Widget, ids: list[str]) -> None:

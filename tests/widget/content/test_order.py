@@ -1,5 +1,6 @@
 """Which testimonials a widget shows, and in which order."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from flask.testing import FlaskClient
 
 from testimonials.extensions import db
 from testimonials.projects.services import get_project
-from testimonials.widget.content.content import BEST, NEWEST, Content
+from testimonials.widget.content.content import BEST, BY_HAND, NEWEST, Content
 from testimonials.widget.content.listing import count_shown, list_shown
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
@@ -156,3 +157,18 @@ def test_pages_are_read_from_an_index_without_sorting(
     for plan in first + second + counted:
         assert "TEMP B-TREE" not in plan
         assert "SCAN" not in plan
+
+
+@pytest.mark.sqlite
+def test_chosen_ones_are_looked_up_by_their_ids(
+    app: Flask, project: dict[str, Any], rows: dict[str, str]
+) -> None:
+    chosen = tuple(rows.values())
+    with app.app_context():
+        found = get_project(project["_id"])
+        for content in (
+            Content(order=BY_HAND, chosen=chosen),
+            Content(order=BEST, chosen=chosen, is_only_chosen=True),
+        ):
+            plan, *_ = explain_statements(db.engine, partial(list_shown, found, content, None, 3))
+            assert "(id=?)" in plan
