@@ -188,6 +188,12 @@ def test_now_shows_what_visitors_see_and_undo_goes_back(site: Site, open_page: O
     page.locator("[data-toasts]").get_by_role("button", name="Undo").click()
     expect(root).to_have_class(re.compile("list outlined"))
     assert stored(site, project) == WIDGET_CONFIG
+    page.get_by_role("radio", name="Both").check()
+    beside = page.frame_locator("[data-box-now] iframe").locator(SHOWN).locator(".tm")
+    expect(beside).to_have_class(re.compile("masonry default"))
+    publish(page)
+    expect(beside).to_have_class(re.compile("list outlined"))
+    expect(root).to_have_class(re.compile("list outlined"))
 
 
 def test_any_colour_is_derived_by_the_server(site: Site, open_page: OpenPage) -> None:
@@ -294,7 +300,7 @@ def test_nothing_approved_is_explained(site: Site, open_page: OpenPage) -> None:
 def test_the_preview_is_as_wide_as_the_chosen_device(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
-    box = page.locator("[data-box]")
+    box = page.locator("[data-box]:not([hidden])")
     for name, width in (("360", 360), ("768", 768)):
         page.get_by_role("radio", name=name).check()
         page.wait_for_function(

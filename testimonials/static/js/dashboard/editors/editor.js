@@ -122,13 +122,15 @@ export function startSaving(action, onStored) {
   };
 }
 
-// The frame is as wide as the chosen device, and drawn smaller where there is less room.
+// The frame is as wide as the chosen device, and drawn smaller where there is less room; two stand
+// beside each other. Return what fits them anew.
 export function startWidths(stage) {
   function fit() {
     const chosen = Number(stage.dataset.width);
-    const room = stage.clientWidth - 26;
+    const boxes = stage.querySelectorAll('[data-box]:not([hidden])');
+    const room = stage.clientWidth / boxes.length - 26;
     const scale = chosen && room > 0 ? Math.min(1, room / chosen) : 1;
-    stage.querySelector('[data-box]').style.setProperty('--scale', scale);
+    for (const box of boxes) box.style.setProperty('--scale', scale);
   }
   for (const button of document.querySelectorAll('[data-width][type="radio"]')) {
     button.addEventListener('change', () => {
@@ -137,6 +139,7 @@ export function startWidths(stage) {
     });
   }
   new ResizeObserver(fit).observe(stage);
+  return fit;
 }
 
 export function startPanes(split) {

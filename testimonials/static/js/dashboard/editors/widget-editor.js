@@ -138,6 +138,7 @@ publishing.addEventListener('click', async (event) => {
   if (saving.isBehind()) return;
   try {
     take(await post(publishing.dataset.publish, new URLSearchParams()));
+    preview.showPublished();
     showToast('Published. Visitors see it now.');
   } catch (error) {
     showToast(`Not published. ${error.message}`);
@@ -176,9 +177,8 @@ for (const [name, wanted, done, none] of [
 
 const note = startHistory((step) => put(step, { isStep: false }), pick);
 const host = startPage(() => values.theme, () => preview.show(), (hex) => put({ brandColor: hex }));
-const preview = startPreview(() => values, values, colour, host.ground);
-
-startWidths(document.querySelector('[data-stage]'));
+const fit = startWidths(document.querySelector('[data-stage]'));
+const preview = startPreview(() => values, values, colour, host.ground, fit);
 startPanes(document.querySelector('[data-split]'));
 
 // Browsers may bring back what a form held before it was left; the page shows what is stored.
