@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -30,7 +29,6 @@ def test_the_widget_can_be_tried(site: Site, open_page: OpenPage) -> None:
     colours = [colour for colour, _ in seen]
     assert colours[0] != colours[1] == colours[2] != colours[3]
     assert all(is_sample for _, is_sample in seen)
-    check_screens(page)
 
 
 def test_it_works_without_javascript(site: Site, open_page: OpenPage) -> None:

@@ -74,7 +74,7 @@ def pause(project: Project) -> str:
 
 
 PAGES: dict[str, Look] = {
-    "home": (lambda _: "/", stay),
+    "home": (lambda _: "/", wait_for_widget),
     "reference": (lambda _: "/docs", stay),
     "claim": (claim_path, stay),
     "claim with errors": (claim_path, press("Claim my account", "One thing needs a change")),
