@@ -34,6 +34,8 @@ def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
         "author_role": item["authorRole"] or None,
         "author_company": item.get("authorCompany"),
         "sample": item.get("isSample"),
+        "highlights": item.get("highlights"),
+        "reply": (item.get("reply") or {}).get("text"),
     }
     return {
         "id": item["id"],

@@ -15,6 +15,7 @@ from testimonials.core.web.errors import NotFound, ServiceError, ValidationFaile
 from testimonials.core.web.languages import gettext
 from testimonials.projects.models import Project
 from testimonials.projects.services import find_public_project
+from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.formats.choosing import add_query
 from testimonials.widget.rendered.wall_contents import find_shown_testimonial
 from testimonials.widget.selection import Selection, read_selection
@@ -59,8 +60,12 @@ def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
     if arguments.get("format", "json") != "json":
         raise FormatUnknown
     page = find_page(arguments.get("url", ""))
-    width = min(limits["maxwidth"] or WIDTH, WIDTH)
-    height = min(limits["maxheight"] or frame_height(page.selection), frame_height(page.selection))
+    shape = find_settings(page.project, page.selection.widget).design["shape"]
+    height = frame_height(page.selection.with_shape(shape))
+    width, height = (
+        min(limits["maxwidth"] or WIDTH, WIDTH),
+        min(limits["maxheight"] or height, height),
+    )
     title = gettext("What customers say about %(name)s", name=page.project.name)
     address = add_query(widget_page_url(page.project.id), page.selection.query)
     return {

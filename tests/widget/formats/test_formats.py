@@ -53,8 +53,7 @@ def _words(client: FlaskClient, project: dict[str, Any], query: str = "") -> lis
 def test_they_show_what_the_widget_does_and_nothing_else(
     app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
 ) -> None:
-    for number in range(4):
-        owner.create_testimonial(project["_id"], text=f"Words no. {number}")
+    ids = [add_testimonial(app, project["_id"], text=f"Words no. {number}") for number in range(4)]
     pinned = add_testimonial(
         app, project["_id"], text="Pinned", tags=["Glaze"], author_email="x@example.com"
     )
@@ -79,6 +78,8 @@ def test_they_show_what_the_widget_does_and_nothing_else(
         german = {"Accept-Language": "de"}
         assert client.get(f"/widget/{project['_id']}/{form}", headers=german).text == text
         assert _text_of(client, project, form, "lang=de") != text
+    change_project(app, project["_id"], widget_design={"order": "hand", "chosen": ids[1:3]})
+    assert _words(client, project, "limit=3") == [["Words no. 1", "Words no. 2", "Pinned"]] * 3
     change_project(app, project["_id"], status="inactive")
     assert _words(client, project) == [[]] * 3
 
@@ -142,7 +143,9 @@ def test_the_newsletter_is_html_that_old_mail_programs_know(
 ) -> None:
     picture = "https://example.com/a.webp"
     add_testimonial(app, project["_id"], text="word " * 400, rating=3.5, author_avatar=picture)
-    add_testimonial(app, project["_id"], text="ق" * 600, author_name="أحمد")
+    add_testimonial(
+        app, project["_id"], text="ق" * 600, author_name="أحمد", highlights=[[0, 9], [400, 500]]
+    )
     answer = client.get(f"/widget/{project['_id']}/newsletter")
     assert "'unsafe-inline'" in answer.headers["Content-Security-Policy"]
     assert "script-src" not in answer.headers["Content-Security-Policy"]
@@ -152,10 +155,17 @@ def test_the_newsletter_is_html_that_old_mail_programs_know(
     for words in page.css("p[dir]"):
         assert 400 < len(words.text()) <= 420
         assert words.text().endswith("…")
+    marks = page.css("p[dir=rtl] span")
+    # The cut takes what lies behind it, and keeps the mark before.
+    assert [len(node.text()) for node in marks] == [9, 19]
     assert [node.attributes["aria-label"] for node in page.css("[aria-label]")] == ["4/5"]
     assert [node.attributes["src"] for node in page.css("img")] == [picture]
     for node in page.css("[style]"):
         assert not re.search(r"flex|grid|position|var\(|light-dark", node.attributes["style"] or "")
+    for text, size in (("x" * 64, 22), ("日" * 33, 18), ("x" * 140, 18), ("x" * 141, 16)):
+        add_testimonial(app, project["_id"], text=text)
+        words = _text_of(client, project, "newsletter", "limit=1")
+        assert re.findall(r"<p dir=[^>]*font-size:(\d+)px", words) == [str(size)]
     dark = _text_of(client, project, "newsletter", "theme=dark")
     for html, is_light in ((answer.text, True), (dark, False)):
         grounds = LexborHTMLParser(html).css("table[bgcolor]")
@@ -166,7 +176,16 @@ def test_the_json_feed_is_one_and_its_pages_follow_each_other(
     app: Flask, client: FlaskClient, project: dict[str, Any]
 ) -> None:
     ids = [
-        add_testimonial(app, project["_id"], text=f"No. {number}", tags=["a & b"], rating=4.5)
+        add_testimonial(
+            app,
+            project["_id"],
+            text=f"No. {number}",
+            tags=["a & b"],
+            rating=4.5,
+            reply="Thanks",
+            replied_at=clock.now(),
+            highlights=[[0, 3]],
+        )
         for number in range(5)
     ]
     add_testimonial(app, project["_id"], text="Other")
@@ -184,4 +203,5 @@ def test_the_json_feed_is_one_and_its_pages_follow_each_other(
         assert isinstance(item["content_text"], str)
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", item["date_published"])
         assert item["authors"][0]["name"]
-        assert item["_testimonial"]["rating"] == 4.5
+        assert item["url"] == f"https://testimonials.example.com/kiln/{item['id']}"
+        assert item["_testimonial"] == {"rating": 4.5, "reply": "Thanks", "highlights": [[0, 3]]}
