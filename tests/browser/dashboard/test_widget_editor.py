@@ -127,7 +127,8 @@ def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
         "#look-soft": "root.classList.contains('quote')",
     }
     held: list[Route] = []
-    page.route("**/*", lambda route: held.append(route))
+    # The widget's own files are there for good once they were loaded.
+    page.route(lambda url: not url.endswith(".js"), lambda route: held.append(route))
     # Fewer than the six that there are, so that the next step shows.
     page.get_by_label("Shown first").fill("5")
     expect(widget(page)).to_have_attribute("data-testimonials-count", "5")
@@ -136,7 +137,7 @@ def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
     assert {route.request.method for route in held} == {"POST"}
     for route in held:
         route.continue_()
-    page.unroute("**/*")
+    page.unroute_all()
     expect(page.get_by_role("status").filter(has_text=re.compile("^Saved$"))).to_be_visible()
     page.reload()
     expect(page.get_by_role("radio", name="Rose")).to_be_checked()
@@ -255,9 +256,9 @@ def test_load_more_in_the_preview_reaches_the_last_testimonial(
     for count in ("25", "50", "57"):
         expect(host).to_have_attribute("data-testimonials-count", count)
         if count != "57":
-            widget(page).get_by_role("button", name="Load more").click()
+            widget(page).get_by_role("button", name=re.compile("(Show|Load) more")).click()
     expect(widget(page).get_by_text("Number 0.", exact=True)).to_be_attached()
-    expect(widget(page).get_by_role("button", name="Load more")).to_have_count(0)
+    expect(widget(page).get_by_role("button", name=re.compile("(Show|Load) more"))).to_have_count(0)
     texts = widget(page).locator("blockquote").all_text_contents()
     assert texts == [f"Number {number}." for number in reversed(range(57))]
 
