@@ -213,6 +213,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
             },
         )
     )
+    expect(browser.post(f"{base}/widgets", data={"name": "secret-widget"}))
     form = {"email": "new@example.com"}
     assert browser.post("/dashboard/account/email", data=form).status_code == 303
     assert ask_for_link(client, "/forgot", owner.email).status_code == 200
