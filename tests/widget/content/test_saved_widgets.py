@@ -63,6 +63,26 @@ def test_a_saved_widget_has_a_look_and_a_selection_of_its_own(
     assert 'data-testimonials-widget="home-page"' in page
 
 
+def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
+    add_testimonial(app, inbox.project, rating=5)
+    send(inbox, name="small")
+    answer = inbox.client.post(
+        f"{inbox.base}/widget?widget=small", data={"shape": "badge", "publish": "1"}
+    )
+    assert answer.status_code == 303
+    small = feed(client, inbox, "widget=small")
+    assert (small["shape"], small["badge"]["average"], small["items"]) == ("badge", 5, [])
+    assert "shape" not in feed(client, inbox, "")
+    # A container that asks for something itself gets that.
+    assert feed(client, inbox, "widget=small&shape=strip")["shape"] == "strip"
+    path = f"/v1/projects/{inbox.project}/embed-snippet?widget=small"
+    snippet = inbox.owner.get(path).json["data"]["container"]  # type: ignore[index]
+    # The snippet follows when the shape is changed, so it doesn't name one.
+    assert "data-testimonials-shape" not in snippet
+    assert "<noscript>" not in snippet
+    assert 'class="tm badge' in client.get(f"/widget/{inbox.project}?widget=small").text
+
+
 def test_the_api_lists_them_and_gives_their_snippets(
     inbox: Inbox, outsider: Caller, app: Flask
 ) -> None:
