@@ -285,6 +285,11 @@ def test_other_testimonials_show_what_may_come(site: Site, open_page: OpenPage) 
     expect(shown(page).locator("html")).to_have_js_property("dir", "ltr")
     choose("real")
     expect(host).to_have_attribute("data-testimonials-count", "6")
+    open_parts(page)
+    page.get_by_label("Ratings").select_option("Only 5 stars")
+    expect(host).to_have_attribute("data-testimonials-count", re.compile("^[1-5]$"))
+    page.keyboard.press("Control+z")
+    expect(host).to_have_attribute("data-testimonials-count", "6")
     # What is chosen for the preview is nobody else's business.
     assert stored(site, project) == WIDGET_CONFIG
 
