@@ -1,8 +1,8 @@
 """The widget's script, assembled from its parts: code, styles and colours.
 
-What few pages need (the marquee, the spotlight, badges, the popup) is a second file, a module that
-the script imports by its digest. The server's own renderings use the same styles and colours, so
-that they look the same.
+What only some pages need is in further files, modules that the script (the core) imports by their
+digests: the layouts beside masonry, and the shapes (marquees, the spotlight, badges, the popup).
+The server's own renderings use the same styles and colours, so that they look the same.
 """
 
 import hashlib
@@ -15,9 +15,15 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "static" / "widget"
 # In the order in which they are put together.
-CORE_PARTS = ("elements", "cards", "masonry", "carousel", "widget", "start")
-SHAPES_PARTS = ("shapes", "badge", "marquee")
+CORE_PARTS = ("elements", "cards", "masonry", "widget", "start")
+MODULES = {"layouts": ("layouts",), "shapes": ("shapes", "badge", "marquee")}
 
+# A string, a template or a pattern, which stays as it is; or white space around a sign.
+_SIGN = re.compile(
+    r"""('(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?<=[(=]) ?/[^/*\n](?:\\.|[^/\\\n])*/[a-z]*)"""
+    r"""|\s*([{}();,=<>?:&|])\s*"""
+)
+_SPARE = re.compile(r"[;,](?=\})")
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
@@ -40,20 +46,20 @@ def read_source(part: str, names: tuple[str, ...]) -> str:
 
 @cache
 def build_script() -> bytes:
-    """Return the core as it is served: one file without comments or indentation."""
-    script = squeeze(read_source("core", CORE_PARTS), "\n")
-    look = json.dumps(read_look(), separators=(",", ":"))
-    script = script.replace("'look.json'", look).replace("widget.css", read_styles())
-    # Pinning the script pins its second file too.
-    return script.replace("shapes.js", f"v1-{shapes_digest()}.js").encode()
+    """Return the core as it is served: one file without comments or spare white space."""
+    script = squeeze_script(read_source("core", CORE_PARTS)).replace("widget.css", read_styles())
+    # Pinning the script pins its modules too.
+    for name in MODULES:
+        script = script.replace(f"{name}.js", f"v1-{module_digest(name)}.js")
+    return script.encode()
 
 
 @cache
-def build_shapes() -> bytes:
-    """Return the script's second file, which draws the shapes that few pages use."""
-    styles = squeeze((FOLDER / "shapes" / "shapes.css").read_text(encoding="utf-8"), "")
-    script = squeeze(read_source("shapes", SHAPES_PARTS), "\n")
-    return script.replace("shapes.css", styles).encode()
+def build_module(name: str) -> bytes:
+    """Return one of the `MODULES` as it is served."""
+    styles = squeeze((FOLDER / name / f"{name}.css").read_text(encoding="utf-8"), "")
+    script = squeeze_script(read_source(name, MODULES[name]))
+    return script.replace(f"{name}.css", styles).encode()
 
 
 @cache
@@ -63,9 +69,9 @@ def script_digest() -> str:
 
 
 @cache
-def shapes_digest() -> str:
-    """Return the same of the second file, whose only URL is the pinned one."""
-    return _digest(build_shapes())
+def module_digest(name: str) -> str:
+    """Return the same of a module, whose only URL is the pinned one."""
+    return _digest(build_module(name))
 
 
 @cache
@@ -82,3 +88,12 @@ def squeeze(source: str, end: str) -> str:
     """Remove ``//`` comments, indentation and empty lines; end lines with `end`."""
     lines = (_COMMENT.sub("", line.strip()).rstrip() for line in source.splitlines())
     return end.join(line for line in lines if line)
+
+
+def squeeze_script(source: str) -> str:
+    """Remove the same from JavaScript, and what its signs make superfluous.
+
+    Every statement must end with a semicolon, and none may be empty.
+    """
+    lines = squeeze(source, "\n")
+    return _SPARE.sub("", _SIGN.sub(lambda found: found[1] or found[2], lines))

@@ -8,10 +8,11 @@ from testimonials.core.web.errors import NotFound
 from testimonials.extensions import begin_write, db
 from testimonials.widget.models import WidgetScript
 from testimonials.widget.script.assembly import (
+    MODULES,
+    build_module,
     build_script,
-    build_shapes,
+    module_digest,
     script_digest,
-    shapes_digest,
 )
 
 
@@ -30,7 +31,7 @@ def _pinned_files() -> dict[str, Body]:
 def find_script(digest: str) -> Body:
     """Return the version with this digest; raise `NotFound` if it was never served here.
 
-    It may be a second file, which is kept as long as the scripts that import it.
+    It may be one of its modules, which are kept as long as the scripts that import it.
     """
     if body := _pinned_files().get(digest):
         return body
@@ -51,4 +52,5 @@ def keep_script() -> None:
 
 
 def _current_files() -> list[tuple[str, bytes]]:
-    return [(script_digest(), build_script()), (shapes_digest(), build_shapes())]
+    modules = [(module_digest(name), build_module(name)) for name in MODULES]
+    return [(script_digest(), build_script()), *modules]

@@ -1,6 +1,5 @@
 """What docs/embedding.md says of the widget is there, and what is there is said."""
 
-import json
 import re
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from flask.testing import FlaskClient
 
 import testimonials
 from testimonials.dashboard.share.embed_code import PLATFORMS
+from testimonials.widget.design.colours import NAMES
 from testimonials.widget.selection import SHAPES
 from tests.conftest import Caller
 
@@ -80,13 +80,12 @@ def test_states_and_events(document: str, script: str) -> None:
 
 
 def test_custom_properties(document: str, script: str, sheet: str) -> None:
-    if colours := re.search(r"COLOURS = '([\w ]+)'", script):
-        # A colour with a number is one of several that a page sets alike.
-        names = {name.rstrip("0123456789") for name in colours[1].split()}
-    else:
-        look = json.loads((WIDGET / "look.json").read_text(encoding="utf-8"))
-        painted = re.findall(r"paint\(\w+, '([\w ]+)'", script)
-        names = {*look["names"].split(), *" ".join(painted).split()}
+    painted = re.search(r"COLOURS = '([\w ]+)'", script)
+    assert painted
+    colours = painted[1].split()
+    assert colours == [*NAMES, "shade", "glyph"]
+    # The three pairs behind initials have one hook.
+    names = {name.rstrip("012") for name in colours}
     names |= set(re.findall(r"--testimonials-(\w+)", sheet))
     table = first_column(section(document, "Colours and sizes"))
     assert len(table) == len(set(table))

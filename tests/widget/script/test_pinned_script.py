@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from testimonials.extensions import begin_write, db
 from testimonials.widget.models import WidgetScript
-from testimonials.widget.script.assembly import build_script, build_shapes
+from testimonials.widget.script.assembly import MODULES, build_module, build_script
 from testimonials.widget.script.versions import keep_script
 from testimonials.widget.snippet import build_checked_script
 from tests.support.rows import count_rows
@@ -50,21 +50,28 @@ def test_each_version_is_kept_once(app: Flask, client: FlaskClient) -> None:
         keep_script()
         keep_script()
         kept = {gzip.decompress(row.content) for row in db.session.query(WidgetScript)}
-        assert kept == {build_script(), build_shapes()}
-    assert count_rows(app, WidgetScript) == 2
+        assert kept == {build_script(), *(build_module(name) for name in MODULES)}
+    assert count_rows(app, WidgetScript) == 1 + len(MODULES)
 
 
-def test_the_second_file_is_pinned_by_the_script(client: FlaskClient) -> None:
+def test_modules_are_pinned_by_the_script(client: FlaskClient) -> None:
     script = client.get("/widget/v1.js").text
-    name, digest = re.findall(r"(v1-([0-9a-f]{16})\.js)", script)[0]
-    answer = client.get(f"/widget/{name}")
-    assert answer.status_code == 200
-    assert hashlib.sha256(answer.data).hexdigest().startswith(digest)
-    assert len(gzip.compress(answer.data, 9)) <= 4_000
-    # A module of another origin is only taken with both.
-    assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    found = re.findall(r"(v1-([0-9a-f]{16})\.js)", script)
+    assert len(found) == len(MODULES)
+    for name, digest in found:
+        answer = client.get(f"/widget/{name}")
+        assert answer.status_code == 200
+        assert hashlib.sha256(answer.data).hexdigest().startswith(digest)
+        # A module of another origin is only taken with both.
+        assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_sizes() -> None:
+    assert len(gzip.compress(build_script(), 9)) <= 10_000
+    for name in MODULES:
+        assert len(gzip.compress(build_module(name), 9)) <= 4_000, name
 
 
 def test_an_unknown_version_is_404(client: FlaskClient) -> None:

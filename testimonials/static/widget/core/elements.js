@@ -5,10 +5,16 @@ if (window.__testimonials || !CSSStyleSheet.prototype.replaceSync) return;
 window.__testimonials = true;
 const BASE = new URL('.', document.currentScript.src).href;
 
-const { names: NAMES, palettes: PALETTES, themes: THEMES } = 'look.json';
-
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(`widget.css`);
+// In the order of the feed; the last two are made of the others.
+const COLOURS = 'card text muted line control empty soft tint mark accent star solid on solidmark back0 fore0 back1 fore1 back2 fore2 shade glyph';
+const makeSheet = (css) => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  return sheet;
+};
+const sheet = makeSheet(`widget.css`);
+// Takes back what a snippet reserved, which may be the height of another layout.
+const fitting = makeSheet(':host{min-height:0!important}');
 
 // What a container may choose, beside its project and theme.
 const PREFIX = 'data-testimonials-';
@@ -28,18 +34,28 @@ const el = (tag, attributes, ...children) => {
   node.append(...children.filter(Boolean));
   return node;
 };
+const icon = (d, attributes = { class: 'icon', viewBox: '0 0 24 24' }, ...more) => el('svg', { ...attributes, 'aria-hidden': true }, el('path', { d }), ...more);
 const text = (value) => (typeof value === 'string' ? value : '');
 const oneOf = (value, ...allowed) => (allowed.includes(value) ? value : allowed[0]);
 const webUrl = (value) => (/^https?:\/\//i.test(value) ? value : '');
 
-
 const initials = (name, segmenter) => {
   const words = name.match(/[\p{L}\p{N}]\S*/gu) || ['★'];
-  return [words[0], ...words.slice(1).slice(-1)].map((word) => (segmenter ? [...segmenter.segment(word)][0].segment : word[0])).join('').toUpperCase();
+  return [words[0], ...words.slice(1).slice(-1)].map((word) => [...segmenter.segment(word)][0].segment).join('').toUpperCase();
 };
 
-const stars = (rating) => {
-  const d = [9, 29, 49, 69, 89].map((x) => `M${x} 1.5l2.3 4.7 5.2.8-3.8 3.6.9 5.2-4.6-2.5-4.6 2.5.9-5.2-3.8-3.6 5.2-.8z`).join('');
-  return el('svg', { class: 'stars', width: 98, height: 18, role: 'img', lang: 'en', 'aria-label': `Rated ${rating} out of 5` },
-    el('path', { d }), el('svg', { width: rating * 20 - (rating % 1) * 2, height: 18 }, el('path', { d })));
+// A page may claim any language.
+const readLocale = (host) => {
+  try {
+    return Intl.getCanonicalLocales(host.closest('[lang]')?.lang || navigator.language)[0];
+  } catch {
+    return 'en';
+  }
+};
+
+// How long ago, in the largest unit that it fills.
+const sayAgo = (date, locale) => {
+  const days = Math.max(0, Math.floor((Date.now() - date) / 864e5));
+  const [size, unit] = [[365, 'year'], [30, 'month'], [7, 'week'], [0, 'day']].find(([size]) => days >= size);
+  return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(-Math.floor(days / (size || 1)), unit);
 };

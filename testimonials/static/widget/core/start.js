@@ -10,6 +10,29 @@ const load = async (url, signal) => {
 // Slow devices get the work in small tasks.
 const rest = (signal) => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
 
+// The snippet may have reserved the height of another configuration. What is too much goes when
+// nobody sees it go, or when it answers somebody's action: then it is no layout shift.
+const fit = (host, root, signal) => {
+  const height = root?.offsetHeight || 0;
+  const hole = el('i', { id: 'hole' });
+  const watch = new IntersectionObserver(([{ isIntersecting, boundingClientRect: { top } }]) => {
+    if (!isIntersecting && (top > 0 || CSS.supports('overflow-anchor', 'auto'))) release();
+  });
+  const release = () => {
+    watch.disconnect();
+    hole.remove();
+    host.shadowRoot.adoptedStyleSheets.push(fitting);
+  };
+  if (host.offsetHeight <= height + 1) {
+    release();
+    return;
+  }
+  hole.style.top = height + 'px';
+  host.shadowRoot.append(hole);
+  watch.observe(hole);
+  for (const type of ['click', 'keydown']) addEventListener(type, release, { capture: true, once: true, signal });
+};
+
 const start = async (host, id, signal) => {
   const data = host.dataset;
   let event = 'ready';
@@ -25,16 +48,18 @@ const start = async (host, id, signal) => {
       const value = host.getAttribute(PREFIX + name);
       if (value) url.searchParams.set(name, value);
     }
-    const feed = await load(url, signal);
-    const { testimonialsWidget: name } = data;
+    const feed = await load(url + (url.search ? '&' : '?') + 'lang=' + readLocale(host).split('-')[0], signal);
+    const name = data.testimonialsWidget;
     if (name && name !== feed.widget) console.warn('Testimonials', id, 'has no widget ' + name);
-    if (feed.project.active !== false) total = feed.total;
-    if (!host.shadowRoot) {
-      host.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
-      // An empty root hides the link at once, and rendering waits for its turn first.
-      if (total) showLink();
-    }
-    if (total) await render(host, feed, url, signal);
+    const active = feed.project.active !== false;
+    if (active) total = feed.total;
+    const visible = total || (active && feed.cta && feed.config.showCtaButton !== false);
+    const shadow = host.shadowRoot || host.attachShadow({ mode: 'open' });
+    shadow.adoptedStyleSheets = [sheet];
+    // An empty root hides the link at once, and rendering waits for its turn first.
+    if (visible) showLink();
+    else shadow.replaceChildren();
+    fit(host, visible && await render(host, feed, url, signal), signal);
     data.testimonialsState = total ? event : 'empty';
   } catch (error) {
     if (signal.aborted) return;

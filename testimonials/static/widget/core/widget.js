@@ -1,42 +1,69 @@
 // What the core draws itself. Each gets the widget and returns its layout:
+//   page()      a page of cards begins
 //   add(card)   puts a card in its place; by default it goes to the end of `list`
 //   arrange()   is called when cards were added, opened or closed, and when the width has changed
-// Both may be left out. All else comes from the second file (../shapes), which exports one such
-// function that looks at `widget.kind`. The widget is all it gets, so that it imports nothing:
+// All may be left out. All else comes from the second file (../shapes), which exports one such
+// function that looks at `widget.kind` and may be asynchronous. The widget is all it gets, so that it imports nothing:
 //   kind        what to draw: horizontal, vertical (the marquees), spotlight, or the feed's shape
-//   host, feed, config, design, total, url, signal
+//   host, feed, config, design, total, signal, locale, rtl
 //   root        the element with the class `tm` in the shadow root, and in this order in it:
-//   nav, view, foot, status   controls, what scrolls (`list`, an `ul`, is in it), buttons, a live region
-//   cards       the cards so far: { item, node (an `li`), words, more }
-//   columns, width, rtl       as of the latest arrange()
-//   layouts     { masonry, carousel, list }, for drawing one of them after all
+//   head (if there is one), stage, foot, status
+//   nav, view   in the stage: controls, and what scrolls, with `list` (an `ul`) in it
+//   cards       the cards so far: { item, node (an `li`), figure, words, more }
+//   columns, width, gap, version   as of the latest arrange(); a new version is a new layout
+//   findLayout(kind)   a promise of the function that draws another kind, as carousel, after all
 //   look        the root's classes; a layout may add to it before it returns
-//   el, set, stars, webUrl, reducedMotion, button, face, card, listen, paint
+//   el, set, icon, webUrl, stars(rating, size), face(name, picture), faces(people),
+//   card(item), header(), button(attributes, handler, ...children), listen(node, types, handler),
+//   say(key, values), number(value, digits)
+//   clamp(cards)   shows Read more where words are cut; arrange() does so but for masonry
 //   arrange()   measures and arranges anew; redraw() starts again from the feed
-const LAYOUTS = { masonry: drawMasonry, carousel: drawCarousel, list: () => ({}) };
+//   loadNext()  adds the next page; a promise of whether there was one; announce(shown)
+const LAYOUTS = { masonry: drawMasonry, single: () => ({}) };
+const findLayout = async (kind) => LAYOUTS[kind] || (await import(BASE + (/carousel|list|strip/.test(kind) ? 'layouts.js' : 'shapes.js'))).default;
+
+const chooseThemes = (host, config) => {
+  const wanted = host.dataset.testimonialsTheme;
+  // The page's own color-scheme decides, at each moment.
+  if (wanted === 'auto') return ['light', 'dark'];
+  return [oneOf(wanted, oneOf(config.theme, 'light', 'dark'), 'light', 'dark')];
+};
+
+const paint = (root, host, feed, config, design) => {
+  const colours = chooseThemes(host, config).map((theme) => {
+    const all = feed.colours[theme].split(' ');
+    return theme === 'dark' ? [...all, '0000', all[7]] : [...all, all[1] + '12', all[8]];
+  });
+  const put = (name, value) => root.style.setProperty('--tm-' + name, value);
+  COLOURS.split(' ').forEach((name, i) => {
+    const [light, dark] = colours.map((each) => '#' + each[i]);
+    put(name, `var(--testimonials-${name.replace(/\d/, '')},${dark ? `light-dark(${light},${dark})` : light})`);
+  });
+  const { font, radius, photoSize } = design;
+  const around = host.parentElement || document.body;
+  const heading = document.querySelector('h2') || document.querySelector('h1') || around;
+  const read = (node) => ({ system: 'system-ui,sans-serif', serif: 'Georgia,serif' }[font] || getComputedStyle(node).fontFamily);
+  put('font', read(around));
+  put('heading', read(heading));
+  if (radius >= 0) {
+    put('radius', radius + 'px');
+    put('round', radius > 6 ? '50%' : radius && '8px');
+  }
+  if (photoSize && photoSize !== 48) put('photo', photoSize + 'px');
+  return getComputedStyle(heading).textAlign === 'center' && 'middle';
+};
 
 // Everything started here ends with the signal.
 const render = async (host, feed, url, signal) => {
   let total = feed.total;
-  const config = feed.config || {};
-  const design = feed.design || {};
-  const palette = oneOf(config.palette, ...Object.keys(PALETTES));
-  const wanted = host.dataset.testimonialsTheme;
-  let themes = [oneOf(wanted, oneOf(config.theme, 'light', 'dark'), 'light', 'dark')];
-  // The page's own color-scheme decides, at each moment.
-  if (wanted === 'auto' && CSS.supports('color', 'light-dark(red,red)')) themes = ['light', 'dark'];
-  const colours = themes.map((theme) => (PALETTES[palette][theme] + ' ' + THEMES[theme]).split(' '));
-  const paint = (node, names, from) => names.split(' ').forEach((name, i) => {
-    const [light, dark] = colours.map((each) => '#' + each[from + i]);
-    node.style.setProperty('--tm-' + name, `var(--testimonials-${name},${dark ? `light-dark(${light},${dark})` : light})`);
-  });
-  const layout = total > 1 ? oneOf(config.layout, 'masonry', 'carousel', 'list') : 'masonry';
-  const animation = layout === 'carousel' ? oneOf(config.animation, 'none', 'horizontal', 'vertical') : 'none';
-  const shape = text(feed.shape);
-  let kind = layout;
+  const { config, design, lang } = feed;
+  const say = (key, values) => feed.words[key].replace(/{(\w+)}/g, (_, name) => values[name]);
+  const layout = oneOf(config.layout, 'masonry', 'carousel', 'list');
+  const animation = layout === 'carousel' && total > 1 ? oneOf(config.animation, 'none', 'horizontal', 'vertical') : 'none';
+  let kind = total > 1 ? layout : 'single';
   if (animation !== 'none' && !reducedMotion.matches) kind = animation;
   if (design.layout === 'spotlight') kind = 'spotlight';
-  if (shape && shape !== 'strip' && shape !== 'single') kind = shape;
+  if (feed.shape) kind = feed.shape;
   const rtl = getComputedStyle(host).direction === 'rtl';
   const listen = (node, types, handler) => types.split(' ').forEach((type) => node.addEventListener(type, handler, { signal }));
 
@@ -45,90 +72,127 @@ const render = async (host, feed, url, signal) => {
   const list = el('ul', { role: 'list' });
   const view = el('div', { class: 'view' }, list);
   const nav = el('div', { class: 'nav' });
+  const stage = el('div', { class: 'stage' }, nav, view);
   const foot = el('div', { class: 'foot' });
-  const status = el('div', { role: 'status', lang: 'en' }); // Its width is watched.
-  const root = el('div', {}, nav, view, foot, status);
-  const look = ['tm', shape, layout, oneOf(config.cardStyle, 'default', 'quote', 'stripe', 'gradient', 'outlined'), rtl && 'rtl'].filter(Boolean).join(' ');
-  paint(root, NAMES, 0);
-
-  const widget = {
-    kind, host, feed, config, design, total, url, signal, root, nav, view, list, foot, status, cards, rtl, look,
-    layouts: LAYOUTS, el, set, stars, webUrl, reducedMotion, listen, paint,
-  };
-  makeCards(widget);
-
+  const status = el('div', { role: 'status' }); // Its width is watched.
+  const root = el('div', { lang }, stage, foot, status);
+  const look = ['tm', /horizontal|vertical|strip/.test(kind) && 'carousel', kind, text(config.cardStyle), text(design.density),
+    paint(root, host, feed, config, design), rtl && 'rtl'].filter(Boolean).join(' ');
   let drawing;
-  const arrange = () => {
+  let filling;
+  const measure = () => {
     const width = status.clientWidth;
-    if (!width) return;
+    if (widget.width !== width) widget.version += 1;
+    const size = width / ({ narrow: 0.85, wide: 1.3 }[design.cardWidth] || 1);
     widget.width = width;
-    widget.columns = layout === 'list' ? 1 : Math.min(1 + (width >= 560) + (width >= 900) + (width >= 1240), total);
+    widget.columns = Math.min(1 + (size >= 560) + (size >= 900) + (size >= 1240), total);
     root.style.setProperty('--tm-columns', widget.columns);
     root.className = widget.look;
-    const long = cards.map(({ words }) => words.matches('.open') || words.scrollHeight > words.clientHeight + 1);
+    widget.gap = parseFloat(getComputedStyle(list).columnGap) || 0;
+    return width;
+  };
+  const clamp = (cards) => {
+    const long = cards.map(({ figure, words }) => figure.matches('.open') || words.scrollHeight > words.clientHeight + 1);
     cards.forEach(({ more }, i) => { more.hidden = !long[i]; });
+  };
+  const arrange = () => {
+    // An observer may call once more after the end.
+    if (signal.aborted || filling || !measure()) return;
+    if (kind !== 'masonry') clamp(cards);
     drawing.arrange?.();
   };
-  const redraw = () => restart(host);
-  Object.assign(widget, { arrange, redraw });
-  if (animation !== 'none') listen(reducedMotion, 'change', redraw);
+  const sayProgress = (n) => say('progress', { n, total: widget.number(total) });
+  const announce = (shown) => { status.textContent = sayProgress(shown); };
 
-  let cursor;
-  const progress = el('span', { dir: 'ltr' });
-  const fill = async ({ items, next: after }) => {
+  let cursor = feed.next;
+  const progress = el('span', {});
+  const fill = async (items) => {
+    filling = true;
+    measure();
+    drawing.page?.();
     for (const item of items) {
       if (cards.length % 3 === 0) {
-        if (cards[0]) arrange();
+        // Measured now, it is not all measured in one task later.
+        root.offsetHeight;
         await rest(signal);
       }
-      const card = widget.card(item);
+      const card = widget.card(item, !cards[0] && kind === 'masonry' && item.pinned && design.featured.replace('off', ''));
       cards.push(card);
       drawing.add ? drawing.add(card) : list.append(card.node);
     }
-    cursor = after;
     widget.total = total = Math.max(total, cards.length);
     host.dataset.testimonialsCount = cards.length || total;
-    progress.textContent = `${cards.length} of ${total}`;
+    progress.textContent = sayProgress(widget.number(cards.length));
+    filling = false;
     arrange();
   };
-  const loadMore = widget.button({ class: 'button' }, async () => {
-    const after = cursor;
-    cursor = ''; // A second click asks for nothing.
-    if (!after) return;
-    const say = (label) => loadMore.replaceChildren(label + ' ', progress);
-    say('Loading…');
+  let loading;
+  // A page of masonry fills its columns, and leaves none that couldn't.
+  const isEnough = (count) => kind !== 'masonry' || (count >= 2 * widget.columns && total - cards.length - count >= 2 * widget.columns);
+  const loadPage = async () => {
+    const items = [];
+    let after = cursor;
+    while (after && !(items[0] && isEnough(items.length))) {
+      url.searchParams.set('after', after);
+      const page = await load(url, signal);
+      items.push(...page.items);
+      after = page.next;
+    }
+    cursor = after;
+    await fill(items);
+    return items.length;
+  };
+  const loadNext = () => {
+    if (!cursor) return false;
+    return loading ||= loadPage().finally(() => { loading = 0; });
+  };
+  const redraw = () => restart(host);
+  const widget = {
+    kind, host, feed, config, design, total, signal, locale: readLocale(host), root, stage, nav, view, list, foot, status, cards, rtl, look,
+    findLayout, version: 0, el, set, icon, webUrl, listen, say,
+    clamp, arrange, announce, loadNext, redraw,
+  };
+  makeCards(widget);
+  if (design.showHeader && feed.header?.count && !feed.shape) root.prepend(widget.header());
+
+  const sayMore = (key) => showMore.replaceChildren(say(key) + ' ', progress);
+  const showMore = widget.button({ class: 'button' }, async () => {
+    sayMore('loading');
     try {
       const from = cards.length;
-      url.searchParams.set('after', after);
-      await fill(await load(url, signal));
-      say('Load more');
+      await loadNext();
+      sayMore('showMore');
       cards[from]?.node.focus();
       status.textContent = progress.textContent;
-      if (!cursor) loadMore.remove();
+      if (!cursor) showMore.remove();
     } catch {
-      cursor = after;
-      say('Try again');
-      status.textContent = 'Loading failed.';
+      sayMore('tryAgain');
+      status.textContent = say('failed');
     }
-  }, 'Load more ', progress);
+  });
+  sayMore('showMore');
 
-  if (feed.next) foot.append(loadMore);
+  if (feed.next && /masonry|list/.test(kind)) foot.append(showMore);
   const href = webUrl(feed.cta?.url);
   if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
-
-  const resize = new ResizeObserver(() => requestAnimationFrame(arrange));
-  signal.addEventListener('abort', () => resize.disconnect());
+  if (!total) stage.replaceWith(el('p', { class: 'empty' }, say('empty')));
 
   // What stands in the host stays until all of this is in its place.
   const slot = el('slot', {});
   root.inert = true;
   root.className = look;
   host.shadowRoot.replaceChildren(root, slot);
-  const draw = LAYOUTS[kind] || (await import(BASE + 'shapes.js')).default;
+  drawing = await (await findLayout(kind))(widget);
   signal.throwIfAborted();
-  drawing = draw(widget);
-  resize.observe(status);
-  await fill(feed);
+  new ResizeObserver(() => requestAnimationFrame(arrange)).observe(status);
+  if (animation !== 'none') listen(reducedMotion, 'change', redraw);
+  // Other letters have another size.
+  listen(document.fonts, 'loadingdone', () => {
+    widget.version += 1;
+    arrange();
+  });
+  await fill(feed.items);
   root.inert = false;
   slot.remove();
+  return root;
 };

@@ -1,8 +1,7 @@
 // Cards that move by themselves, until they are paused.
-const drawMarquee = (widget) => {
+const drawMarquee = (widget, still) => {
   const { cards, list, view, nav, status, root, rtl, listen, signal, set } = widget;
   const vertical = widget.kind === 'vertical';
-  const still = widget.layouts.carousel(widget);
   let run;
   let paused;
   let away;

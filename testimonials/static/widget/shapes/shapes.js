@@ -3,7 +3,7 @@
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`shapes.css`);
 
-export default (widget) => {
+export default async (widget) => {
   widget.host.shadowRoot.adoptedStyleSheets.push(sheet);
-  return widget.kind === 'badge' ? drawBadge(widget) : drawMarquee(widget);
+  return widget.kind === 'badge' ? drawBadge(widget) : drawMarquee(widget, (await widget.findLayout('carousel'))(widget));
 };

@@ -1,0 +1,105 @@
+// The layouts beside masonry: a file of their own, which the core (../core/widget.js) imports.
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(`layouts.css`);
+
+// Beside the container, up to what would cut it off.
+const findRoom = (host) => {
+  const box = host.getBoundingClientRect();
+  let left = 0;
+  let right = document.documentElement.clientWidth;
+  for (let node = host.parentElement; node && node !== document.body; node = node.parentElement) {
+    if (getComputedStyle(node).overflowX === 'visible') continue;
+    const edge = node.getBoundingClientRect();
+    left = Math.max(left, edge.left);
+    right = Math.min(right, edge.right);
+  }
+  return Math.min(box.left - left, right - box.right);
+};
+
+// Cards in a row that people scroll: the still carousel, and the strip.
+const drawCarousel = (widget) => {
+  const { el, set, icon, cards, host, list, view, nav, root, say, button, listen, signal } = widget;
+  const strip = widget.kind === 'strip';
+  set(view, { role: 'group', 'aria-roledescription': say('carousel'), 'aria-label': say('testimonials'), tabindex: 0 });
+  let page = 0;
+  // Negative where writing runs to the left, as scrolling is.
+  const pitch = () => (list.lastChild.offsetLeft - list.firstChild.offsetLeft) / (cards.length - 1) || 1;
+  const columns = () => (strip ? Math.max(1, Math.floor((widget.width + 14) / 334)) : widget.width < 640 ? 1 : widget.columns);
+  const pages = () => Math.ceil(Math.max(widget.total, cards.length) / columns());
+
+  const more = async () => {
+    try {
+      return await widget.loadNext();
+    } catch {} // The next step tries again.
+  };
+  const show = (wanted) => {
+    page = Math.max(0, Math.min(wanted, pages() - 1));
+    set(previous, { 'aria-disabled': !page });
+    set(next, { 'aria-disabled': page === pages() - 1 });
+    [...dots.children].forEach((dot, i) => dot.setAttribute('aria-current', i === page));
+    if (pages() > 7) dots.textContent = `${page + 1} / ${pages()}`;
+    // Comes before it is wanted.
+    if (cards.length < (page + 1) * columns() + 2) more();
+  };
+  const fade = () => {
+    root.classList.toggle('begun', Math.abs(view.scrollLeft) > 2);
+    root.classList.toggle('further', Math.abs(view.scrollLeft) < view.scrollWidth - view.clientWidth - 2);
+  };
+  const showNearest = () => {
+    const first = Math.round(view.scrollLeft / pitch());
+    const n = columns();
+    show(first + n < cards.length ? Math.round(first / n) : Math.ceil(first / n));
+    fade();
+  };
+  const go = async (wanted) => {
+    show(wanted);
+    const target = page;
+    while (cards.length < (target + 1) * columns()) if (!await more()) break;
+    show(target);
+    view.scrollTo(Math.min(page * columns(), cards.length - columns()) * pitch(), 0);
+    const first = page * columns() + 1;
+    const last = Math.min(first + columns() - 1, cards.length);
+    widget.announce((last > first ? first + '–' : '') + last);
+  };
+  const arrow = (name, by, d) => button({ class: 'arrow', 'aria-label': say(name) }, () => go(page + by), icon(d));
+  const previous = arrow('previous', -1, 'M15 5l-7 7 7 7');
+  const next = arrow('next', 1, 'M9 5l7 7-7 7');
+  previous.classList.add('previous');
+  const dots = el('div', { class: 'dots' });
+  nav.append(previous, dots, next);
+
+  let timer;
+  let version;
+  listen(view, 'scroll scrollend', ({ type }) => {
+    clearTimeout(timer);
+    // A pause is no end on slow devices, but all that older browsers tell.
+    if (type !== 'scroll') showNearest();
+    else if (!('onscrollend' in view)) timer = setTimeout(showNearest, 100);
+  });
+  signal.addEventListener('abort', () => clearTimeout(timer));
+
+  return {
+    add({ node, figure }) {
+      list.append(node);
+      const stars = strip && figure.querySelector('.stars');
+      if (stars) figure.lastChild.append(stars);
+    },
+    arrange() {
+      root.classList.toggle('hang', findRoom(host) >= 36);
+      const n = pages();
+      nav.hidden = n < 2;
+      if (n > 7) dots.replaceChildren();
+      else if (dots.children.length !== n) dots.replaceChildren(...Array.from({ length: n }, (_, i) => button({ 'aria-label': say('page', { n: i + 1, total: n }) }, () => go(i))));
+      // More cards move nothing, and scrolling may be under way.
+      if (version === widget.version) show(page);
+      else showNearest();
+      version = widget.version;
+      fade();
+    },
+  };
+};
+
+export default (widget) => {
+  widget.host.shadowRoot.adoptedStyleSheets.push(sheet);
+  return widget.kind === 'list' ? {} : drawCarousel(widget);
+};
