@@ -39,7 +39,7 @@ def publish(wordpress: WordPress, content: str) -> str:
 
 def expect_cards(page: Page, number: int) -> None:
     expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
-    expect(page.locator("[data-testimonials-state] .card")).to_have_count(number)
+    expect(page.locator("[data-testimonials-state] [part~=card]")).to_have_count(number)
 
 
 def make_project(site: Site) -> Project:
@@ -101,7 +101,9 @@ def test_the_plugin_and_oembed(site: Site, wordpress: WordPress, open_page: Open
     page.get_by_label("Project id, or the widget’s address").first.fill(
         f"{site.url}/widget/{project.id}"
     )
-    expect(page.frame_locator("iframe[title=Testimonials]").locator(".card").first).to_be_visible()
+    expect(
+        page.frame_locator("iframe[title=Testimonials]").locator("[part~=card]").first
+    ).to_be_visible()
 
     embedded = open_page(publish(wordpress, f"{project.page_url}/wall"))
     outside = embedded.locator("iframe.wp-embedded-content")
