@@ -113,17 +113,19 @@ def test_parts(document: str, script: str) -> None:
 
 
 def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document: str) -> None:
-    guide = (DOCUMENT.parent / "quickstart-agents.md").read_text(encoding="utf-8")
-    assert len(guide.split()) < 1000
-    said = set(re.findall(r"`([\w-]+)`", guide.partition("Attributes that the container")[2]))
-    for title, prefix in (
-        ("Attributes of the container", "data-testimonials-"),
-        ("Shapes", ""),
-        ("Colours and sizes", "--testimonials-"),
-        ("Parts", ""),
+    words = (DOCUMENT.parent / "quickstart-agents.md").read_text(encoding="utf-8").split()
+    assert len(words) < 1000
+    guide = " ".join(words)
+    for before, title, prefix in (
+        ("`--testimonials-`: ", "Colours and sizes", "--testimonials-"),
+        ("`::part()`: ", "Parts", ""),
+        ("`shape` (", "Shapes", ""),
     ):
-        names = first_column(section(document, title))
-        assert {name.removeprefix(prefix) for name in names} - {"project"} <= said, title
+        names = [name.removeprefix(prefix) for name in first_column(section(document, title))]
+        said = re.split(r"[.)]", guide.partition(before)[2])[0]
+        assert said == ", ".join(f"`{name}`" for name in names), f"{title} in llms.txt"
+    for name in first_column(section(document, "Attributes of the container")):
+        assert name.endswith("project") or f"`{name.rpartition('-')[2]}`" in guide
 
 
 def test_kinds_of_websites(document: str) -> None:
