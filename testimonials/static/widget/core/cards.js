@@ -94,7 +94,7 @@ const makeCards = (widget) => {
     const figure = el('figure', { class: 'card', dir: 'auto' },
       (featured || config.cardStyle === 'quote') && !handle && icon(QUOTE, { class: 'glyph', viewBox: '0 0 44 32' }, el('path', { d: QUOTE, transform: 'translate(22.7)' })),
       top.firstChild && top, words,
-      item.reply && el('div', { class: 'reply' }, el('b', {}, say('reply', { name: feed.project.name })), el('p', { lang: locale }, text(item.reply.text))),
+      item.reply && el('div', { class: 'reply' }, el('b', {}, say('reply', { name: feed.project.name })), el('p', { lang: locale }, el('bdi', {}, text(item.reply.text)))),
       more, author(item, name));
     const node = el('li', { tabindex: -1 }, figure);
     if (featured) node.classList.add('featured', featured);
