@@ -4,8 +4,12 @@ A fresh service is started and set up over its API; Chromium opens the snippet a
 combination of settings. The sheets are for looking at: what no test can say is whether it is good.
 """
 
+import contextlib
 import functools
 import io
+import json
+import re
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -18,7 +22,14 @@ from typing import Any
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, sync_playwright
 
-from testimonials.projects.configuration.defaults import CARD_STYLES, LAYOUTS, PALETTES, THEMES
+from testimonials.projects.configuration.defaults import (
+    CARD_STYLES,
+    PALETTES,
+    THEMES,
+    WIDGET_CONFIG,
+)
+from testimonials.widget.design.looks import LOOKS
+from testimonials.widget.selection import SHAPES
 from tests.support.process import Service, start_service
 from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS, Quiet
 
@@ -32,6 +43,17 @@ body{{margin:0;padding:20px;background:{ground};font:18px Georgia}}
 </style>
 </head><body>{body}</body></html>
 """
+# Easy ones and hard ones: light, orange, nearly black.
+BRANDS = ("#FACC15", "#C2410C", "#6D4AFF", "#111111")
+# The layouts by name: the settings of each, and its design.
+DRESSES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "masonry": ({"layout": "masonry"}, {"showHeader": True}),
+    "carousel": ({"layout": "carousel", "animation": "none"}, {}),
+    "list": ({"layout": "list"}, {"dateStyle": "month"}),
+    "spotlight": ({"cardStyle": "quote"}, {"layout": "spotlight"}),
+    "rows that move": ({"layout": "carousel", "animation": "horizontal"}, {}),
+    "columns that move": ({"layout": "carousel", "animation": "vertical"}, {"density": "compact"}),
+}
 PEOPLE: list[dict[str, Any]] = [
     {
         "authorName": "Maya Kowalski",
@@ -124,6 +146,7 @@ class Studio:
     site: Path
     site_url: str
     browser: Browser
+    database: Path
     taken: int = 0
     projects: dict[str, str] = field(default_factory=dict)
 
@@ -141,10 +164,17 @@ class Studio:
         assert answer.status == 200, answer.body
         return answer.data
 
-    def dress(self, name: str, **config: Any) -> str:
-        """Set up the widget of a project; return the snippet."""
+    def dress(self, name: str, design: dict[str, Any] | None = None, **config: Any) -> str:
+        """Set up the widget of a project, all else by default; return the snippet."""
         path = f"/v1/projects/{self.projects[name]}"
-        self.call("PATCH", f"{path}/widget-config", config)
+        self.call("PATCH", f"{path}/widget-config", WIDGET_CONFIG | config)
+        # The design is the dashboard's, so the API can't change it.
+        with contextlib.closing(sqlite3.connect(self.database)) as database, database:
+            database.execute(
+                "UPDATE project SET widget_design = ?, feed_version = feed_version + 1 "
+                "WHERE id = ?",
+                (json.dumps(design or {}), self.projects[name]),
+            )
         snippet = self.call("GET", f"{path}/embed-snippet")
         return str(snippet["container"] + snippet["script"])
 
@@ -163,6 +193,13 @@ class Studio:
             tab.wait_for_selector(
                 "[data-testimonials-state=ready],[data-testimonials-state=empty]", state="attached"
             )
+            if 'shape="popup"' in body:
+                # Its time comes at once.
+                tab.evaluate(
+                    "document.querySelector('[data-testimonials-project]').shadowRoot"
+                    ".querySelector('.tm').getAnimations().forEach(each => each.finish())"
+                )
+                tab.wait_for_timeout(500)
         content = tab.screenshot(full_page=not height, animations="allow")
         tab.close()
         self.taken += 1
@@ -194,111 +231,85 @@ def sheet(
     print(target.name, f"{target.stat().st_size // 1024} kB,", len(pictures), "pictures")
 
 
-def palettes(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]], int, float]]:
-    """Every palette, card style and theme."""
-    for palette in PALETTES:
+Sheet = tuple[str, list[tuple[str, Image.Image]], int, float]
+
+
+def looks(studio: Studio) -> Iterator[Sheet]:
+    """Every look in both themes, with one brand's colour."""
+    for theme in THEMES:
         pictures = []
-        for theme in THEMES:
-            for style in CARD_STYLES:
-                snippet = studio.dress(
-                    "few",
-                    palette=palette,
-                    cardStyle=style,
-                    theme=theme,
-                    layout="masonry",
-                    animation="none",
-                    initialCount=4,
-                )
-                pictures.append((f"{palette} {style} {theme}", studio.shoot(snippet, 640, theme)))
-        yield f"palette-{palette}", pictures, 5, 0.6
+        for key, look in LOOKS.items():
+            config = {"layout": "masonry", "initialCount": 6} | look.config | {"theme": theme}
+            design = look.design | {"brandColor": "#0F766E"}
+            snippet = studio.dress("many", design, **config)
+            pictures.append((key, studio.shoot(snippet, 1000, theme)))
+        yield f"looks-{theme}", pictures, 4, 0.4
 
 
-def layouts(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]], int, float]]:
-    """Every layout, card style and theme at three widths; the motions as they begin."""
-    for layout in LAYOUTS:
-        for width in (360, 768, 1280):
-            pictures = []
-            for number, style in enumerate(CARD_STYLES):
-                for theme in THEMES:
-                    palette = PALETTES[(number + width) % len(PALETTES)]
-                    snippet = studio.dress(
-                        "many",
-                        palette=palette,
-                        cardStyle=style,
-                        theme=theme,
-                        layout=layout,
-                        animation="none",
-                        initialCount=9,
-                    )
-                    picture = studio.shoot(snippet, width, theme)
-                    pictures.append((f"{layout} {style} {palette} {theme} {width}", picture))
-            yield (
-                f"layout-{layout}-{width}",
-                pictures,
-                10 if width == 360 else 5,
-                0.5 if width < 1000 else 0.4,
-            )
+def styles(studio: Studio) -> Iterator[Sheet]:
+    """Every card style, and every palette, in both themes; some colours of brands."""
     pictures = []
-    for animation in ("horizontal", "vertical"):
+    for style in CARD_STYLES:
         for theme in THEMES:
-            for width in (360, 1280):
-                snippet = studio.dress(
-                    "many",
-                    palette="indigo",
-                    cardStyle="default",
-                    theme=theme,
-                    layout="carousel",
-                    animation=animation,
-                )
-                pictures.append(
-                    (f"{animation} {theme} {width}", studio.shoot(snippet, width, theme))
-                )
-    yield "motion", pictures, 4, 0.5
-
-
-def shapes(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]], int, float]]:
-    """One testimonial, the badge, the strip; few and none; other directions; without the script."""
-    snippet = studio.dress(
-        "many",
-        palette="indigo",
-        cardStyle="quote",
-        theme="light",
-        layout="masonry",
-        animation="none",
-        initialCount=9,
-    )
-    project = studio.projects["many"]
-    first = studio.call("GET", f"/v1/projects/{project}/testimonials")["items"][0]["_id"]
+            snippet = studio.dress("few", cardStyle=style, theme=theme, palette="indigo")
+            pictures.append((f"{style} {theme}", studio.shoot(snippet, 640, theme)))
+    yield "card-styles", pictures, 5, 0.5
     pictures = []
     for theme in THEMES:
-        for width in (360, 1280):
-            for name, attributes in {
-                "one": f"id={first}",
-                "badge": "shape=badge",
-                "strip": "shape=strip",
-                "min 100": "min=100",
-            }.items():
-                key, _, value = attributes.partition("=")
-                chosen = snippet.replace(
-                    "<div ",
-                    f'<div data-testimonials-{key}="{value}" data-testimonials-theme="auto" ',
-                )
-                chosen = chosen.replace("style=", "data-was=")
-                pictures.append((f"{name} {theme} {width}", studio.shoot(chosen, width, theme)))
-    yield "shapes", pictures, 4, 0.5
+        for palette in PALETTES:
+            snippet = studio.dress("few", cardStyle="quote", theme=theme, palette=palette)
+            pictures.append((f"{palette} {theme}", studio.shoot(snippet, 640, theme)))
+        for brand in BRANDS:
+            snippet = studio.dress("few", {"brandColor": brand}, cardStyle="quote", theme=theme)
+            pictures.append((f"{brand} {theme}", studio.shoot(snippet, 640, theme)))
+    yield "colours", pictures, 5, 0.4
+
+
+def layouts(studio: Studio) -> Iterator[Sheet]:
+    """Every layout at three widths, moving ones as they begin; few, none and long ones."""
+    for width, columns, scale in ((360, 6, 0.5), (768, 3, 0.4), (1280, 2, 0.35)):
+        pictures = []
+        for name, (config, design) in DRESSES.items():
+            theme = "dark" if name in ("list", "spotlight") else "light"
+            values = {"theme": theme, "palette": "emerald", "initialCount": 9} | config
+            snippet = studio.dress("many", design, **values)
+            pictures.append((f"{name} {width}", studio.shoot(snippet, width, theme)))
+        yield f"layouts-{width}", pictures, columns, scale
     pictures = []
-    for name in ("none", "one", "three", "long", "few"):
+    for name in ("none", "one", "three", "long"):
         for width in (360, 1280):
-            snippet = studio.dress(name, palette="emerald", cardStyle="stripe", layout="masonry")
+            snippet = studio.dress(name, palette="emerald", cardStyle="stripe")
             pictures.append((f"{name} {width}", studio.shoot(snippet, width, "light")))
-    for layout in LAYOUTS:
-        snippet = studio.dress("many", palette="rose", cardStyle="stripe", layout=layout)
+    for name, (config, design) in DRESSES.items():
+        snippet = studio.dress("many", design, palette="rose", initialCount=6, **config)
         page = studio.shoot(snippet, 900, "light", dir="rtl", lang="ar")
-        pictures.append((f"right to left {layout}", page))
-    yield "counts", pictures, 4, 0.45
+        pictures.append((f"right to left {name}", page))
+    yield "counts", pictures, 4, 0.4
+
+
+def shapes(studio: Studio) -> Iterator[Sheet]:
+    """Every shape a container may choose, in both themes, wide and narrow."""
     pictures = []
     for theme in THEMES:
-        studio.dress("many", palette="indigo", cardStyle="default", theme=theme, layout="masonry")
+        for width in (360, 700):
+            for shape in SHAPES:
+                snippet = studio.dress("many", palette="emerald", theme=theme)
+                tag = "span" if shape == "badge-sentence" else "div"
+                chosen = snippet.replace("<div ", f'<{tag} data-testimonials-shape="{shape}" ')
+                chosen = "Small shop, " + re.sub('style="[^"]*"', "", chosen)
+                if tag == "span":
+                    chosen = re.sub("<noscript>.*</noscript></div>", "</span>", chosen)
+                picture = studio.shoot(chosen, width, theme, height=280)
+                pictures.append((f"{shape} {theme} {width}", picture))
+    yield "shapes", pictures, 8, 0.5
+
+
+def bare(studio: Studio) -> Iterator[Sheet]:
+    """What the service renders itself, without the script."""
+    project = studio.projects["many"]
+    pictures = []
+    for theme in THEMES:
+        studio.dress("many", palette="indigo", theme=theme, layout="masonry")
         for width in (360, 1280):
             for path in (f"/widget/{project}", "/many/wall"):
                 pictures.append(
@@ -306,7 +317,7 @@ def shapes(studio: Studio) -> Iterator[tuple[str, list[tuple[str, Image.Image]],
                 )
             fragment = studio.service.call("GET", f"/widget/{project}/fragment").body.decode()
             pictures.append((f"fragment {theme} {width}", studio.shoot(fragment, width, theme)))
-    yield "server", pictures, 6, 0.45
+    yield "server", pictures, 6, 0.4
 
 
 def main(folder: Path, wanted: list[str]) -> None:
@@ -319,7 +330,8 @@ def main(folder: Path, wanted: list[str]) -> None:
         service = start_service(Path(home) / "instance", (), {})
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         site_url = f"http://127.0.0.1:{server.server_port}/"
-        studio = Studio(service, service.sign_up(), site, site_url, browser)
+        database = Path(home) / "instance" / "testimonials.db"
+        studio = Studio(service, service.sign_up(), site, site_url, browser, database)
         long = [PEOPLE[0] | {"text": "W" * 2000, "authorName": "N" * 120}, *PEOPLE[:3]]
         for name, people in {
             "many": PEOPLE,
@@ -331,7 +343,7 @@ def main(folder: Path, wanted: list[str]) -> None:
         }.items():
             studio.make_project(name, people)
         try:
-            for group in (shapes, palettes, layouts):
+            for group in (looks, styles, layouts, shapes, bare):
                 if wanted and group.__name__ not in wanted:
                     continue
                 for name, pictures, columns, scale in group(studio):

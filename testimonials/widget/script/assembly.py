@@ -16,7 +16,7 @@ from typing import Any
 FOLDER = Path(__file__).parents[2] / "static" / "widget"
 # In the order in which they are put together.
 CORE_PARTS = ("elements", "cards", "masonry", "widget", "start")
-MODULES = {"layouts": ("layouts",), "shapes": ("shapes", "badge", "marquee")}
+MODULES = {"layouts": ("layouts",), "shapes": ("shapes", "badge", "marquee", "popup")}
 
 # A string, a template or a pattern, which stays as it is; or white space around a sign.
 _SIGN = re.compile(

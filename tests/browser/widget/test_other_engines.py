@@ -8,9 +8,9 @@ import pytest
 
 from tests.browser.conftest import Site as Service
 from tests.browser.engines import Engine, start_firefox, start_webkit
+from tests.browser.widget.test_badges_and_popup import badge
 from tests.browser.widget.test_server_rendered_widget import PEOPLE, READ
 from tests.browser.widget.test_widget import Site, feed, item
-from tests.browser.widget.test_widget_shapes import badge
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -146,7 +146,7 @@ def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Site, anima
 def test_shapes(engine: Engine, pages: Site) -> None:
     items = [item(n, text="Words. " * 60, authorRole="A long role " * 8) for n in range(6)]
     pages.feed["p1"] = feed(items=items, layout="carousel") | {"shape": "strip"}
-    pages.feed["p2"] = badge()
+    pages.feed["p2"] = badge("badge")
     pages.feed["p3"] = feed(1)
     snippets = [pages.snippet(project) for project in pages.feed]
     engine.open(pages.host_page(WATCH + "".join(snippets) + pages.tag()))
@@ -160,7 +160,7 @@ def test_shapes(engine: Engine, pages: Site) -> None:
     _, _, width, height = look(engine, f"place({link}.getBoundingClientRect())")
     assert height == 44
     assert width < 300
-    assert look(engine, f"{link}.innerText.split(/\\s+/).join(' ')").strip() == "4.8 37 ratings"
+    assert look(engine, f"{link}.innerText.split(/\\s+/).join(' ')").strip() == "4.8 214 ratings"
     watch_is_quiet(engine)
 
 
@@ -233,11 +233,13 @@ def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Site, layo
     data = feed(12, layout=layout, animation="horizontal", cardStyle="quote", initialCount=6)
     data["items"][0]["authorAvatar"] = f"{pages.base}/media/good.png"
     show(engine, pages, data, csp=policy)
-    click(engine, "Load more 6 of 12")
-    engine.wait("document.querySelector('[data-testimonials-count=\"12\"]')")
+    if layout == "masonry":
+        click(engine, "Show more 6 of 12")
+        engine.wait("document.querySelector('[data-testimonials-count=\"12\"]')")
     engine.wait(f"{ROOT}.querySelector('img').naturalWidth > 0")
-    # The sheet of the widget itself is in force.
-    assert look(engine, "getComputedStyle(find('.button')).minHeight") == "44px"
+    # The sheet of the widget itself is in force, and that of the second file.
+    button, height = (".button", "minHeight") if layout == "masonry" else (".arrow", "height")
+    assert look(engine, f"getComputedStyle(find('{button}')).{height}") == "44px"
     watch_is_quiet(engine)
 
 

@@ -22,7 +22,7 @@ from testimonials.widget.design.colours import read_colours, write_colours
 from testimonials.widget.design.words import WORDS
 from testimonials.widget.script.assembly import MODULES, build_module, build_script, module_digest
 from tests.browser.axe import find_violations
-from tests.support.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE
 
 pytestmark = pytest.mark.browser
 PALETTES = ["neutral", "indigo", "emerald", "amber", "rose", "sky"]
@@ -883,89 +883,6 @@ def test_a_pause_in_the_scrolling_is_not_its_end(page: Page, site: Site) -> None
     assert page.get_by_text("2 / 12", exact=True).is_visible()
     host(page, "root.querySelector('.view').dispatchEvent(new Event('scrollend'))")
     expect(page.get_by_text("1 / 12", exact=True)).to_be_visible()
-
-
-@pytest.mark.parametrize("animation", ["horizontal", "vertical"])
-def test_moving_carousel(page: Page, site: Site, animation: str) -> None:
-    open_widget(page, site, feed(12, layout="carousel", animation=animation))
-    place = "(m => animation === 'horizontal' ? m.e : m.f)(new DOMMatrix(getComputedStyle(root.querySelector('ul')).transform))".replace(
-        "animation ", f"'{animation}' "
-    )
-
-    def ready() -> float:
-        # Pausing and playing take effect with the next frame.
-        page.evaluate("Promise.all(document.getAnimations().map(each => each.ready))")
-        return float(host(page, place))
-
-    def expect_moving() -> None:
-        start = ready()
-        wait_for(lambda: host(page, place) < start - 4, what="a move")
-
-    def expect_still() -> None:
-        start = ready()
-        page.wait_for_timeout(300)
-        assert host(page, place) > start - 4  # 40 px a second would make 12.
-
-    page.mouse.move(5, 790)
-    expect_moving()
-    assert host(page, "root.querySelectorAll('li[inert][aria-hidden=true]').length") >= 4
-    page.keyboard.press("Tab")
-    pause = page.get_by_role("button", name="Pause")
-    assert host(page, "root.activeElement.textContent") == "Pause"
-    pause.press("Enter")
-    expect_still()
-    page.get_by_role("button", name="Play").press("Enter")
-    expect_moving()
-    page.locator(".view").hover()
-    expect_still()
-    page.mouse.move(5, 790)
-    expect_moving()
-    page.emulate_media(reduced_motion="reduce")
-    page.get_by_role("button", name="Next").wait_for()
-    assert (
-        host(
-            page,
-            "root.querySelectorAll('[inert]').length + root.querySelector('ul').getAnimations().length",
-        )
-        == 0
-    )
-    page.emulate_media(reduced_motion="no-preference")
-    pause.wait_for()
-
-
-def test_moving_carousel_brings_the_focused_card_into_view(page: Page, site: Site) -> None:
-    long = [item(n, text="A long tale, told again. " * 40) for n in range(1, 9)]
-    open_widget(page, site, feed(items=long, layout="carousel", animation="horizontal"))
-    for _ in range(8):
-        page.keyboard.press("Tab")
-    left, right = host(page, "(b => [b.left, b.right])(root.activeElement.getBoundingClientRect())")
-    assert (
-        host(page, "root.activeElement.getAttribute('aria-label')") == "Read more: Maya Kowalski 6"
-    )
-    assert 0 <= left < right <= 1280
-    assert host(page, "root.querySelector('.view').scrollLeft") == 0
-
-
-def test_a_click_on_a_copy_reaches_the_original(page: Page, site: Site) -> None:
-    page.emulate_media(reduced_motion="no-preference")
-    items = [item(n, text="A long tale, told again. " * 40) for n in range(1, 5)]
-    open_widget(page, site, feed(items=items, layout="carousel", animation="horizontal"))
-    # Four cards of 356 px: in a viewport of 1280 px the first copy soon comes into view.
-    page.mouse.move(600, 100)
-    host(page, "root.querySelector('ul').getAnimations()[0].currentTime = 25 * 600")
-    place = host(
-        page,
-        "(b => [b.left + 5, b.top + 5])(root.querySelector('[inert] .more').getBoundingClientRect())",
-    )
-    page.mouse.click(*place)
-    assert host(page, "root.querySelectorAll('li:not([inert]) .open').length") == 1
-    assert host(page, "root.querySelector('.more').textContent") == "Show less"
-
-
-def test_what_fits_does_not_move(page: Page, site: Site) -> None:
-    open_widget(page, site, feed(2, layout="carousel", animation="horizontal"))
-    assert host(page, "root.querySelectorAll('[inert]').length") == 0
-    assert page.get_by_role("button").count() == 0
 
 
 # --- Colours, media, size ------------------------------------------------------------------------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.axe import find_rules
+from tests.browser.widget.test_badges_and_popup import badge
 from tests.browser.widget.test_widget import (  # noqa: F401
     ROOT,
     Site,
@@ -22,13 +20,6 @@ from tests.browser.widget.test_widget import (  # noqa: F401
 )
 
 pytestmark = pytest.mark.browser
-
-BADGE = {"average": 4.8, "label": "37 ratings", "url": "https://example.com/fern/wall"}
-
-
-def badge(**changes: Any) -> dict[str, Any]:
-    shown = {"shape": "badge", "badge": BADGE, "total": 37}
-    return {k: v for k, v in feed(items=[], **changes).items() if k != "cta"} | shown
 
 
 def asked(site: Site) -> str:  # noqa: F811
@@ -53,27 +44,8 @@ def test_a_changed_attribute_draws_anew(page: Page, site: Site) -> None:  # noqa
     assert page.locator("li").count() == 2
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_badge(page: Page, site: Site, theme: str) -> None:  # noqa: F811
-    open_widget(page, site, badge(theme=theme), attributes='data-testimonials-shape="badge"')
-    link = page.get_by_role("link", name="Rated 4.8 out of 5 4.8 37 ratings")
-    assert link.get_attribute("href") == BADGE["url"]
-    box = link.bounding_box()
-    assert box is not None
-    assert box["height"] == 44
-    assert box["width"] < 300
-    assert host(page, "host.dataset.testimonialsCount") == "37"
-    assert page.evaluate("events[0][1].total") == 37
-    found = find_rules(page)
-    assert [
-        each
-        for each in found
-        if each not in ("region", "landmark-one-main", "page-has-heading-one")
-    ] == []
-
-
 def test_a_badge_without_ratings_shows_nothing(page: Page, site: Site) -> None:  # noqa: F811
-    site.feed["p1"] = badge() | {"total": 0}
+    site.feed["p1"] = badge("badge") | {"total": 0}
     page.goto(site.host_page(site.snippet("p1", 'data-testimonials-shape="badge"') + site.tag()))
     settle(page, "empty")
     assert host(page, "host.offsetHeight") == 0

@@ -20,7 +20,7 @@
 //   arrange()   measures and arranges anew; redraw() starts again from the feed
 //   loadNext()  adds the next page; a promise of whether there was one; announce(shown)
 const LAYOUTS = { masonry: drawMasonry, single: () => ({}) };
-const findLayout = async (kind) => LAYOUTS[kind] || (await import(BASE + (/carousel|list|strip/.test(kind) ? 'layouts.js' : 'shapes.js'))).default;
+const findLayout = async (kind) => LAYOUTS[kind] || (await import(BASE + (/^[cls]/.test(kind) ? 'layouts.js' : 'shapes.js'))).default;
 
 const chooseThemes = (host, config) => {
   const wanted = host.dataset.testimonialsTheme;
@@ -76,7 +76,7 @@ const render = async (host, feed, url, signal) => {
   const foot = el('div', { class: 'foot' });
   const status = el('div', { role: 'status' }); // Its width is watched.
   const root = el('div', { lang }, stage, foot, status);
-  const look = ['tm', /horizontal|vertical|strip/.test(kind) && 'carousel', kind, text(config.cardStyle), text(design.density),
+  const look = ['tm', /^s[tp]/.test(kind) && 'carousel', kind, text(config.cardStyle), text(design.density),
     paint(root, host, feed, config, design), rtl && 'rtl'].filter(Boolean).join(' ');
   let drawing;
   let filling;
@@ -172,7 +172,7 @@ const render = async (host, feed, url, signal) => {
   });
   sayMore('showMore');
 
-  if (feed.next && /masonry|list/.test(kind)) foot.append(showMore);
+  if (feed.next && /^[ml]/.test(kind)) foot.append(showMore);
   const href = webUrl(feed.cta?.url);
   if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
   if (!total) stage.replaceWith(el('p', { class: 'empty' }, say('empty')));

@@ -16,7 +16,7 @@ const findRoom = (host) => {
   return Math.min(box.left - left, right - box.right);
 };
 
-// Cards in a row that people scroll: the still carousel, and the strip.
+// Cards in a row that people scroll: the still carousel, the spotlight and the strip.
 const drawCarousel = (widget) => {
   const { el, set, icon, cards, host, list, view, nav, root, say, button, listen, signal } = widget;
   const strip = widget.kind === 'strip';
@@ -24,7 +24,7 @@ const drawCarousel = (widget) => {
   let page = 0;
   // Negative where writing runs to the left, as scrolling is.
   const pitch = () => (list.lastChild.offsetLeft - list.firstChild.offsetLeft) / (cards.length - 1) || 1;
-  const columns = () => (strip ? Math.max(1, Math.floor((widget.width + 14) / 334)) : widget.width < 640 ? 1 : widget.columns);
+  const columns = () => (strip ? Math.max(1, Math.floor((widget.width + 14) / 334)) : widget.width < 640 || widget.kind === 'spotlight' ? 1 : widget.columns);
   const pages = () => Math.ceil(Math.max(widget.total, cards.length) / columns());
 
   const more = async () => {

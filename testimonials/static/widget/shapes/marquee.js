@@ -1,69 +1,93 @@
-// Cards that move by themselves, until they are paused.
-const drawMarquee = (widget, still) => {
-  const { cards, list, view, nav, status, root, rtl, listen, signal, set } = widget;
+// Rows or columns of cards that move by themselves, until they are paused.
+const drawMarquee = (widget) => {
+  const { cards, list, view, root, listen, set, signal } = widget;
   const vertical = widget.kind === 'vertical';
-  let run;
+  const [side, start, axis] = vertical ? ['offsetHeight', 'offsetTop', 'Y('] : ['offsetWidth', 'offsetLeft', 'X('];
+  // The pace is in milliseconds for a pixel.
+  const lanes = [{ node: list, pace: 25 }, { node: list.cloneNode(), pace: 31.25 }];
+  view.append(lanes[1].node);
+  widget.look += ' moving';
+
+  let copies = [];
   let paused;
   let away;
-  const update = () => run?.[paused || away || document.hidden || view.matches(':hover,:focus-within') ? 'pause' : 'play']();
-  const pause = widget.button({ class: 'button' }, () => {
+  const update = () => lanes.forEach(({ run }) => run?.[paused || away || isHeld(view) ? 'pause' : 'play']());
+  const label = () => {
+    set(button, { 'aria-label': widget.say(paused ? 'play' : 'pause') });
+    button.replaceChildren(widget.icon(paused ? 'M9 6v12l9-6z' : 'M9 6v12M15 6v12'));
+  };
+  const button = widget.button({ class: 'arrow' }, () => {
     paused = !paused;
-    pause.textContent = paused ? 'Play' : 'Pause';
+    label();
     update();
-  }, 'Pause');
-  const move = (moving) => { root.className = widget.look + (moving ? ' moving ' + widget.kind : ''); };
+  });
+  label();
+  widget.nav.append(button);
 
   const sight = new IntersectionObserver(([entry]) => {
     away = !entry.isIntersecting;
     update();
   });
   sight.observe(view);
-  signal.addEventListener('abort', () => {
-    sight.disconnect();
-    run?.cancel();
-  });
-  listen(document, 'visibilitychange', update);
-  listen(view, 'pointerenter pointerleave focusin focusout', update);
+  signal.addEventListener('abort', () => sight.disconnect());
+  watchHolding(widget, update);
   // Focus must not scroll what the transform moves.
-  listen(view, 'scroll', () => run && view.scrollTo(0, 0));
+  listen(view, 'scroll', () => view.scrollTo(0, 0));
   listen(view, 'focusin', ({ target }) => {
-    const node = target.closest('li');
-    const side = vertical ? 'offsetTop' : 'offsetLeft';
-    if (run && node && target.matches(':focus-visible')) run.currentTime = 25 * Math.abs(node[side] - list.firstChild[side]);
+    const card = target.closest('li');
+    const lane = lanes.find(({ node }) => node.contains(card));
+    if (!lane?.run || !target.matches(':focus-visible')) return;
+    // At its very end the other lane begins again.
+    const offset = Math.abs(card[start] - lane.node.firstChild[start]) || 1;
+    lane.run.currentTime = lane.pace * (lane === lanes[0] ? offset : lane.size - offset);
   });
   // Clicks on the inert copies go to the originals.
-  listen(view, 'click', ({ clientX: x, clientY: y }) => {
-    const at = [...list.querySelectorAll('[inert] :is(a,button)')].findIndex((node) => {
-      const box = node.getBoundingClientRect();
-      return x > box.left && x < box.right && y > box.top && y < box.bottom;
+  listen(view, 'click', ({ clientX: x, clientY: y }) => copies.forEach(([copy, node]) => copy.querySelectorAll('a,button').forEach((each, i) => {
+    const { left, right, top, bottom } = each.getBoundingClientRect();
+    if (x > left && x < right && y > top && y < bottom) node.querySelectorAll('a,button')[i].click();
+  })));
+
+  const deal = (count) => {
+    const part = Math.ceil(cards.length / count);
+    lanes.forEach((lane, k) => {
+      lane.cards = cards.slice(k * part, (k + 1) * part).map(({ node }) => node);
+      lane.node.replaceChildren(...lane.cards);
+      lane.node.hidden = !lane.cards[0];
     });
-    list.querySelectorAll('a,button')[at]?.click();
-  });
+    widget.clamp(cards);
+    lanes.forEach((lane) => { lane.size = lane.node[side] + widget.gap; });
+  };
 
   return {
+    add({ item, node }) {
+      list.append(node);
+      // As wide as three lines of its words want it; Chinese letters take the place of two.
+      const letters = item.text.replace(/[\u2e80-\uff00]/g, '$&$&').length;
+      node.style.setProperty('--width', 48 + letters * (letters > 140 ? 3.04 : letters > 64 ? 3.45 : 4.25) + 'px');
+    },
     arrange() {
-      const width = status.clientWidth;
-      const time = run?.currentTime;
-      run?.cancel();
-      run = undefined;
-      list.querySelectorAll('[inert]').forEach((copy) => copy.remove());
-      move(true);
-      const size = 16 + (vertical ? list.offsetHeight : list.offsetWidth);
-      // What fits is the still carousel.
-      if (size <= (vertical ? 536 : width)) {
-        move(false);
-        still.arrange();
-        return;
-      }
-      for (const { node } of cards.slice(0, width / 300 + 6)) {
-        list.append(node.cloneNode(true));
-        set(list.lastChild, { 'aria-hidden': true, inert: '' });
-      }
-      const way = vertical ? 'Y(-' : rtl ? 'X(' : 'X(-';
-      run = list.animate({ transform: ['none', `translate${way}${size}px)`] }, { duration: size * 25, iterations: Infinity });
-      run.currentTime = time || 0;
+      if (cards.length < widget.feed.items.length) return;
+      const room = vertical ? 560 : widget.width;
+      const times = lanes.map(({ run }) => run?.currentTime || 0);
+      lanes.forEach((lane) => { lane.run = lane.run?.cancel(); });
+      copies = [];
+      deal(cards.length < 6 || (vertical ? widget.width < 560 : widget.design.marqueeRows === 1) ? 1 : 2);
+      if (lanes.some(({ size }) => size < room)) deal(1);
+      const moves = lanes[0].size > room;
+      root.classList.toggle('still', !moves);
+      button.hidden = !moves;
+      if (moves) lanes.forEach((lane, k) => {
+        for (const node of lane.cards.slice(0, room / (vertical ? 100 : 240) + 1)) {
+          const copy = node.cloneNode(true);
+          set(copy, { 'aria-hidden': true, inert: '' });
+          lane.node.append(copy);
+          copies.push([copy, node]);
+        }
+        const ends = ['none', `translate${axis}${vertical || !widget.rtl ? '-' : ''}${lane.size}px)`];
+        lane.run = lane.node.animate({ transform: k ? ends.reverse() : ends }, { duration: lane.size * lane.pace, iterations: Infinity });
+        lane.run.currentTime = times[k];
+      });
       update();
-      if (nav.firstChild !== pause) nav.replaceChildren(pause);
     },
   };
 };

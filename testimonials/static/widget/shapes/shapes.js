@@ -3,7 +3,17 @@
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`shapes.css`);
 
-export default async (widget) => {
-  widget.host.shadowRoot.adoptedStyleSheets.push(sheet);
-  return widget.kind === 'badge' ? drawBadge(widget) : drawMarquee(widget, (await widget.findLayout('carousel'))(widget));
+export default (widget) => {
+  const { kind, host, signal } = widget;
+  const root = host.shadowRoot;
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  signal.addEventListener('abort', () => { root.adoptedStyleSheets = root.adoptedStyleSheets.filter((each) => each !== sheet); });
+  return ({ popup: drawPopup, horizontal: drawMarquee, vertical: drawMarquee }[kind] || drawBadge)(widget);
+};
+
+// Animations go on unless somebody points at them or has the focus in them.
+const isHeld = (view) => document.hidden || view.matches(':hover,:focus-within');
+const watchHolding = ({ view, listen }, update) => {
+  listen(view, 'pointerenter pointerleave focusin focusout', update);
+  listen(document, 'visibilitychange', update);
 };

@@ -1,0 +1,57 @@
+// One card at a time in a corner of the window. A page has one popup, once.
+let popup;
+
+const drawPopup = (widget) => {
+  const { host, root, view, cards, feed, listen, signal } = widget;
+  root.hidden = popup;
+  if (popup) return {};
+  popup = host;
+  let at = -1;
+  let timer;
+  let before;
+  const update = () => {
+    const away = !root.clientWidth || [...document.querySelectorAll('dialog[open],[aria-modal=true],[role$=dialog]')].some((node) => node.clientWidth && getComputedStyle(node).visibility === 'visible');
+    root.classList.toggle('away', at < 0 || away);
+    if (timer && timer.playState !== 'finished') timer[away || isHeld(view) ? 'pause' : 'play']();
+  };
+  // An animation can be held.
+  const wait = (time, then) => {
+    timer = root.animate(null, time);
+    timer.onfinish = then;
+    update();
+  };
+  const stop = () => {
+    watch.disconnect();
+    timer = timer?.cancel();
+  };
+  const end = () => {
+    stop();
+    if (view.matches(':focus-within')) before?.focus();
+    root.hidden = true;
+  };
+  const next = () => {
+    at += 1;
+    if (!cards[at]) return end();
+    cards.forEach(({ node }, i) => { node.hidden = i !== at; });
+    widget.arrange();
+    wait(8000, next);
+  };
+  const watch = new MutationObserver(update);
+  watch.observe(document, { subtree: true, childList: true, attributes: true });
+  view.append(widget.button({ class: 'arrow close', 'aria-label': widget.say('close') }, end, widget.icon('M6 6l12 12M18 6 6 18')));
+  widget.set(view, { role: 'region', 'aria-label': widget.say('testimonials') });
+  watchHolding(widget, update);
+  listen(document, 'transitionend', update);
+  listen(view, 'focusin', ({ relatedTarget }) => { if (!view.contains(relatedTarget)) before = relatedTarget; });
+  signal.addEventListener('abort', () => {
+    // Drawn anew, as after a change in the editor, it begins again unless it was closed.
+    if (!root.hidden) popup = undefined;
+    stop();
+  });
+  return {
+    arrange() {
+      if (at < 0 && !timer && cards.length >= feed.items.length) wait(6000, next);
+      else update();
+    },
+  };
+};
