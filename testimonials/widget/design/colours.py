@@ -70,10 +70,16 @@ def choose_brand(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
 
 def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> Derived:
     """Return the colours of a widget with these settings."""
-    found = derive_colours(choose_brand(config, design))
+    brand = choose_brand(config, design)
+    found = derive_colours(brand)
     if design.get("starColor") != "brand":
         return found
-    return Derived(*({**each, "star": each["accent"]} for each in (found.light, found.dark)))
+    # Stars need less contrast than words, so that those of a light brand don't turn to mud.
+    lightness, chroma, hue = from_hex(brand)
+    grounds = (found.light["card"], found.light["soft"], found.light["tint"])
+    star = _walk((min(lightness, 0.72), chroma, hue), -_STEP, grounds, GRAPHICS)
+    dark = {**found.dark, "star": found.dark["accent"]}
+    return Derived({**found.light, "star": star}, dark)
 
 
 def write_colours(colours: Derived) -> dict[str, str]:

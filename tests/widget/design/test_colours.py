@@ -52,11 +52,16 @@ def test_a_palette_is_a_brand_with_a_name(app: Flask, client: FlaskClient, owner
         change_project(app, project, widget_design={"brandColor": brand})
         assert read_colours(client, project) == named
         change_project(app, project, widget_design={})
-    # The brand's own colour goes before the palette, and stars may take it.
-    design = {"brandColor": "#6D4AFF", "starColor": "brand"}
-    change_project(app, project, widget_design=design)
-    for colours in read_colours(client, project).values():
-        assert colours["star"] == colours["accent"] in ("6742f7", "a7a6fe")
+    # The brand's own colour goes before the palette, and stars may take it: as it is where they
+    # can be seen, and otherwise no darker than they must be.
+    stars = {"#6D4AFF": "6d4aff a7a6fe", "#FACC15": "a08103 f5cd4b"}
+    for brand, expected in stars.items():
+        design = {"brandColor": brand, "starColor": "brand"}
+        change_project(app, project, widget_design=design)
+        found = read_colours(client, project)
+        assert [each["star"] for each in found.values()] == expected.split()
+        light = {name: f"#{each}" for name, each in found["light"].items()}
+        assert min(contrast(light["star"], light[name]) for name in ("card", "soft", "tint")) >= 3
 
 
 def test_words_can_be_read_in_the_colours_of_any_brand() -> None:
