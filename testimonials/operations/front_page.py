@@ -3,10 +3,12 @@
 from typing import Any
 
 from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.core.web.languages import ENGLISH
 from testimonials.projects.configuration.defaults import PALETTES, WIDGET_CONFIG
 from testimonials.projects.configuration.widget_design import read_look
 from testimonials.widget.design.colours import PALETTES as BRANDS
 from testimonials.widget.design.colours import derive_colours, write_colours
+from testimonials.widget.design.words import write_words
 
 # No project has this id; the page's script answers for it.
 PROJECT_ID = "bakery"
@@ -59,6 +61,8 @@ def _describe_feed() -> dict[str, Any]:
         "project": {"id": PROJECT_ID, "name": ROLE, "active": True},
         "config": WIDGET_CONFIG | LOOK,
         "design": read_look({}),
+        "lang": ENGLISH.code,
+        "words": write_words({}),
         "cta": {"label": "", "url": ""},
         "total": len(SAMPLES),
         "items": [
