@@ -7,6 +7,7 @@ that changed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from testimonials.core.pictures.colours import contrast
@@ -58,6 +59,7 @@ class Derived:
     dark: Colours
 
 
+@lru_cache(maxsize=1000)
 def derive_colours(brand: str) -> Derived:
     """Return all colours for a brand's `#RRGGBB`; takes about half a millisecond."""
     return Derived(_derive_light(brand), _derive_dark(brand))

@@ -30,8 +30,8 @@ def render_page(
     template: str, project: Project, still: Still, theme: str = "", **values: Any
 ) -> str:
     """Render a page with the styles of its cards; `theme` overrides the configured one."""
-    theme = theme or still.config["theme"]
-    styles = page_styles(still.config, theme, still.total)
+    theme = theme or still.settings.config["theme"]
+    styles = page_styles(still.settings, theme, still.kind, still.total)
     digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
     g.style_source = f"'sha256-{digest}'"
     return render_template(

@@ -51,7 +51,7 @@ def get_fragment(project_id: str) -> Response:
     project = find_shown_project(project_id)
     selection = read_selection(request.args)
     still = render_still(project, selection, limit=read_limit(request.args))
-    content = _render_fragment(project, selection, still) if still.total or still.badge else ""
+    content = "" if still.is_empty else _render_fragment(project, selection, still)
     response = Response(content.strip() + "\n")
     response.headers["Cache-Control"] = "public, no-cache"
     response.headers["Access-Control-Allow-Origin"] = "*"
@@ -78,7 +78,8 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
     return render_template(
         "widget/fragment.html",
         still=still,
-        styles=Markup(shadow_styles(still.config, selection.theme, still.total)),  # noqa: S704
+        # Made from the program's own files; it contains nothing that people typed.
+        styles=Markup(shadow_styles(still.settings, selection.theme, still.kind, still.total)),  # noqa: S704
         wall_url=wall_url(project.slug),
         structured_data=describe_ratings(project, still.items),
     )

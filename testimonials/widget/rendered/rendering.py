@@ -1,35 +1,51 @@
 """Server rendering of the widget, from the same feed as the script's and with its elements."""
 
-import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from testimonials.core import clock
-from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.core.web.languages import current_language
 from testimonials.projects.models import Project
+from testimonials.widget.content.saved_widgets import WidgetSettings, find_settings
+from testimonials.widget.design.words import write_words
+from testimonials.widget.rendered.cards import Manner, describe_cards, describe_header
 from testimonials.widget.selection import Selection
 from testimonials.widget.services import describe_feed
 
-_WEB = re.compile(r"https?://", re.IGNORECASE)
+# Below this number, cards stand in rows, which end at the same height.
+FEW = 4
+# What moves by itself or lies over a page needs the script; these take its place.
+STILL_KINDS = {"spotlight": "list", "badge-corner": "badge"}
 
 
 @dataclass(frozen=True)
 class Still:
     """What a server-rendered widget shows.
 
-    `classes` are those of its root element; `next` is the cursor of the next page, if any.
+    `kind` is its layout or shape, `classes` are those of its root element; `next` is the cursor of
+    the next page, if any.
     """
 
-    config: dict[str, Any]
+    kind: str
     classes: str
-    is_carousel: bool
-    cards: list[dict[str, Any]]
-    items: list[dict[str, Any]]
-    total: int
+    settings: WidgetSettings
+    words: Mapping[str, str]
+    cards: Sequence[dict[str, Any]] = ()
+    items: Sequence[dict[str, Any]] = ()
+    header: dict[str, Any] | None = None
     badge: dict[str, Any] | None = None
     cta: dict[str, str] | None = None
     next: str | None = None
+
+    @property
+    def total(self) -> int:
+        """How many cards there are on this page."""
+        return len(self.cards)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.cards or self.badge or self.cta)
 
 
 def render_still(
@@ -39,62 +55,66 @@ def render_still(
 
     Raises `ValidationFailed` for an invalid cursor.
     """
-    feed = describe_feed(project, after, limit, selection)
-    config, items, total = feed["config"], feed["items"], feed["total"]
-    badge = feed.get("badge") if total else None
-    if badge:
-        badge = badge | describe_stars(badge["average"])
+    settings = find_settings(project, selection.widget)
+    feed = describe_feed(project, after, limit, selection, settings)
+    config, shape = feed["config"], feed.get("shape", "")
+    settings = WidgetSettings(settings.name, config, settings.design)
+    header = feed.get("header")
+    words = write_words(settings.design["labels"], header)
+    shown = header and header["count"] and describe_header(header, words)
+    if "badge" in feed:
+        badge = shown and shown | {"url": feed["badge"]["url"]}
+        kind = STILL_KINDS.get(shape, shape)
+        return Still(kind, _classes(kind, settings), settings, words, badge=badge or None)
+    kind = shape or (config["layout"] if feed["total"] > 1 else "single")
+    if settings.design["layout"] and not shape and feed["total"] > 1:
+        kind = STILL_KINDS[settings.design["layout"]]
+    is_active = project.is_active and config["showCtaButton"]
     return make_still(
-        config,
-        items,
-        layout=config["layout"] if total > 1 else "masonry",
-        shape=feed.get("shape", ""),
-        badge=badge,
-        cta=feed.get("cta") if config["showCtaButton"] and total else None,
+        project,
+        settings,
+        # What lies over a page would be all of one that it has for itself.
+        [] if shape == "popup" else feed["items"],
+        kind=kind,
+        words=words,
+        header=None if shape else shown or None,
+        cta=feed.get("cta") if is_active else None,
         next=feed["next"],
     )
 
 
 def make_still(
-    config: dict[str, Any],
-    items: list[dict[str, Any]],
+    project: Project,
+    settings: WidgetSettings,
+    items: Sequence[dict[str, Any]],
     *,
-    layout: str = "masonry",
-    shape: str = "",
+    kind: str,
+    words: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Still:
     """Return how these items of the feed are shown."""
+    words = words or write_words(settings.design["labels"])
+    manner = Manner(kind, settings.config, settings.design, words, project)
+    is_few = kind == "masonry" and len(items) < FEW
     return Still(
-        config=config,
-        classes=" ".join(filter(None, ["tm", shape, layout, config["cardStyle"]])),
-        is_carousel=layout == "carousel",
-        cards=[describe_card(item, config) for item in items],
+        kind,
+        _classes(kind, settings) + (" few" if is_few else ""),
+        settings,
+        words,
+        cards=describe_cards(items, manner),
         items=items,
-        total=len(items),
         **values,
     )
 
 
-def describe_card(item: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    name, rating, twitter = item["authorName"], item.get("rating"), item.get("twitter") or {}
-    company = item.get("authorCompany") if config["showSource"] else ""
-    handle = re.sub(r"[^A-Za-z0-9_]", "", twitter.get("handle") or "")
-    pictures = (item.get("authorAvatar"), twitter.get("avatarUrl"))
-    return {
-        "name": name,
-        "text": item["text"],
-        "role": ", ".join(filter(None, [item["authorRole"], company])),
-        "handle": handle if config["showSource"] else "",
-        "picture": next((url for url in pictures if url and _WEB.match(url)), None),
-        "initials": initials_of(name),
-        "colour": colour_of(name),
-        "is_sample": item.get("isSample", False),
-        "time": item["submittedAt"] if config["showDates"] else None,
-        "date": clock.day(datetime.fromisoformat(item["submittedAt"])),
-    } | (describe_stars(rating) if rating and rating >= 1 and config["showStars"] else {})
-
-
-def describe_stars(rating: float) -> dict[str, Any]:
-    """Return a rating, and the width of its filled part in per cent of a row of five stars."""
-    rating = min(rating, 5)
-    return {"rating": rating, "stars_width": round(rating * 20 - (rating % 1) * 2, 2)}
+def _classes(kind: str, settings: WidgetSettings) -> str:
+    """Return the classes of the root element, as `core/widget.js` sets them."""
+    names = [
+        "tm",
+        "carousel" if kind == "strip" else "",
+        kind,
+        settings.config["cardStyle"],
+        settings.design["density"],
+        "rtl" if current_language().direction == "rtl" else "",
+    ]
+    return " ".join(filter(None, names))

@@ -1,7 +1,7 @@
 """Structured data (schema.org) for search engines, if the owner has switched it on."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -12,7 +12,7 @@ from testimonials.widget.settings import read_rated
 
 
 def describe_ratings(
-    project: Project, items: list[dict[str, Any]], figures: Mapping[str, Any] | None = None
+    project: Project, items: Sequence[dict[str, Any]], figures: Mapping[str, Any] | None = None
 ) -> Markup:
     """Return a JSON-LD script element about the ratings on a page with these items of the feed.
 

@@ -8,8 +8,10 @@ from flask import url_for
 from testimonials.core.urls import testimonial_picture_url, testimonial_url
 from testimonials.core.web.languages import gettext, language_query, ngettext
 from testimonials.projects.models import Project
+from testimonials.widget.content.saved_widgets import read_settings
+from testimonials.widget.rendered.cards import describe_stars
 from testimonials.widget.rendered.frame import render_page
-from testimonials.widget.rendered.rendering import describe_stars, make_still
+from testimonials.widget.rendered.rendering import make_still
 from testimonials.widget.rendered.structured_data import describe_ratings
 from testimonials.widget.rendered.wall_contents import SORTS, WallChoice
 from testimonials.widget.selection import WHOLE, Selection
@@ -23,15 +25,18 @@ def render_wall(
 ) -> str:
     """Render the wall with the `contents` that `read_wall` returned."""
     figures, items = contents["figures"], contents["items"]
+    settings = read_settings(project)
     # A carousel's single row would not be a wall.
-    layout = "list" if project.widget_config["layout"] == "list" else "masonry"
+    kind = "list" if settings.config["layout"] == "list" else "masonry"
+    still = make_still(project, settings, items, kind=kind if len(items) > 1 else "single")
     filters = _list_filters(project, choice, figures)
     total = next((each["count"] for each in filters if each["is_current"]), None)
     return render_page(
         "widget/wall.html",
         project,
-        make_still(project.widget_config, items, layout=layout),
-        figures=figures | describe_stars(figures["average"]),
+        still,
+        figures=figures,
+        rated=describe_stars(figures["average"], still.words),
         bars=_list_bars(project, choice, figures),
         filters=filters,
         sorts=_list_sorts(project, choice),
@@ -50,7 +55,7 @@ def render_testimonial(project: Project, item: dict[str, Any]) -> str:
     return render_page(
         "widget/testimonial.html",
         project,
-        make_still(project.widget_config, [item]),
+        make_still(project, read_settings(project), [item], kind="single"),
         author=item["authorName"],
         summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
         canonical=testimonial_url(project.slug, item["id"]),

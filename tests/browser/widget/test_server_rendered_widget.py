@@ -1,11 +1,18 @@
 """The widget without its script, and the snippet as copied, on the feed of the service."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Browser, expect
 
+from testimonials.core import clock
+from testimonials.core.web.languages import LANGUAGES, speaking
+from testimonials.widget.rendered.dates import write_dates
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Site
+from tests.browser.pages import follow
 from tests.browser.widget.test_snippet_on_another_origin import HostPage, host
+from tests.support.rows import change_project, change_testimonial
 
 __all__ = ["host"]
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -16,31 +23,56 @@ PEOPLE = (
     ("山田 さくら", "", 3, "初めてなのに、すぐに分かってくれました。"),
     ("O’Neil  de la Cruz", "Regular", None, "W" * 300),
 )
-# What a reader gets of each card, and the colours behind the initials.
+# What a reader gets of each card: the words, and how they look.
 READ = """root => [...root.querySelectorAll('li')].map(li => [
-  ...['.text', '.name', '.role', '.date', '.avatar', '.sample'].map(s => li.querySelector(s)?.textContent.trim() ?? ''),
+  ...['.text', 'mark', '.reply', '.name', '.role', '.date', '.avatar', '.sample', '.source'].map(s => li.querySelector(s)?.textContent.trim() ?? ''),
   li.querySelector('.stars')?.getAttribute('aria-label') ?? '',
-  getComputedStyle(li.querySelector('.avatar')).backgroundColor,
-  getComputedStyle(li.querySelector('.card')).backgroundColor,
+  li.querySelector('.stars svg')?.getAttribute('width') ?? '',
+  ...['.card', '.text', '.avatar', '.name', '.meta', '.reply', '.stars', '.stars svg', '.glyph', 'mark'].map(s => {
+    const node = li.querySelector(s);
+    if (!node) return s + ' is missing';
+    const look = getComputedStyle(node);
+    return [s, look.fontSize, look.lineHeight, look.fontWeight, look.color, look.backgroundColor, look.backgroundImage, look.fill, look.stroke,
+      look.padding, look.borderRadius, look.borderColor, look.direction, look.textAlign, look.textDecorationColor, look.gap].join(' ');
+  }),
 ])"""
+# How browsers write each month of a year, in every language of the public pages.
+WRITE_DATES = """codes => codes.map(code => ['short', 'long'].flatMap(month => [{ month }, { month, day: 'numeric' }]).map(form =>
+  [...Array(12).keys()].map(month => new Intl.DateTimeFormat(code, { ...form, year: 'numeric', timeZone: 'UTC' }).format(Date.UTC(2026, month, 25)))))"""
 
 
-@pytest.mark.parametrize(("theme", "style"), [("light", "quote"), ("dark", "gradient")])
+@pytest.mark.parametrize(
+    ("theme", "style", "design"),
+    [
+        ("light", "quote", {"dateStyle": "absolute", "featured": "off"}),
+        ("dark", "gradient", {"brandColor": "#FACC15", "radius": 6, "density": "compact"}),
+        ("light", "stripe", {"dateStyle": "month", "featured": "solid", "starColor": "brand"}),
+    ],
+)
 def test_the_server_renders_the_same_cards_as_the_script(
-    site: Site, open_page: OpenPage, host: HostPage, theme: str, style: str
+    site: Site,
+    open_page: OpenPage,
+    host: HostPage,
+    theme: str,
+    style: str,
+    design: dict[str, Any],
 ) -> None:
     project = site.create_project()
     for name, role, rating, text in PEOPLE:
         body = {"authorName": name, "authorRole": role, "text": text}
-        project.call("POST", "/testimonials", body | ({"rating": rating} if rating else {}))
+        made = project.call("POST", "/testimonials", body | ({"rating": rating} if rating else {}))
     project.call("PATCH", "/widget-config", {"theme": theme, "cardStyle": style, "palette": "rose"})
+    # What only the dashboard can give it.
+    change_project(site.app, project.id, widget_design=design)
+    more = {"highlights": [[0, 7]], "reply": "Thank you.", "replied_at": clock.now()}
+    change_testimonial(site.app, made["_id"], twitter={"handle": "x"}, is_pinned=True, **more)
     snippet = project.call("GET", "/embed-snippet")
     host.body = snippet["container"] + snippet["script"]
     live = open_page(host.url).locator('[data-testimonials-state="ready"]')
     expected = live.evaluate(f"node => ({READ})(node.shadowRoot)")
     assert len(expected) == len(PEOPLE)
     wall = open_page(f"{site.url}/{project.slug}/wall", java_script_enabled=False)
-    assert wall.locator(".tm-page").evaluate(READ) == expected
+    assert wall.locator("div.tm-page").evaluate(READ) == expected
     path = f"/widget/{project.id}/fragment"
     fragment = site.service.call("GET", path).body.decode()
     # Such a page asks nobody for anything.
@@ -53,22 +85,47 @@ def test_the_server_renders_the_same_cards_as_the_script(
     assert found == expected
 
 
+def test_dates_are_written_as_browsers_do(open_page: OpenPage) -> None:
+    codes = [language.code for language in LANGUAGES]
+    found = open_page("about:blank").evaluate(WRITE_DATES, codes)
+    forms = [(style, is_long) for is_long in (False, True) for style in ("month", "absolute")]
+    times = [f"2026-{month:02}-25T12:00:00.000Z" for month in range(1, 13)]
+    for code, written in zip(codes, found, strict=True):
+        with speaking(code):
+            for (style, is_long), months in zip(forms, written, strict=True):
+                assert write_dates(times, style, is_long=is_long) == months, code
+
+
 def test_the_wall_is_for_everybody(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    for number in range(4):
+    project = site.create_project(businessName="Fern & Fable " * 8, website="fern.example")
+    for number in range(5):
         body = {"authorName": "Maya " * 20, "text": "W" * 2000 if number else "Short.", "rating": 4}
-        project.call("POST", "/testimonials", body)
-    wall = open_page(f"{site.url}/{project.slug}/wall", java_script_enabled=False)
+        made = project.call("POST", "/testimonials", body)
+        tags = [f"Tag {each} with nearly forty characters" for each in range(number)]
+        change_testimonial(site.app, made["_id"], tags=tags)
+    wall = f"{site.url}/{project.slug}/wall"
+    addresses = (wall, f"{wall}?lang=ar&rating=4", f"{site.url}/{project.slug}/{made['_id']}")
+    page = open_page(wall, java_script_enabled=False)
     for width in (320, 1280):
-        for scheme in ("light", "dark"):
-            project.call("PATCH", "/widget-config", {"theme": scheme})
-            wall.set_viewport_size({"width": width, "height": 800})
-            wall.reload()
-            assert wall.evaluate("document.documentElement.scrollWidth") <= width
-    checked = open_page(f"{site.url}/{project.slug}/wall")
-    assert find_rules(checked) == []
-    checked.keyboard.press("Tab")
-    expect(checked.get_by_role("link", name="Share your experience")).to_be_focused()
+        page.set_viewport_size({"width": width, "height": 800})
+        for address in addresses:
+            page.goto(address)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # Everything works without a script.
+    page.goto(wall)
+    page.get_by_text("Sort:").click()
+    follow(page.get_by_role("link", name="Best first"))
+    assert page.url.endswith("?sort=best")
+    follow(page.get_by_role("link", name="4 stars"))
+    expect(page.get_by_role("link", name="4 stars 5")).to_have_attribute("aria-current", "page")
+    for theme in ("light", "dark"):
+        project.call("PATCH", "/widget-config", {"theme": theme})
+        for address in addresses:
+            assert find_rules(open_page(address)) == []
+    checked = open_page(wall)
+    for name in ("fern.example", "Share your experience"):
+        checked.keyboard.press("Tab")
+        expect(checked.get_by_role("link", name=name)).to_be_focused()
 
 
 @pytest.mark.parametrize("layout", ["masonry", "carousel", "list"])

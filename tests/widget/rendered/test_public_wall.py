@@ -151,6 +151,14 @@ def test_one_testimonial_has_an_address(
     assert f'<meta property="og:url" content="{APP}/kiln/{key}">' in page
     assert '<meta name="twitter:card" content="summary_large_image">' in page
     described = re.findall(r'<meta name="description" content="([^"]*)">', page)[0]
+    # Long words are cut where there are others, with a link to all of them.
+    assert "Read more: Maya" not in page
+    assert (
+        f'href="{APP}/kiln/{key}" aria-label="Read more: Maya' not in client.get("/kiln/wall").text
+    )
+    change_testimonial(app, key, text=text * 2)
+    assert f'href="{APP}/kiln/{key}" aria-label="Read more: Maya' in client.get("/kiln/wall").text
+    change_testimonial(app, key, text=text)
     assert described.endswith("…")
     assert len(described) <= 200
     assert _texts(page) == [text]

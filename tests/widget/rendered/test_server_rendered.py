@@ -182,16 +182,89 @@ def test_a_frame_shows_the_widget_without_a_heading_for_the_eye(
 
 
 def test_shapes_are_rendered_too(
-    client: FlaskClient, owner: Caller, project: dict[str, Any]
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
 ) -> None:
     wanted = owner.create_testimonial(project["_id"], text="This one", rating=5)["_id"]
     owner.create_testimonial(project["_id"], text="Another", rating=4)
     base = f"/widget/{project['_id']}"
     for path in (base, f"{base}/fragment"):
         assert _texts(client.get(f"{path}?id={wanted}").text) == ["This one"]
-        badge = client.get(f"{path}?shape=badge").text
-        assert "<b>4.5</b><span>2 ratings</span>" in badge
-        assert _texts(badge) == []
-        assert 'class="tm strip carousel' in client.get(f"{path}?shape=strip").text
+        for shape, words in (
+            ("badge", "<b>4.5</b><span>2 ratings</span>"),
+            ("badge-corner", "<b>4.5</b><span>2 ratings</span>"),
+            ("badge-sentence", "<b>4.5</b> <u>from 2 ratings</u>"),
+            ("badge-card", '<b class="average" part="average">4.5</b>'),
+            ("people", "<b>Loved by 2 customers</b>"),
+        ):
+            badge = client.get(f"{path}?shape={shape}").text
+            assert words in badge, shape
+            assert _texts(badge) == []
+        assert 'class="tm carousel strip default' in client.get(f"{path}?shape=strip").text
+        assert _texts(client.get(f"{path}?shape=single").text) == ["Another"]
+        # A pop-up is nothing to look at without the script that opens it.
+        assert _texts(client.get(f"{path}?shape=popup").text) == []
         assert "light-dark(" in client.get(f"{path}?theme=auto").text
         assert client.get(f"{path}?shape=circle").status_code == 400
+        change_project(app, project["_id"], widget_design={"layout": "spotlight"})
+        assert 'class="tm list default' in client.get(path).text
+        change_project(app, project["_id"], widget_design={})
+    assert client.get(f"{base}/fragment?shape=popup").text.strip() == ""
+
+
+def test_a_design_is_rendered(
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    time = clock.now().replace(year=2026, month=3, day=9)
+    for number in range(3):
+        add_testimonial(
+            app, project["_id"], text="𝄞 Short <words>.", rating=4.5, submitted_at=time,
+            highlights=[[2, 7]], reply=f"Thanks {number}", replied_at=time,
+        )  # fmt: skip
+    pinned = add_testimonial(app, project["_id"], text="W" * 141, is_pinned=True, rating=5)
+    change_project(
+        app,
+        project["_id"],
+        widget_design={
+            "brandColor": "#C2410C", "radius": 0, "density": "airy", "photoSize": 64,
+            "starColor": "brand", "dateStyle": "absolute", "featured": "solid",
+            "showHeader": True, "font": "serif",
+        },
+    )  # fmt: skip
+    base = f"/widget/{project['_id']}"
+    for path in (base, f"{base}/fragment"):
+        german = client.get(f"{path}?lang=de").text
+        assert 'class="tm masonry default airy' in german
+        assert "#BB3A00" in german.upper()
+        for value in ("--tm-radius:0px", "--tm-round:0", "--tm-photo:64px", "--tm-font:Georgia"):
+            assert value in german
+        assert '<li class="featured solid"><figure' in german
+        # The size goes by the letters, and what is marked by its place.
+        assert '<blockquote class="text" part="text">W' in german
+        marked = '𝄞 <mark class="mark" part="mark">Short</mark> &lt;words&gt;.</blockquote>'
+        assert german.count(f'<blockquote class="text short tiny" part="text">{marked}') == 3
+        assert "<b>Antwort von Kiln &amp; Clay</b><p>Thanks 2</p>" in german
+        assert '<bdi dir="ltr">9. März 2026</bdi>' in german
+        assert '<span class="average" part="average">4,6</span>' in german
+        assert re.search('aria-label="[^"]*4,5', german)
+    design = {"dateStyle": "month", "featured": "off", "showHighlights": False, "photoSize": 0}
+    change_project(app, project["_id"], widget_design=design)
+    page = client.get(base).text
+    # Half of the cards would say the same.
+    assert "<time" not in page
+    assert "<mark" not in page
+    assert 'class="avatar' not in page
+    assert 'class="featured' not in page
+    change_testimonial(app, pinned, is_pinned=False, submitted_at=time.replace(month=5))
+    for month in (4, 6, 7):
+        add_testimonial(app, project["_id"], submitted_at=time.replace(month=month))
+    assert "Mar 2026" in client.get(base).text
+    assert "mars 2026" in client.get(f"/{project['publicPageConfig']['slug']}/wall?lang=fr").text
+
+
+def test_nothing_to_show_is_a_line_and_the_button(
+    client: FlaskClient, owner: Caller, project: dict[str, Any]
+) -> None:
+    path = f"/widget/{project['_id']}/fragment"
+    assert "Be the first to say a few words." in client.get(path).text
+    owner.patch(f"/v1/projects/{project['_id']}/widget-config", {"showCtaButton": False})
+    assert client.get(path).text.strip() == ""
