@@ -2,44 +2,84 @@
 
 The browser applies it before any script runs, so it may depend on the page's width alone. It is a
 slightly generous estimate of what is shown now: too little would move the content below, too much
-only adds space.
+only adds space, which the script takes back.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Widths of a container for one, two, three and four columns, as in `static/widget/core/widget.js`.
+# Widths of a container for one, two, three and four columns, as in `core/widget.js`.
 COLUMNS = (560, 900, 1240)
+FACTORS = {"narrow": 0.85, "wide": 1.3}
 NARROW, MIDDLE, WIDE = 344, 752, 1264
 # The part of a browser's window beside a container that fills it.
 MARGINS = 16
-GAP = 16
-CONTROLS = 64  # A row of buttons, with the space above it.
+CONTROLS = 72  # A row of buttons, with the space above it.
 BUTTON, PHONE = 56, 400
-LONG_NAMES = 28
+HEADER = 76
 MARGIN = 1.04
-# The average width of a letter in a wide font.
-LETTER = 8.2
+# The average width of a letter in a wide font, for each pixel of its size.
+LETTER = 0.55
 # Below this difference, one height serves all widths.
 DIFFERENCE = 80
+# Columns whose cards would have to grow by more than this become one fewer.
+GROWTH = 40
+# Space inside a card and between cards.
+PADDING = {"comfortable": 24, "compact": 18, "airy": 32}
+GAP = {"comfortable": 20, "compact": 14, "airy": 28}
+ANY = math.inf
+# Font size and line height of texts up to a weight, as in the style sheets.
+SIZES: dict[str, tuple[tuple[float, int, int], ...]] = {
+    "masonry": ((64, 22, 32), (140, 18, 28), (ANY, 16, 26)),
+    "single": ((64, 26, 36), (140, 20, 30), (ANY, 16, 26)),
+    "carousel": ((30, 32, 42), (64, 26, 36), (140, 18, 28), (ANY, 16, 26)),
+    "list": ((64, 34, 44), (140, 26, 38), (ANY, 22, 34)),
+    "list on a phone": ((64, 28, 38), (140, 22, 33), (ANY, 20, 31)),
+    "featured": ((140, 32, 42), (ANY, 26, 36)),
+    "featured on a phone": ((ANY, 22, 31),),
+}
+LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
 
 
 @dataclass(frozen=True)
 class Words:
-    """The features of a testimonial that determine its height."""
+    """The features of a testimonial that determine its height.
 
-    length: int
+    `weight` counts wide letters twice; `reply` is the length of the owner's reply.
+    """
+
+    weight: int
     breaks: int
     has_stars: bool
+    reply: int = 0
+    is_pinned: bool = False
 
 
-def reserve_height(words: Sequence[Words], config: dict[str, Any], has_more: bool) -> str:
+@dataclass(frozen=True)
+class Look:
+    """The settings of a widget that determine its height."""
+
+    config: Mapping[str, Any]
+    design: Mapping[str, Any]
+
+    @property
+    def padding(self) -> int:
+        """The space inside a card, with its borders."""
+        return 2 * PADDING[self.design["density"]] + 2
+
+    @property
+    def gap(self) -> int:
+        """The space between cards."""
+        return GAP[self.design["density"]]
+
+
+def reserve_height(words: Sequence[Words], look: Look, has_more: bool) -> str:
     """Return the height of a widget with these settings as a CSS length; empty without words."""
     if not words:
         return ""
-    heights = [_measure(words, config, has_more, width) for width in (NARROW, MIDDLE, WIDE)]
+    heights = [_measure(words, look, has_more, width) for width in (NARROW, MIDDLE, WIDE)]
     narrow, middle, wide = (math.ceil(height * MARGIN) for height in heights)
     # A line through the two narrow heights, but never less than the wide one.
     slope = max(0, narrow - middle) / (MIDDLE - NARROW)
@@ -49,36 +89,112 @@ def reserve_height(words: Sequence[Words], config: dict[str, Any], has_more: boo
     return f"max({wide}px,{start}px - {int(slope * 100)}vw)"
 
 
-def _measure(words: Sequence[Words], config: dict[str, Any], has_more: bool, width: int) -> float:
-    layout = config["layout"] if len(words) > 1 else "masonry"
-    buttons = int(has_more) + int(config["showCtaButton"])
+def _measure(words: Sequence[Words], look: Look, has_more: bool, width: int) -> float:
+    config = look.config
+    layout = config["layout"] if len(words) > 1 else "single"
+    # A carousel loads what comes next by itself.
+    buttons = int(has_more and layout != "carousel") + int(config["showCtaButton"])
     foot = CONTROLS if buttons else 0
     # On a phone, two buttons are stacked.
     foot += BUTTON if buttons > 1 and width < PHONE else 0
-    columns = min(1 + sum(width >= limit for limit in COLUMNS), len(words))
+    foot += HEADER if look.design["showHeader"] else 0
+    if look.design["layout"] == "spotlight":
+        return max(_spotlight(each, min(width, 880)) for each in words) + foot
+    if layout == "single":
+        return _card(words[0], look, min(width, 560), "single") + foot
     if layout == "carousel":
-        if config["animation"] == "vertical":
-            return 520 + CONTROLS + foot
-        inner = min(340, width * 0.85) if config["animation"] == "horizontal" else width / columns
-        nav = CONTROLS if len(words) > columns else 0
-        # All cards are as high as the highest, whose name and role may be long too.
-        return max(_card(each, config, inner) for each in words) + LONG_NAMES + nav + foot
+        return _carousel(words, look, width) + foot
     if layout == "list":
-        columns, width = 1, min(width, 720)
-    inner = min((width - GAP * (columns - 1)) / columns, 560)
-    stacks = [0.0] * columns
-    for each in words:
+        return sum(_entry(each, look, min(width, 960)) for each in words) + foot
+    return _masonry(words, look, width, _count_columns(look, width)) + foot
+
+
+def _masonry(words: Sequence[Words], look: Look, width: int, columns: int) -> float:
+    is_featured = words[0].is_pinned and look.design["featured"] != "off"
+    cells = len(words) + (is_featured and columns > 1)
+    if columns > 1 and cells < 2 * columns:
+        across = math.ceil(cells / math.ceil(cells / columns))
+        inner = _divide(look, width, across)
+        heights = [_card(each, look, inner, "masonry") for each in words]
+        rows = [heights[start : start + across] for start in range(0, len(heights), across)]
+        return sum(max(row) + look.gap for row in rows) - look.gap
+    inner = _divide(look, width, columns)
+    stacks, counts = [0.0] * columns, [0] * columns
+    for number, each in enumerate(words):
+        if is_featured and not number:
+            kind = "featured" if width > 619 else "featured on a phone"
+            height = _card(each, look, min(width, 2 * inner + look.gap), kind) + look.gap + 16
+            stacks[:2] = [height] * len(stacks[:2])
+            continue
         shortest = stacks.index(min(stacks))
-        stacks[shortest] += _card(each, config, inner) + GAP
-    return max(stacks) - GAP + foot
+        stacks[shortest] += _card(each, look, inner, "masonry") + look.gap
+        counts[shortest] += 1
+    growths = [
+        (max(stacks) - stack) / max(count, 0.5) for stack, count in zip(stacks, counts, strict=True)
+    ]
+    if columns > 2 and max(growths) > GROWTH:
+        return _masonry(words, look, width, columns - 1)
+    return max(stacks) - look.gap
 
 
-def _card(words: Words, config: dict[str, Any], width: float) -> float:
-    """Return the height of one card: padding, stars, up to eight lines of text and the author."""
-    lines = math.ceil(words.length * LETTER / max(width - 42, 80)) + words.breaks
-    extra = 28 if lines > 8 else 0
-    stars = 30 if words.has_stars and config["showStars"] else 0
-    quote = 32 if config["cardStyle"] == "quote" else 0
+def _carousel(words: Sequence[Words], look: Look, width: int) -> float:
+    animation = look.config["animation"]
+    if animation == "vertical":
+        return 560
+    if animation == "horizontal":
+        rows = 2 if len(words) >= 6 and look.design["marqueeRows"] == 2 else 1
+        height = max(_card(each, look, 300, "marquee") for each in words)
+        return rows * (height + look.gap) - look.gap + 60
+    columns = _count_columns(look, width) if width >= 640 else 1
+    inner = _divide(look, width - 56, columns) if width >= 640 else min(width - 28, 420)
+    controls = (44 if width >= 640 else 56) if len(words) > columns else 0
+    # All cards are as high as the highest.
+    return max(_card(each, look, inner, "carousel") for each in words) + controls
+
+
+def _entry(words: Words, look: Look, width: int) -> float:
+    """Return the height of an entry of a list, with the space to the next."""
+    is_wide = width >= 720
+    padding = 81 if look.config["cardStyle"] == "default" else look.padding + look.gap
+    stars = 32 if words.has_stars and look.config["showStars"] else 0
+    inner = width - (296 if is_wide else 0)
+    inner -= 0 if look.config["cardStyle"] == "default" else look.padding
+    text = _text(words, inner, "list" if is_wide else "list on a phone")
+    text += stars + _reply(words, inner)
+    # The author stands beside four rows, some of them empty, or below.
+    return padding + (max(text + 28, 126) if is_wide else text + 78)
+
+
+def _spotlight(words: Words, width: int) -> float:
+    size = min(max(24, 0.044 * width), 42)
+    lines = min(math.ceil(words.weight * size * LETTER / width) + words.breaks, 9)
+    return 40 + lines * size * 1.32 + 28 + 64 + 24 + 56
+
+
+def _card(words: Words, look: Look, width: float, kind: str) -> float:
+    """Return the height of one card: padding, stars, some lines of text and the author."""
+    inner = max(width - look.padding, 80)
+    stars = 30 if words.has_stars and look.config["showStars"] else 0
     # In a narrow card the date is below the role.
-    author = 56 if width > 400 else 74
-    return 42 + stars + 26 * min(lines, 8) + extra + author + quote
+    author: int = 20 + max(look.design["photoSize"], 38 if inner > 400 else 56)
+    return look.padding + stars + _text(words, inner, kind) + _reply(words, inner) + author
+
+
+def _text(words: Words, width: float, kind: str) -> float:
+    sizes = SIZES.get(kind, SIZES["masonry"])
+    size, height = next((size, height) for most, size, height in sizes if words.weight <= most)
+    lines, most = math.ceil(words.weight * size * LETTER / width) + words.breaks, LINES.get(kind, 8)
+    return min(lines, most) * height + (26 if lines > most else 0)
+
+
+def _reply(words: Words, width: float) -> float:
+    return 32 + 20 * math.ceil(words.reply * 14 * LETTER / width) if words.reply else 0
+
+
+def _count_columns(look: Look, width: int) -> int:
+    size = width / FACTORS.get(look.design["cardWidth"], 1)
+    return 1 + sum(size >= least for least in COLUMNS)
+
+
+def _divide(look: Look, width: float, columns: int) -> float:
+    return (width - look.gap * (columns - 1)) / columns

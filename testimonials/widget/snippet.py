@@ -7,7 +7,8 @@ from testimonials.projects.models import Project
 from testimonials.widget.content.content import read_content
 from testimonials.widget.content.listing import count_shown, list_shown
 from testimonials.widget.content.saved_widgets import find_settings
-from testimonials.widget.reserve import Words, reserve_height
+from testimonials.widget.rendered.cards import weigh
+from testimonials.widget.reserve import Look, Words, reserve_height
 from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.selection import BADGES, CARDS, WHOLE, Selection
 
@@ -25,7 +26,7 @@ HEIGHTS = {
     "badge": "44px",
     "badge-card": "146px",
     "people": "44px",
-    "strip": "140px",
+    "strip": "158px",
     "badge-sentence": "",
     "badge-corner": "",
     "popup": "",
@@ -105,11 +106,20 @@ def reserve_space(project: Project, selection: Selection) -> str:
     config, content = settings.config, read_content(settings.design, selection)
     limit = CARDS.get(selection.shape) or config["initialCount"]
     rows, cursor = list_shown(project, content, None, limit)
-    words = [Words(len(row.text), row.text.count("\n"), row.rating is not None) for row in rows]
+    words = [
+        Words(
+            weigh(row.text),
+            row.text.count("\n"),
+            row.rating is not None,
+            len(row.reply or ""),
+            row.is_pinned,
+        )
+        for row in rows
+    ]
     # An empty project will have at least one testimonial when visitors first see the widget.
     words = words or [Words(120, 0, True)]
     # A testimonial by itself is shown without the widget's buttons.
     if not selection.is_whole:
         cursor, config = None, config | {"showCtaButton": False}
     has_more = cursor is not None and count_shown(project, content) > len(rows)
-    return reserve_height(words, config, has_more)
+    return reserve_height(words, Look(config, settings.design), has_more)
