@@ -66,7 +66,8 @@ async function answer(after) {
     config,
     design,
     colours,
-    cta,
+    // Shapes have no button.
+    ...(real.cta && { cta }),
     total: isReal ? real.total : here.items.length,
     items: here.items.slice(from, until),
     next: here.next || here.items.length > until ? String(until) : null,
