@@ -1,17 +1,15 @@
-"""The widget's script, assembled from its parts: code, styles and colours.
+"""The widget's script, assembled from its parts: code and styles.
 
 What only some pages need is in further files, modules that the script (the core) imports by their
 digests: the layouts beside masonry, and the shapes (marquees, the spotlight, badges, the popup).
-The server's own renderings use the same styles and colours, so that they look the same.
+The server's own renderings use the same styles, so that they look the same.
 """
 
 import hashlib
-import json
 import re
 from base64 import b64encode
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "static" / "widget"
 # In the order in which they are put together.
@@ -25,12 +23,6 @@ _SIGN = re.compile(
 )
 _SPARE = re.compile(r"[;,](?=\})")
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
-
-
-@cache
-def read_look() -> dict[str, Any]:
-    """Return ``look.json``: the names of the colours, and their values by palette and by theme."""
-    return dict(json.loads((FOLDER / "look.json").read_text(encoding="utf-8")))
 
 
 @cache
