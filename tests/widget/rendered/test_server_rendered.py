@@ -242,7 +242,7 @@ def test_a_design_is_rendered(
         assert '<blockquote class="text" part="text">W' in german
         marked = '𝄞 <mark class="mark" part="mark">Short</mark> &lt;words&gt;.</blockquote>'
         assert german.count(f'<blockquote class="text short tiny" part="text">{marked}') == 3
-        assert "<b>Antwort von Kiln &amp; Clay</b><p>Thanks 2</p>" in german
+        assert "<b>Antwort von Kiln &amp; Clay</b><p><bdi>Thanks 2</bdi></p>" in german
         assert '<bdi dir="ltr">9. März 2026</bdi>' in german
         assert '<span class="average" part="average">4,6</span>' in german
         assert re.search('aria-label="[^"]*4,5', german)
