@@ -29,6 +29,7 @@ from testimonials.widget.design.colours import (
     WHITE,
     choose_brand,
     derive_colours,
+    read_colours,
     write_colours,
 )
 from testimonials.widget.design.contrasts import explain_changes
@@ -151,7 +152,7 @@ def describe_options(project: Project, ticked: Iterable[str]) -> dict[str, Any]:
 
 
 def describe_colour(hex_colour: str) -> dict[str, Any]:
-    """Return what was derived from a brand's colour, and what was changed and why, by theme."""
+    """Return what is derived from a brand's colour, and what was changed and why, by theme."""
     derived = derive_colours(hex_colour)
     notes = {}
     for theme, colours in (("light", derived.light), ("dark", derived.dark)):
@@ -163,7 +164,9 @@ def describe_colour(hex_colour: str) -> dict[str, Any]:
             if change.theme == theme and change.name != "on"
         ]
         notes[theme] = {"text": f"{words} at {ratio} to 1", "changes": changes}
-    return write_colours(derived) | {"notes": notes}
+    branded = read_colours({}, {"brandColor": hex_colour, "starColor": "brand"})
+    stars = {"light": branded.light["star"], "dark": branded.dark["star"]}
+    return write_colours(derived) | {"stars": stars, "notes": notes}
 
 
 def summarise(values: Values) -> dict[str, str]:

@@ -14,6 +14,7 @@ import testimonials
 from testimonials.extensions import begin_write, db
 from testimonials.projects import models
 from testimonials.projects.configuration import defaults
+from testimonials.widget.design.colours import NAMES as COLOURS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import add_member
@@ -408,7 +409,9 @@ def test_undo_takes_only_its_own_tokens_for_an_hour(
     assert read_form(browser.get(path(other)).text)["palette"] == ["neutral"]
 
 
-def test_colours_are_derived_and_explained(browser: FlaskClient, project: str) -> None:
+def test_colours_are_derived_and_explained(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
     answer = browser.get(path(project, "/colours?hex=%23065f46"))
     notes = answer.json["notes"]  # type: ignore[index]
     assert notes["light"] == {"text": "White on it reads at 7.7 to 1", "changes": []}
@@ -416,6 +419,17 @@ def test_colours_are_derived_and_explained(browser: FlaskClient, project: str) -
     assert len(answer.json["light"].split()) == len(answer.json["dark"].split()) == 20  # type: ignore[index]
     answer = browser.get(path(project, "/colours?hex=%23FACC15"))
     assert answer.json["notes"]["light"]["text"].startswith("Dark words on it read at 1")  # type: ignore[index]
+    # What the preview makes of stars in the brand's colour is what visitors will get.
+    save(browser, project, stars="brand", brandColor="#FACC15")
+    publish(browser, project)
+    feed = client.get(f"/widget/{project}/feed").json
+    assert feed is not None
+    for theme in ("light", "dark"):
+        star = answer.json["stars"][theme][1:].lower()  # type: ignore[index]
+        colours = answer.json[theme].split()  # type: ignore[index]
+        colours[COLOURS.index("star")] = star
+        assert feed["colours"][theme] == " ".join(colours)
+    save(browser, project, stars="gold", brandColor="")
     usual = browser.get(path(project, "/colours")).json
     assert usual == browser.get(path(project, "/colours?hex=%2327272A")).json
     for wrong in ("", "blue", "%23FFF", "<b>"):

@@ -16,7 +16,7 @@ export const find = (hex) => known.get(hex);
 export function paint(found, stars) {
   return Object.fromEntries(['light', 'dark'].map((theme) => {
     const colours = found[theme].split(' ');
-    if (stars === 'brand') colours[names.indexOf('star')] = colours[names.indexOf('accent')];
+    if (stars === 'brand') colours[names.indexOf('star')] = found.stars[theme].slice(1);
     return [theme, colours.join(' ')];
   }));
 }
