@@ -21,11 +21,12 @@ BUTTON, PHONE = 56, 400
 HEADER = 76
 MARGIN = 1.04
 # The average width of a letter in a wide font, for each pixel of its size.
-LETTER = 0.55
+LETTER = 0.56
 # Below this difference, one height serves all widths.
 DIFFERENCE = 80
-# Columns whose cards would have to grow by more than this become one fewer.
-GROWTH = 40
+# Columns whose cards would have to grow by more than this become one fewer. The script's limit is
+# 40, but it finds better places for its last cards.
+GROWTH = 70
 # Space inside a card and between cards.
 PADDING = {"comfortable": 24, "compact": 18, "airy": 32}
 GAP = {"comfortable": 20, "compact": 14, "airy": 28}
@@ -106,7 +107,8 @@ def _measure(words: Sequence[Words], look: Look, has_more: bool, width: int) -> 
         return _carousel(words, look, width) + foot
     if layout == "list":
         return sum(_entry(each, look, min(width, 960)) for each in words) + foot
-    return _masonry(words, look, width, _count_columns(look, width)) + foot
+    columns = min(_count_columns(look, width), len(words))
+    return _masonry(words, look, width, columns) + foot
 
 
 def _masonry(words: Sequence[Words], look: Look, width: int, columns: int) -> float:
@@ -116,6 +118,10 @@ def _masonry(words: Sequence[Words], look: Look, width: int, columns: int) -> fl
         across = math.ceil(cells / math.ceil(cells / columns))
         inner = _divide(look, width, across)
         heights = [_card(each, look, inner, "masonry") for each in words]
+        if is_featured:
+            # It takes the place of two.
+            wide = min(width, 2 * inner + look.gap)
+            heights[:1] = [_card(words[0], look, wide, "featured") + 16, 0]
         rows = [heights[start : start + across] for start in range(0, len(heights), across)]
         return sum(max(row) + look.gap for row in rows) - look.gap
     inner = _divide(look, width, columns)
@@ -145,7 +151,7 @@ def _carousel(words: Sequence[Words], look: Look, width: int) -> float:
         rows = 2 if len(words) >= 6 and look.design["marqueeRows"] == 2 else 1
         height = max(_card(each, look, 300, "marquee") for each in words)
         return rows * (height + look.gap) - look.gap + 60
-    columns = _count_columns(look, width) if width >= 640 else 1
+    columns = min(_count_columns(look, width), len(words)) if width >= 640 else 1
     inner = _divide(look, width - 56, columns) if width >= 640 else min(width - 28, 420)
     controls = (44 if width >= 640 else 56) if len(words) > columns else 0
     # All cards are as high as the highest.
@@ -161,8 +167,8 @@ def _entry(words: Words, look: Look, width: int) -> float:
     inner -= 0 if look.config["cardStyle"] == "default" else look.padding
     text = _text(words, inner, "list" if is_wide else "list on a phone")
     text += stars + _reply(words, inner)
-    # The author stands beside four rows, some of them empty, or below.
-    return padding + (max(text + 28, 126) if is_wide else text + 78)
+    # The author stands beside the words, or below.
+    return padding + (max(text, 126) if is_wide else text + 78)
 
 
 def _spotlight(words: Words, width: int) -> float:
@@ -183,7 +189,9 @@ def _card(words: Words, look: Look, width: float, kind: str) -> float:
 def _text(words: Words, width: float, kind: str) -> float:
     sizes = SIZES.get(kind, SIZES["masonry"])
     size, height = next((size, height) for most, size, height in sizes if words.weight <= most)
-    lines, most = math.ceil(words.weight * size * LETTER / width) + words.breaks, LINES.get(kind, 8)
+    # Lines end where words do.
+    lines = math.ceil(words.weight * size * LETTER / width + 0.2) + words.breaks
+    most = LINES.get(kind, 8)
     return min(lines, most) * height + (26 if lines > most else 0)
 
 
