@@ -152,20 +152,19 @@ def test_what_the_share_page_gives_for_each_shape_shows_that_shape(
     owner = open_page(f"{site.url}/", viewport={"width": 1280, "height": 860})
     project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/share{'?pin=1' if is_pinned else ''}")
-    for name, selector, count in (
-        ("Whole widget", ".tm.masonry .card", 3),
-        ("One testimonial", ".tm .card", 1),
-        ("Rating badge", ".tm.badge a.badge", 1),
-        ("Compact strip", ".tm.strip .card", 3),
+    for name, shape, selector, count in (
+        ("Whole widget", "", ".tm.masonry .card", 3),
+        ("One testimonial", "single", ".tm.single .card", 1),
+        ("Rating badge", "badge", ".tm.badge a.badge", 1),
+        ("In a sentence", "badge-sentence", ".tm.badge-sentence a.badge", 1),
+        ("Faces", "people", ".tm.people a.badge", 1),
+        ("Compact strip", "strip", ".tm.strip .card", 3),
     ):
         # What stood there before is no answer to the choice.
         with owner.expect_response("**/share?*") if name != "Whole widget" else nullcontext():
             owner.get_by_role("radio", name=name).check()
         code = owner.locator("#code-html")
-        expect(code).to_contain_text(
-            {"One testimonial": "-id=", "Rating badge": "badge"}.get(name, "")
-        )
-        expect(code).to_contain_text("strip" if name == "Compact strip" else "")
+        expect(code).to_contain_text(f'data-testimonials-shape="{shape}"' if shape else "")
         host.body = code.text_content() or ""
         assert ("integrity" in host.body) == is_pinned
         visitor = open_page(host.url, viewport={"width": 1280, "height": 900})
