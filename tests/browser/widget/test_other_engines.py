@@ -35,8 +35,9 @@ const colour = () => getComputedStyle(find('.card')).backgroundColor;
 return """
 ROOT = "document.querySelector('[data-testimonials-project]').shadowRoot"
 SCROLLED = f"{ROOT}.querySelector('.view').scrollLeft"
-COUNT = f"{ROOT}.querySelector('.pill span').textContent"
-WHITE, BLACK = "rgb(255, 255, 255)", "rgb(24, 24, 27)"
+# Which of the dots below a carousel is the current one.
+DOT = f"[...{ROOT}.querySelectorAll('.dots button')].findIndex((dot) => dot.matches('[aria-current=true]'))"
+WHITE, BLACK = "rgb(255, 255, 255)", "rgb(23, 24, 30)"
 
 
 @pytest.fixture(scope="module", params=STARTERS)
@@ -101,8 +102,8 @@ def test_columns_follow_the_container(engine: Engine, pages: Site) -> None:
         for left in lefts:
             column = sorted(box for box in found if box[0] == left)
             for (_, top, _, height), (_, below, _, _) in itertools.pairwise(column):
-                assert 15 <= below - top - height <= 19
-    assert {width for _, _, width, _ in listed} == {720}
+                assert 19 <= below - top - height <= 21
+    assert {width for _, _, width, _ in listed} == {960}
     watch_is_quiet(engine)
 
 
@@ -111,18 +112,18 @@ def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(
 ) -> None:
     items = [item(n, text="A long tale, told again. " * (n % 4 * 6 + 2)) for n in range(1, 13)]
     show(engine, pages, feed(items=items, layout="carousel"), before='<div style="width:700px">')
-    assert look(engine, "find('.pill span').textContent") == "1–2 of 12"
+    assert engine.run(f"return {DOT}") == 0
     assert look(engine, "find('.view').scrollLeft") == 0
     assert "mandatory" in look(engine, "getComputedStyle(find('.view')).scrollSnapType")
     click(engine, "Next")
-    # Two cards of 342 px and two gaps of 16 px.
-    engine.wait(f"{SCROLLED} === 716")
-    engine.wait(f"{COUNT} === '3–4 of 12'")
+    # Two cards of 312 px and two gaps of 20 px.
+    engine.wait(f"{SCROLLED} === 664")
+    engine.wait(f"{DOT} === 1")
     # After its buttons comes the carousel itself, which the arrows scroll.
     engine.press("Tab")
     assert look(engine, "root.activeElement.className") == "view"
     engine.press("ArrowRight")
-    engine.wait(f"{SCROLLED} > 716")
+    engine.wait(f"{SCROLLED} > 664")
     watch_is_quiet(engine)
 
 
@@ -189,37 +190,41 @@ def test_a_long_word_overflows_nothing_at_320(engine: Engine, pages: Site, layou
 
 
 def test_writing_to_the_left_mirrors_and_texts_keep_their_side(engine: Engine, pages: Site) -> None:
-    data = feed(6, layout="carousel", cardStyle="stripe")
+    data = feed(6, layout="carousel", cardStyle="stripe", design={"dateStyle": "absolute"})
     data["items"][1].update(text="خدمة رائعة وسريعة.", authorName="ليلى حداد", rating=3.5)
-    # Where the first letter of a text and of a name stand in their card.
-    sides = """[0, 1].map((i) => ['.text', '.name'].map((selector) => {
-      const range = document.createRange(), node = all(selector)[i];
-      range.selectNodeContents(node);
-      const [words, box] = [range, node].map((each) => each.getBoundingClientRect());
-      return words.left - box.left < 2 ? 'left' : box.right - words.right < 2 ? 'right' : '';
+    # The side of their card on which the words, the name and the picture stand.
+    sides = """[0, 1].map((i) => ['.text', '.name', '.avatar'].map((selector) => {
+      const range = document.createRange();
+      range.selectNodeContents(all(selector)[i]);
+      const [words, box] = [range, all('.card')[i]].map((each) => each.getBoundingClientRect());
+      return words.left - box.left <= box.right - words.right ? 'left' : 'right';
     }))"""
     show(engine, pages, data, before='<div style="width:700px">')
-    assert look(engine, sides) == [["left", "left"], ["right", "left"]]
+    # A whole card goes by its words, whatever is around it.
+    assert look(engine, sides) == [["left"] * 3, ["right"] * 3]
     show(engine, pages, data, before='<div style="width:700px" dir="rtl">')
     assert look(engine, "find('.view').scrollLeft") == 0
-    assert look(engine, sides) == [["left", "right"], ["right", "right"]]
+    assert look(engine, sides) == [["left"] * 3, ["right"] * 3]
     # Not 2026 Mar 12.
     day, year = look(
         engine,
         """[[0, 2], [7, 11]].map(([from, to]) => {
-      const range = document.createRange(), node = find('time').firstChild;
+      const range = document.createRange(), node = find('time bdi').firstChild;
       range.setStart(node, from);
       range.setEnd(node, to);
       return range.getBoundingClientRect().left;
     })""",
     )
     assert day < year
-    assert look(engine, "getComputedStyle(find('.card')).borderRightWidth") == "4px"
+    bar = "const bar = getComputedStyle(card, '::before')"
+    edges = f"all('.card').slice(0, 2).map((card) => {{ {bar}; return [bar.left, bar.right]; }})"
+    (left, _), (_, right) = look(engine, edges)
+    assert left == right == "-1px"
     first, second, *_ = look(engine, "boxes(root)")
     assert first[0] > second[0]
     click(engine, "Next")
     engine.wait(f"{SCROLLED} < -300")
-    engine.wait(f"{COUNT} === '3–4 of 6'")
+    engine.wait(f"{DOT} === 1")
     watch_is_quiet(engine)
 
 
