@@ -19,7 +19,7 @@ MODULES = {"layouts": ("layouts",), "shapes": ("shapes", "badge", "marquee", "po
 # A string, a template or a pattern, which stays as it is; or white space around a sign.
 _SIGN = re.compile(
     r"""('(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?<=[(=]) ?/[^/*\n](?:\\.|[^/\\\n])*/[a-z]*)"""
-    r"""|\s*([{}();,=<>?:&|])\s*"""
+    r"""|\s?([{}();,=<>?:&|])\s?"""
 )
 _SPARE = re.compile(r"[;,](?=\})")
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
