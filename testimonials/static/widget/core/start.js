@@ -50,7 +50,7 @@ const start = async (host, id, signal) => {
     }
     const feed = await load(url + (url.search ? '&' : '?') + 'lang=' + readLocale(host).split('-')[0], signal);
     const name = data.testimonialsWidget;
-    if (name && name !== feed.widget) console.warn('Testimonials', id, 'has no widget ' + name);
+    if (name && name !== feed.widget) console.warn('Testimonials: no widget', name);
     const active = feed.project.active !== false;
     if (active) total = feed.total;
     const visible = total || (active && feed.cta && feed.config.showCtaButton !== false);
