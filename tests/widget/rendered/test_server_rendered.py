@@ -243,7 +243,7 @@ def test_a_design_is_rendered(
         marked = '𝄞 <mark class="mark" part="mark">Short</mark> &lt;words&gt;.</blockquote>'
         assert german.count(f'<blockquote class="text short tiny" part="text">{marked}') == 3
         assert "<b>Antwort von Kiln &amp; Clay</b><p><bdi>Thanks 2</bdi></p>" in german
-        assert '<bdi dir="ltr">9. März 2026</bdi>' in german
+        assert "<bdi>9. März 2026</bdi>" in german
         assert '<span class="average" part="average">4,6</span>' in german
         assert re.search('aria-label="[^"]*4,5', german)
     design = {"dateStyle": "month", "featured": "off", "showHighlights": False, "photoSize": 0}
