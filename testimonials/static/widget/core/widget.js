@@ -123,6 +123,7 @@ const render = async (host, feed, url, signal) => {
     widget.total = total = Math.max(total, cards.length);
     host.dataset.testimonialsCount = cards.length || total;
     progress.textContent = sayProgress(widget.number(cards.length));
+    await rest(signal);
     filling = false;
     arrange();
   };

@@ -29,7 +29,10 @@ const drawMarquee = (widget) => {
     update();
   });
   sight.observe(view);
-  signal.addEventListener('abort', () => sight.disconnect());
+  signal.addEventListener('abort', () => {
+    sight.disconnect();
+    lanes.forEach(({ run }) => run?.cancel());
+  });
   watchHolding(widget, update);
   // Focus must not scroll what the transform moves.
   listen(view, 'scroll', () => view.scrollTo(0, 0));
