@@ -77,6 +77,7 @@ def test_every_command_answers_json(
         "accounts sign-out": _read(app, "accounts", "sign-out", owner.email),
         "projects list": _read(app, "projects", "list"),
         "projects show": _read(app, "projects", "show", "kiln"),
+        "projects widgets": _read(app, "projects", "widgets", "kiln"),
         "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
         "projects export": _read(app, "projects", "export", "kiln", archive),
