@@ -14,7 +14,7 @@ from testimonials.auth.models import Account
 from testimonials.core.data.database import Base
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.extensions import begin_write, db
-from testimonials.projects.models import Project
+from testimonials.projects.models import NotificationChoice, Project
 from tests.attacks.conftest import restore, world
 from tests.attacks.test_access import addresses
 from tests.attacks.world import Door, World, find_doors
@@ -115,6 +115,8 @@ def grow(app: Flask, instance: Path, times: int) -> bytes:
         version = Project.feed_version + times
         db.session.execute(update(Project).values(feed_version=version))
         db.session.execute(update(Account).values(project_limit=1_000))
+        # Or it would depend on the minutes since the last mail whether there is another.
+        db.session.execute(update(NotificationChoice).values(last_sent_at=None))
         db.session.commit()
         db.session.execute(db.text("PRAGMA wal_checkpoint(TRUNCATE)"))
     return (instance / "testimonials.db").read_bytes()
