@@ -83,7 +83,7 @@ const makeCards = (widget) => {
       more.textContent = say(open ? 'showLess' : 'readMore');
       set(more, { 'aria-expanded': open, 'aria-label': more.textContent + ': ' + name });
     };
-    const more = button({ class: 'more' }, () => {
+    const more = button({ class: 'more', hidden: '' }, () => {
       label(figure.classList.toggle('open'));
       widget.arrange();
     });

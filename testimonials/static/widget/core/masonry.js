@@ -1,19 +1,18 @@
-// How many of the last cards try every column.
-const TRIES = { 2: 12, 3: 8, 4: 6 };
-
 // Cards in columns that end at the same height. Each page is such a block, so that nothing above
 // moves when more is shown.
 const drawMasonry = (widget) => {
   const blocks = [];
+  // Of the block that was just planned, and is not laid out yet.
+  let heights;
+  const measure = (cards) => cards.map(({ figure }) => figure.offsetHeight + widget.gap);
 
   // Chooses a column for each card, and what all must grow by; returns the number of columns.
   const plan = (block, columns) => {
     const { list, cards } = block;
     for (const { node, figure } of cards) {
-      node.removeAttribute('style');
-      figure.style.minHeight = '';
+      node.style = figure.style = '';
     }
-    const featured = columns > 1 && cards[0].featured ? 1 : 0;
+    const featured = +(columns > 1 && !!cards[0].featured);
     const cells = cards.length + featured;
     const packed = columns > 1 && cells >= 2 * columns;
     list.className = packed ? 'packed' : columns > 1 ? 'rows' : '';
@@ -23,7 +22,7 @@ const drawMasonry = (widget) => {
     widget.clamp(cards);
     if (!packed) return columns;
 
-    const heights = cards.map(({ figure }) => figure.offsetHeight + widget.gap);
+    heights = measure(cards);
     const ends = Array(columns).fill(0);
     const counts = [...ends];
     if (featured) ends[0] = ends[1] = heights[0];
@@ -57,18 +56,20 @@ const drawMasonry = (widget) => {
         put(i, k, -1);
       }
     };
-    const fixed = Math.max(featured, cards.length - TRIES[columns]);
+    // The last cards try every column: as many as are quickly tried.
+    const fixed = Math.max(featured, cards.length - [12, 8, 6][columns - 2]);
     for (let i = featured; i < fixed; i++) put(i, ends.indexOf(Math.min(...ends)));
     search(fixed, 0, 0);
     if (found.most > 40 && columns > 2) return plan(block, columns - 1);
     block.columns = found.columns;
-    const spare = found.each.map(() => 0);
+    const spare = [0, 0, 0, 0];
     cards.forEach(({ node, figure }, i) => {
       const column = found.columns[i];
       // What is left of a pixel goes to the next card of the column.
       const more = i < featured ? found.lead : found.each[column] + spare[column];
       spare[column] = more % 1;
-      figure.style.minHeight = heights[i] - widget.gap + Math.floor(more + 0.01) + 'px';
+      heights[i] += Math.floor(more + 0.01);
+      figure.style.minHeight = heights[i] - widget.gap + 'px';
       node.style.insetInlineStart = `calc((100% + var(--tm-gap))/${columns}*${column})`;
     });
     return columns;
@@ -77,8 +78,8 @@ const drawMasonry = (widget) => {
   // A card that was opened pushes down those below it, and no card changes its column.
   const place = ({ list, cards, columns }) => {
     if (!columns) return;
+    heights ||= measure(cards);
     const ends = [0, 0, 0, 0];
-    const heights = cards.map(({ figure }) => figure.offsetHeight + widget.gap);
     cards.forEach(({ node, featured }, i) => {
       node.style.top = ends[columns[i]] + 'px';
       ends[columns[i]] += heights[i];
@@ -88,8 +89,10 @@ const drawMasonry = (widget) => {
   };
 
   return {
-    page() {
+    page(count) {
       const list = blocks[0] ? el('ul', { role: 'list' }) : widget.list;
+      // As plan() will, so that cards needn't be laid out twice.
+      if (widget.columns > 1 && count >= 2 * widget.columns) list.className = 'packed';
       widget.view.append(list);
       blocks.push({ list, cards: [] });
     },
@@ -101,6 +104,7 @@ const drawMasonry = (widget) => {
     arrange() {
       let { columns } = widget;
       for (const block of blocks) {
+        heights = 0;
         const from = [widget.version, columns, block.cards.length].join();
         if (block.from !== from) {
           block.from = from;

@@ -109,7 +109,7 @@ const render = async (host, feed, url, signal) => {
   const fill = async (items) => {
     filling = true;
     measure();
-    drawing.page?.();
+    drawing.page?.(items.length);
     for (const item of items) {
       if (cards.length % 3 === 0) {
         // Measured now, it is not all measured in one task later.
@@ -195,5 +195,7 @@ const render = async (host, feed, url, signal) => {
   await fill(feed.items);
   root.inert = false;
   slot.remove();
+  // All is laid out by then.
+  await rest(signal);
   return root;
 };

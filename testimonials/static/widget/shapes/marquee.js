@@ -11,6 +11,8 @@ const drawMarquee = (widget) => {
   let copies = [];
   let paused;
   let away;
+  // How many cards a lane has, or half a card more.
+  let part;
   const update = () => lanes.forEach(({ run }) => run?.[paused || away || isHeld(view) ? 'pause' : 'play']());
   const label = () => {
     set(button, { 'aria-label': widget.say(paused ? 'play' : 'pause') });
@@ -31,7 +33,7 @@ const drawMarquee = (widget) => {
   sight.observe(view);
   signal.addEventListener('abort', () => {
     sight.disconnect();
-    lanes.forEach(({ run }) => run?.cancel());
+    lanes.forEach((lane) => { lane.run = lane.run?.cancel(); });
   });
   watchHolding(widget, update);
   // Focus must not scroll what the transform moves.
@@ -50,12 +52,15 @@ const drawMarquee = (widget) => {
     if (x > left && x < right && y > top && y < bottom) node.querySelectorAll('a,button')[i].click();
   })));
 
+  const { length } = widget.feed.items;
+  const countLanes = () => (length < 6 || (vertical ? widget.width < 560 : widget.design.marqueeRows === 1) ? 1 : 2);
   const deal = (count) => {
-    const part = Math.ceil(cards.length / count);
+    const before = part;
+    part = length / count;
     lanes.forEach((lane, k) => {
       lane.cards = cards.slice(k * part, (k + 1) * part).map(({ node }) => node);
-      lane.node.replaceChildren(...lane.cards);
-      lane.node.hidden = !lane.cards[0];
+      if (part !== before) lane.node.replaceChildren(...lane.cards);
+      lane.node.hidden = k >= count;
     });
     widget.clamp(cards);
     lanes.forEach((lane) => { lane.size = lane.node[side] + widget.gap; });
@@ -63,18 +68,21 @@ const drawMarquee = (widget) => {
 
   return {
     add({ item, node }) {
-      list.append(node);
+      // In its lane at once, so that cards needn't be laid out twice.
+      part ||= length / countLanes();
+      lanes[+(cards.length > part)].node.append(node);
       // As wide as three lines of its words want it; Chinese letters take the place of two.
       const letters = item.text.replace(/[\u2e80-\uff00]/g, '$&$&').length;
       node.style.setProperty('--width', 48 + letters * (letters > 140 ? 3.04 : letters > 64 ? 3.45 : 4.25) + 'px');
     },
     arrange() {
-      if (cards.length < widget.feed.items.length) return;
+      if (cards.length < length) return;
       const room = vertical ? 560 : widget.width;
       const times = lanes.map(({ run }) => run?.currentTime || 0);
       lanes.forEach((lane) => { lane.run = lane.run?.cancel(); });
+      copies.forEach(([copy]) => copy.remove());
       copies = [];
-      deal(cards.length < 6 || (vertical ? widget.width < 560 : widget.design.marqueeRows === 1) ? 1 : 2);
+      deal(countLanes());
       if (lanes.some(({ size }) => size < room)) deal(1);
       const moves = lanes[0].size > room;
       root.classList.toggle('still', !moves);
