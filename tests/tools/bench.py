@@ -104,7 +104,8 @@ def make_project(service: Service, headers: dict[str, str]) -> str:
 def prepare(service: Service, headers: dict[str, str], project: str) -> list[Case]:
     """Return the cases to load."""
     second = service.call("POST", "/v1/projects", {}, headers).data["_id"]
-    feed = f"/widget/{project}/feed"
+    # As the script asks for it.
+    feed = f"/widget/{project}/feed?lang=en"
     etag = service.call("GET", feed).headers["ETag"]
     return [
         Case("widget data, plain", service.url + feed, {}),
