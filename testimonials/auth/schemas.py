@@ -15,16 +15,16 @@ class AgentInitAnswerSchema(Schema):
     """The answer of agent-init: the first four fields; for a claimed account, the others and
     ``claimRequired``."""
 
-    accountId = fields.String(metadata={"description": "Send as x-service-account-id."})  # noqa: N815
-    apiKey = fields.String(metadata={"description": "Send as x-api-key. Shown only here."})  # noqa: N815
-    claimRequired = fields.Boolean(required=True)  # noqa: N815
-    expiresInDays = fields.Float(metadata={"description": "Days in which the owner must claim."})  # noqa: N815
-    accountExists = fields.Boolean()  # noqa: N815
+    accountId = fields.String(metadata={"description": "Send as x-service-account-id."})
+    apiKey = fields.String(metadata={"description": "Send as x-api-key. Shown only here."})
+    claimRequired = fields.Boolean(required=True)
+    expiresInDays = fields.Float(metadata={"description": "Days in which the owner must claim."})
+    accountExists = fields.Boolean()
     message = fields.String()
 
 
 class AccountSchema(Schema):
-    accountId = fields.String(attribute="id", required=True)  # noqa: N815
+    accountId = fields.String(attribute="id", required=True)
     email = fields.String(required=True)
 
 

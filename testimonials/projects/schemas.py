@@ -20,7 +20,7 @@ from testimonials.projects.configuration import defaults, widget_design
 class ProjectCreateSchema(StrictSchema):
     """The body of POST /v1/projects; every field may be left out."""
 
-    businessName = Text(  # noqa: N815
+    businessName = Text(
         defaults.BUSINESS_NAME_LENGTH,
         one_line=True,
         description="Names the slug when none is given, and the samples.",
@@ -46,7 +46,7 @@ class ProjectCreateSchema(StrictSchema):
         defaults.DESCRIPTION_LENGTH,
         description="Sub-headline on the collection page.",
     )
-    skipDemoTestimonials = Switch(  # noqa: N815
+    skipDemoTestimonials = Switch(
         description="true: no samples, should this be the account's first project."
     )
 
@@ -60,17 +60,15 @@ class WidgetConfigUpdateSchema(StrictSchema):
         *defaults.ANIMATIONS, description="Card scrolling; only with the carousel layout."
     )
     palette = Choice(*defaults.PALETTES, description="Accent color for card decorations.")
-    cardStyle = Choice(*defaults.CARD_STYLES, description="Visual treatment per card.")  # noqa: N815
-    initialCount = Count(  # noqa: N815
+    cardStyle = Choice(*defaults.CARD_STYLES, description="Visual treatment per card.")
+    initialCount = Count(
         *defaults.INITIAL_COUNT_RANGE,
         description="Testimonials shown before a load-more control.",
     )
-    showStars = Switch(description="Star rating on each card.")  # noqa: N815
-    showDates = Switch(description="Submission date on each card.")  # noqa: N815
-    showSource = Switch(description="Attribution on each card: company, linked handle.")  # noqa: N815
-    showCtaButton = Switch(  # noqa: N815
-        description="Call-to-action button below the widget."
-    )
+    showStars = Switch(description="Star rating on each card.")
+    showDates = Switch(description="Submission date on each card.")
+    showSource = Switch(description="Attribution on each card: company, linked handle.")
+    showCtaButton = Switch(description="Call-to-action button below the widget.")
 
 
 class WidgetConfigSchema(WidgetConfigUpdateSchema):
@@ -100,16 +98,16 @@ class CollectFieldsUpdateSchema(StrictSchema):
 class PageConfigUpdateSchema(StrictSchema):
     """Settings of a collection page, as the dashboard changes them."""
 
-    businessName = Text(defaults.BUSINESS_NAME_LENGTH, one_line=True)  # noqa: N815
+    businessName = Text(defaults.BUSINESS_NAME_LENGTH, one_line=True)
     website = Text(defaults.WEBSITE_LENGTH, one_line=True)
     headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
     description = Text(defaults.DESCRIPTION_LENGTH)
-    thankYouMessage = Text(defaults.THANK_YOU_LENGTH)  # noqa: N815
+    thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
     theme = Choice(*defaults.THEMES)
-    buttonColor = Colour()  # noqa: N815
-    buttonTextColor = Colour()  # noqa: N815
-    showConfetti = Switch()  # noqa: N815
-    collectFields = fields.Nested(CollectFieldsUpdateSchema)  # noqa: N815
+    buttonColor = Colour()
+    buttonTextColor = Colour()
+    showConfetti = Switch()
+    collectFields = fields.Nested(CollectFieldsUpdateSchema)
 
 
 class CollectFieldsSchema(Schema):
@@ -130,29 +128,25 @@ class PublicPageConfigSchema(Schema):
     website = fields.String(required=True)
     headline = fields.String(required=True)
     description = fields.String(required=True)
-    thankYouMessage = fields.String(required=True)  # noqa: N815
+    thankYouMessage = fields.String(required=True)
     theme = fields.String(required=True)
-    buttonColor = fields.String(required=True)  # noqa: N815
-    buttonTextColor = fields.String(required=True)  # noqa: N815
+    buttonColor = fields.String(required=True)
+    buttonTextColor = fields.String(required=True)
     logo = fields.String(required=True, allow_none=True)
-    showConfetti = fields.Boolean(required=True)  # noqa: N815
-    collectFields = fields.Nested(CollectFieldsSchema, required=True)  # noqa: N815
+    showConfetti = fields.Boolean(required=True)
+    collectFields = fields.Nested(CollectFieldsSchema, required=True)
 
 
 class ProjectSchema(Schema):
     """The canonical project shape (spec, "Project")."""
 
     _id = fields.String(attribute="id", required=True)
-    userId = fields.String(attribute="account_id", required=True)  # noqa: N815
+    userId = fields.String(attribute="account_id", required=True)
     status = fields.String(required=True, metadata={"enum": ["active", "inactive"]})
-    publicPageConfig = fields.Nested(  # noqa: N815
+    publicPageConfig = fields.Nested(
         PublicPageConfigSchema, attribute="public_page_config", required=True
     )
-    widgetConfig = fields.Nested(  # noqa: N815
-        WidgetConfigSchema, attribute="widget_config", required=True
-    )
-    widgetDesign = fields.Nested(  # noqa: N815
-        WidgetDesignSchema, attribute="whole_widget_design", required=True
-    )
-    createdAt = Time(attribute="created_at", required=True)  # noqa: N815
-    updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815
+    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="widget_config", required=True)
+    widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design", required=True)
+    createdAt = Time(attribute="created_at", required=True)
+    updatedAt = Time(attribute="updated_at", required=True)

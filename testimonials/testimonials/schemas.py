@@ -28,14 +28,12 @@ OPTIONAL = (
 class TestimonialCreateSchema(StrictSchema):
     """The body of POST testimonials."""
 
-    authorName = AuthorName(attribute="author_name")  # noqa: N815
+    authorName = AuthorName(attribute="author_name")
     text = Words()
     rating = Rating(description="Fractions are allowed; leave out for no stars.")
-    authorRole = AuthorLine(attribute="author_role")  # noqa: N815
-    authorCompany = AuthorLine(attribute="author_company")  # noqa: N815
-    authorAvatar = AuthorAvatar(  # noqa: N815
-        attribute="author_avatar", description="URL of a public image."
-    )
+    authorRole = AuthorLine(attribute="author_role")
+    authorCompany = AuthorLine(attribute="author_company")
+    authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
 
 
 class TwitterSchema(Schema):
@@ -43,8 +41,8 @@ class TwitterSchema(Schema):
 
     id = fields.String()
     handle = fields.String()
-    displayName = fields.String()  # noqa: N815
-    avatarUrl = fields.String()  # noqa: N815
+    displayName = fields.String()
+    avatarUrl = fields.String()
     verified = fields.Boolean()
 
 
@@ -52,31 +50,31 @@ class ReplySchema(Schema):
     """The owner's public reply."""
 
     text = fields.String(required=True)
-    repliedAt = Time(attribute="replied_at", required=True)  # noqa: N815
+    repliedAt = Time(attribute="replied_at", required=True)
 
 
 class TestimonialSchema(Schema):
     """A testimonial as the API shows it (spec, "Testimonial")."""
 
     _id = fields.String(attribute="id", required=True)
-    projectId = fields.String(attribute="project_id", required=True)  # noqa: N815
+    projectId = fields.String(attribute="project_id", required=True)
     status = fields.String(
         required=True, metadata={"enum": ["pending", "approved", "rejected", "demo"]}
     )
     source = fields.String(
         required=True, metadata={"enum": ["public_page", "manual", "import", "demo"]}
     )
-    authorName = fields.String(attribute="author_name", required=True)  # noqa: N815
-    authorEmail = fields.String(attribute="author_email")  # noqa: N815
-    authorRole = fields.String(attribute="author_role", required=True)  # noqa: N815
-    authorCompany = fields.String(attribute="author_company")  # noqa: N815
-    authorAvatar = fields.String(attribute="avatar_url")  # noqa: N815
+    authorName = fields.String(attribute="author_name", required=True)
+    authorEmail = fields.String(attribute="author_email")
+    authorRole = fields.String(attribute="author_role", required=True)
+    authorCompany = fields.String(attribute="author_company")
+    authorAvatar = fields.String(attribute="avatar_url")
     twitter = fields.Nested(TwitterSchema)
     text = fields.String(required=True)
     rating = Rating()
     pinned = fields.Boolean(attribute="is_pinned")
-    submittedAt = Time(attribute="submitted_at", required=True)  # noqa: N815
-    reviewedAt = Time(attribute="reviewed_at")  # noqa: N815
+    submittedAt = Time(attribute="submitted_at", required=True)
+    reviewedAt = Time(attribute="reviewed_at")
     highlights = fields.List(
         fields.List(fields.Integer()),
         metadata={
@@ -85,8 +83,8 @@ class TestimonialSchema(Schema):
         },
     )
     reply = fields.Nested(ReplySchema, attribute="public_reply")
-    createdAt = Time(attribute="created_at", required=True)  # noqa: N815
-    updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815
+    createdAt = Time(attribute="created_at", required=True)
+    updatedAt = Time(attribute="updated_at", required=True)
 
     @post_dump
     def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -117,7 +115,7 @@ class PageQuerySchema(QuerySchema):
 class DeletedCountSchema(Schema):
     """How many were removed."""
 
-    deletedCount = fields.Integer(required=True)  # noqa: N815
+    deletedCount = fields.Integer(required=True)
 
 
 def _is_set(value: object) -> bool:

@@ -37,14 +37,10 @@ class WidgetSchema(Schema):
         allow_none=True,
         metadata={"description": "Value of `data-testimonials-widget`; null: the project's own."},
     )
-    widgetConfig = fields.Nested(  # noqa: N815
-        WidgetConfigSchema, attribute="config", required=True
-    )
-    widgetDesign = fields.Nested(  # noqa: N815
-        schemas.WidgetDesignSchema, attribute="design", required=True
-    )
-    createdAt = Time(attribute="created_at", required=True)  # noqa: N815
-    updatedAt = Time(attribute="updated_at", required=True)  # noqa: N815
+    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="config", required=True)
+    widgetDesign = fields.Nested(schemas.WidgetDesignSchema, attribute="design", required=True)
+    createdAt = Time(attribute="created_at", required=True)
+    updatedAt = Time(attribute="updated_at", required=True)
 
 
 class EmbedSnippetQuerySchema(QuerySchema):
@@ -61,10 +57,8 @@ class EmbedSnippetQuerySchema(QuerySchema):
 class EmbedSnippetSchema(Schema):
     """What to place in a web page."""
 
-    projectId = fields.String(required=True)  # noqa: N815
-    widgetUrl = fields.String(  # noqa: N815
-        required=True, metadata={"description": "URL of the widget script."}
-    )
+    projectId = fields.String(required=True)
+    widgetUrl = fields.String(required=True, metadata={"description": "URL of the widget script."})
     script = fields.String(
         required=True, metadata={"description": "Script element, once on a page."}
     )

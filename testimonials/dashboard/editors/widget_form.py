@@ -68,25 +68,25 @@ class WidgetForm(EditorForm, WidgetConfigUpdateSchema):
     shape = Text(TAG_LENGTH, one_line=True, validate=validate.OneOf(design.SHAPES))
     stars = Choice(*STARS)
     dates = Choice(*DATES)
-    brandColor = BrandColour()  # noqa: N815
+    brandColor = BrandColour()
     font = Choice(*design.FONTS)
     radius = design.NumberChoice(*design.RADII)
     density = Choice(*design.DENSITIES)
-    photoSize = design.NumberChoice(*design.PHOTO_SIZES)  # noqa: N815
-    cardWidth = Choice(*design.CARD_WIDTHS)  # noqa: N815
+    photoSize = design.NumberChoice(*design.PHOTO_SIZES)
+    cardWidth = Choice(*design.CARD_WIDTHS)
     featured = Choice(*design.FEATURED)
-    showHeader = Switch()  # noqa: N815
-    showHighlights = Switch()  # noqa: N815
+    showHeader = Switch()
+    showHighlights = Switch()
     order = Choice(*design.ORDERS)
-    minRating = Count(0, 5)  # noqa: N815
-    minLength = Count(*design.MIN_LENGTH_RANGE)  # noqa: N815
+    minRating = Count(0, 5)
+    minLength = Count(*design.MIN_LENGTH_RANGE)
     tags = Tags()
-    onlyChosen = Switch()  # noqa: N815
-    labelShowMore = Text(design.LABEL_LENGTH, one_line=True)  # noqa: N815
-    labelReadMore = Text(design.LABEL_LENGTH, one_line=True)  # noqa: N815
-    labelShowLess = Text(design.LABEL_LENGTH, one_line=True)  # noqa: N815
-    ctaLabel = Text(CTA_LABEL_LENGTH, one_line=True)  # noqa: N815
-    ctaUrl = Website(URL_LENGTH, one_line=True)  # noqa: N815
+    onlyChosen = Switch()
+    labelShowMore = Text(design.LABEL_LENGTH, one_line=True)
+    labelReadMore = Text(design.LABEL_LENGTH, one_line=True)
+    labelShowLess = Text(design.LABEL_LENGTH, one_line=True)
+    ctaLabel = Text(CTA_LABEL_LENGTH, one_line=True)
+    ctaUrl = Website(URL_LENGTH, one_line=True)
 
 
 def read_widget_form(form: MultiDict[str, str]) -> Edit:

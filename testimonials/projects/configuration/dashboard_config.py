@@ -40,11 +40,11 @@ class RatedSchema(StrictSchema):
 class DashboardConfigSchema(StrictSchema):
     """All keys; one that is missing has never been set."""
 
-    hasLooked = Switch()  # noqa: N815
-    hasShared = Switch()  # noqa: N815
-    hidesChecklist = Switch()  # noqa: N815
-    keepsSamples = Switch()  # noqa: N815
-    shareMessage = Text(MESSAGE_LENGTH)  # noqa: N815
+    hasLooked = Switch()
+    hasShared = Switch()
+    hidesChecklist = Switch()
+    keepsSamples = Switch()
+    shareMessage = Text(MESSAGE_LENGTH)
     cta = fields.Nested(CtaSchema)
     rated = fields.Nested(RatedSchema)
 

@@ -124,45 +124,43 @@ class Identifiers(RuleField):
 class WidgetLabelsSchema(StrictSchema):
     """The owner's own words on the widget's buttons; one left out is in the visitor's language."""
 
-    showMore = Text(LABEL_LENGTH, one_line=True, blank=False)  # noqa: N815
-    readMore = Text(LABEL_LENGTH, one_line=True, blank=False)  # noqa: N815
-    showLess = Text(LABEL_LENGTH, one_line=True, blank=False)  # noqa: N815
+    showMore = Text(LABEL_LENGTH, one_line=True, blank=False)
+    readMore = Text(LABEL_LENGTH, one_line=True, blank=False)
+    showLess = Text(LABEL_LENGTH, one_line=True, blank=False)
 
 
 class WidgetDesignSchema(StrictSchema):
     """The widget's design; a field left out has its default."""
 
-    brandColor = Colour(  # noqa: N815
+    brandColor = Colour(
         allow_none=True, description="Everything is derived from it; null: the palette's colour."
     )
     font = Choice(*FONTS, description="`page`: the fonts of the embedding page.")
     radius = NumberChoice(*RADII, description="Corner radius of cards, in px.")
     density = Choice(*DENSITIES, description="Space inside and between cards.")
-    photoSize = NumberChoice(  # noqa: N815
-        *PHOTO_SIZES, description="Size of authors' photos, in px; 0: none."
-    )
-    cardWidth = Choice(*CARD_WIDTHS, description="How wide cards are.")  # noqa: N815
-    starColor = Choice(*STAR_COLOURS, description="Gold, or the brand's.")  # noqa: N815
-    dateStyle = Choice(*DATE_STYLES, description="How dates are written.")  # noqa: N815
+    photoSize = NumberChoice(*PHOTO_SIZES, description="Size of authors' photos, in px; 0: none.")
+    cardWidth = Choice(*CARD_WIDTHS, description="How wide cards are.")
+    starColor = Choice(*STAR_COLOURS, description="Gold, or the brand's.")
+    dateStyle = Choice(*DATE_STYLES, description="How dates are written.")
     featured = Choice(*FEATURED, description="How the first pinned testimonial stands out.")
-    showHeader = Switch(description="Average, stars and faces above the cards.")  # noqa: N815
-    showHighlights = Switch(description="Words that the owner highlighted.")  # noqa: N815
+    showHeader = Switch(description="Average, stars and faces above the cards.")
+    showHighlights = Switch(description="Words that the owner highlighted.")
     layout = Choice(*LAYOUTS, description="Empty: the layout of `widgetConfig`.")
-    marqueeRows = NumberChoice(  # noqa: N815
+    marqueeRows = NumberChoice(
         *MARQUEE_ROWS, description="Rows of a carousel with `horizontal` animation."
     )
     order = Choice(*ORDERS, description="`hand`: those of `chosen` first, in their order.")
-    minRating = Count(0, 5, description="Only ratings from this.")  # noqa: N815
+    minRating = Count(0, 5, description="Only ratings from this.")
     tags = fields.List(
         Text(TAG_LENGTH, one_line=True, blank=False),
         validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
         metadata={"description": "Only testimonials with any of these tags."},
     )
-    minLength = Count(  # noqa: N815
+    minLength = Count(
         *MIN_LENGTH_RANGE, description="Only texts with at least this many characters."
     )
     chosen = Identifiers(description="Ids of testimonials, in the owner's order.")
-    onlyChosen = Switch(description="Show no others than those of `chosen`.")  # noqa: N815
+    onlyChosen = Switch(description="Show no others than those of `chosen`.")
     labels = fields.Nested(WidgetLabelsSchema)
     shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
 

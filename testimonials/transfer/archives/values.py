@@ -100,12 +100,12 @@ class StoredCollectFieldsSchema(CollectFieldsUpdateSchema):
 class StoredPageConfigSchema(PageConfigUpdateSchema):
     website = _optional_url(WEBSITE_LENGTH + len("https://"))
     logo = fields.Raw(allow_none=True, validate=validate.Equal(None))
-    collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])  # noqa: N815
+    collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])
 
 
 class StoredTwitterSchema(StrictSchema):
     id = Text(120, one_line=True)
     handle = Text(120, one_line=True)
-    displayName = Text(120, one_line=True)  # noqa: N815
-    avatarUrl = _optional_url(500)  # noqa: N815
+    displayName = Text(120, one_line=True)
+    avatarUrl = _optional_url(500)
     verified = Switch()

@@ -115,11 +115,11 @@ class RowSchema(FormSchema):
     """A line of a file, by the columns of a testimonial."""
 
     text = Words()
-    authorName = AuthorName(attribute="author_name")  # noqa: N815
-    authorRole = AuthorLine(attribute="author_role")  # noqa: N815
-    authorCompany = AuthorLine(attribute="author_company")  # noqa: N815
-    authorEmail = Email(attribute="author_email", is_lasting=False)  # noqa: N815
-    authorAvatar = AuthorAvatar(attribute="author_avatar")  # noqa: N815
+    authorName = AuthorName(attribute="author_name")
+    authorRole = AuthorLine(attribute="author_role")
+    authorCompany = AuthorLine(attribute="author_company")
+    authorEmail = Email(attribute="author_email", is_lasting=False)
+    authorAvatar = AuthorAvatar(attribute="author_avatar")
     rating = WrittenRating()
     tags = Tags()
     reply = Reply()
