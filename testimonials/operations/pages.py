@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
 from testimonials.core.urls import app_url, base_url
-from testimonials.core.web.openapi import build_openapi
+from testimonials.core.web.api.openapi import build_openapi
 from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.front_page import describe_front_page
 from testimonials.operations.health import NEEDED, check_host

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 
 from testimonials import __version__, create_app
-from testimonials.core.web.openapi import build_openapi
+from testimonials.core.web.api.openapi import build_openapi
 from testimonials.settings.table import load_settings
 
 

@@ -11,7 +11,7 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.core.web.openapi import method_of
+from testimonials.core.web.api.openapi import method_of
 from tests.conftest import Caller, MakeCaller
 
 pytestmark = pytest.mark.sqlite

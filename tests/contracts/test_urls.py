@@ -22,7 +22,7 @@ WRITERS = {
 # Who reads an origin from the settings, and why.
 READERS = {
     "core/urls.py": "It is the place for it.",
-    "core/web/openapi.py": "It describes an application that isn't the current one.",
+    "core/web/api/openapi.py": "It describes an application that isn't the current one.",
     "settings/table.py": "It fills in what was left empty.",
     "operations/doctor/settings.py": "It says what is wrong with the setting.",
     "operations/doctor/network.py": "It tries whether the setting is reachable.",

@@ -13,6 +13,7 @@ from testimonials.testimonials.services import list_visible
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, change_testimonial
+from tests.support.shapes import error_of
 
 
 @pytest.fixture
@@ -147,8 +148,10 @@ def test_an_offset_past_the_end_gives_an_empty_list_however_large(
         assert page == {"items": [], "limit": 50, "offset": offset}
 
 
-def test_parameters_of_other_names_are_passed_over(owner: Caller, project_id: str) -> None:
-    assert _list(owner, project_id, "?utm_source=x&Limit=abc")["limit"] == 50
+def test_unknown_and_repeated_parameters_are_named(owner: Caller, project_id: str) -> None:
+    path = f"/v1/projects/{project_id}/testimonials?status=pending&limit=5&limit=6"
+    body = error_of(owner.get(path), 400, "VALIDATION_FAILED", "status", "limit")
+    assert "limit, offset" in body["errors"]["status"][0]
 
 
 def test_an_unknown_and_a_foreign_project_are_404_alike(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from flask import Response, request
+from flask import Response, g, request
 from flask.typing import ResponseReturnValue
 from marshmallow import Schema, ValidationError
 
@@ -24,7 +24,7 @@ View = Callable[..., ResponseReturnValue]
 
 @dataclass(frozen=True)
 class Operation:
-    """What an endpoint takes and returns; read by `core.web.openapi`."""
+    """What an endpoint takes and returns; read by `core.web.api.openapi`."""
 
     data: type[Schema] | None
     many: bool
@@ -33,8 +33,11 @@ class Operation:
     raises: tuple[int, ...]
     is_public: bool
     example: dict[str, Any] | None
-    # Of what is no JSON; `data` is None then.
+    # Of an answer that is no JSON; `data` is None then.
     content_type: str | None
+    # Of a body that is no JSON; `body` is None then.
+    content_types: tuple[str, ...]
+    max_bytes: int
 
 
 def endpoint(
@@ -47,12 +50,16 @@ def endpoint(
     is_public: bool = False,
     example: dict[str, Any] | None = None,
     content_type: str | None = None,
+    content_types: tuple[str, ...] = (),
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> Callable[[View], View]:
     """Describe a view and hand it the loaded ``body`` and ``query`` as keyword arguments.
 
     `data` is the schema of the answer's ``data`` (of each item, with `many`), `raises` the error
-    statuses besides 401, `example` a body to show, `content_type` that of a file. The view's
-    docstring is its description. Raises `BodyInvalid` and `ValidationFailed` (both 400).
+    statuses besides 401, `example` a body to show, `content_type` that of a file. With
+    `content_types` the body is a file of one of them, and the view gets its bytes as ``content``;
+    `max_bytes` is the most that a body may have. The view's docstring is its description. Raises
+    `BodyInvalid` and `ValidationFailed` (both 400).
     """
 
     # Made once, since making a schema takes longer than checking a body with it.
@@ -62,14 +69,18 @@ def endpoint(
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(**arguments: Any) -> ResponseReturnValue:
-            if body_schema is not None:
-                arguments["body"] = load(body_schema, read_json_object())
             if query_schema is not None:
-                arguments["query"] = load(query_schema, request.args.to_dict())
+                arguments["query"] = read_query(query_schema)
+            elif request.query_string:
+                read_query(_NO_QUERY)
+            if body_schema is not None:
+                arguments["body"] = load(body_schema, read_json_object(max_bytes))
+            elif content_types:
+                arguments["content"] = _read_file(content_types, max_bytes)
             return view(**arguments)
 
         described = (data, many, body, query, raises, is_public, example, content_type)
-        operation = Operation(*described)
+        operation = Operation(*described, content_types, max_bytes)
         wrapper.operation = operation  # type: ignore[attr-defined]
         return wrapper
 
@@ -78,9 +89,6 @@ def endpoint(
 
 def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
     """Check `payload` against `schema`; raise `ValidationFailed` with every broken rule."""
-    if isinstance(schema, QuerySchema):
-        # Proxies and trackers add parameters of their own; the ones we know are strict.
-        payload = {name: value for name, value in payload.items() if name in schema.fields}
     try:
         return schema.check(payload)
     except ValidationError as error:
@@ -88,18 +96,63 @@ def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 class QuerySchema(StrictSchema):
-    """The schema of a query string: unknown parameters are ignored."""
+    """The schema of a query string."""
 
 
-def read_json_object() -> dict[str, Any]:
-    """Return the request's body, a JSON object of at most 64 KiB.
+_NO_QUERY = QuerySchema()
+DRY_RUN = "dryRun"
+
+
+def is_write() -> bool:
+    return request.method not in ("GET", "HEAD")
+
+
+def read_query(schema: StrictSchema) -> dict[str, Any]:
+    """Return the loaded query; an unknown or a repeated parameter is an error too."""
+    names = [*schema.fields, *([DRY_RUN] if is_write() else [])]
+    known = f"The parameters are: {', '.join(names)}." if names else "This call takes none."
+    errors = {}
+    values: dict[str, Any] = {}
+    for name, (value, *more) in request.args.lists():
+        if name not in names:
+            errors[name] = [f"Unknown parameter. {known}"]
+        elif more:
+            errors[name] = ["Given more than once. Give it once."]
+        elif name == DRY_RUN and value not in ("true", "false"):
+            errors[name] = ["Must be true or false."]
+        else:
+            values[name] = value
+    g.is_dry_run = values.pop(DRY_RUN, "") == "true"
+    try:
+        loaded = schema.check(values)
+    except ValidationError as error:
+        raise ValidationFailed.of(error.messages_dict | errors) from None
+    if errors:
+        raise ValidationFailed.of(errors)
+    return loaded
+
+
+def _read_file(content_types: tuple[str, ...], max_bytes: int) -> bytes:
+    if request.mimetype not in content_types:
+        raise BodyInvalid(
+            f"Send the file itself as the body, with its type in the header Content-Type: "
+            f"{', '.join(content_types)}."
+        )
+    request.max_content_length = max_bytes
+    if not (content := request.get_data(cache=False)):
+        raise BodyInvalid("The body is empty. Send the file itself as the body.")
+    return content
+
+
+def read_json_object(max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
+    """Return the request's body, a JSON object.
 
     Raises `BodyInvalid` for another type, a broken or empty body, duplicate names, NaN and
     Infinity, text that is not Unicode; and 413 past the limit.
     """
     if request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
         raise BodyInvalid("Send a JSON object with the header Content-Type: application/json.")
-    request.max_content_length = MAX_BODY_BYTES
+    request.max_content_length = max_bytes
     raw = request.get_data(cache=False)
     if not raw.strip():
         raise BodyInvalid(

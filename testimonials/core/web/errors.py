@@ -108,7 +108,7 @@ HTTP_MESSAGES = {
         "METHOD_NOT_ALLOWED",
         "This path does not support that method; the Allow header lists those it does.",
     ),
-    413: ("BODY_TOO_LARGE", "The body is too large; the limit is 64 KiB (65536 bytes)."),
+    413: ("BODY_TOO_LARGE", "The body is too large; the limit is {limit} KiB ({bytes} bytes)."),
     414: ("URI_TOO_LONG", "The URL is too long."),
     415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
 }
@@ -226,6 +226,9 @@ def _answer_http_error(error: HTTPException) -> Response:
     )
     if not wants_json(request.path):
         message = PAGE_MESSAGES.get(response.status_code, message)
+    elif response.status_code == 413:
+        most = request.max_content_length or 0
+        message = message.format(limit=most // 1024, bytes=most)
     return _answer(response, message, code)
 
 

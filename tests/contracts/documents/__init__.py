@@ -15,7 +15,7 @@ from flask import Flask
 
 from testimonials import create_app
 from testimonials.commands import COMMANDS, GROUPS
-from testimonials.core.web.openapi import build_openapi
+from testimonials.core.web.api.openapi import build_openapi
 from testimonials.operations.pages import render_agent_guide
 from testimonials.operations.reference import (
     describe_operations,

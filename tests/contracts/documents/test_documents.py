@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 
 from testimonials.commands import COMMANDS, GROUPS
-from testimonials.core.web.openapi import method_of, operations
+from testimonials.core.web.api.openapi import method_of, operations
 from testimonials.settings.table import PREFIX, Settings
 from tests.conftest import StartService
 from tests.contracts.documents import (

@@ -87,10 +87,11 @@ def method_of(rule: Rule) -> str:
 def _open_answers(document: dict[str, Any]) -> None:
     """Allow undescribed fields in responses; only request bodies are closed."""
     bodies = {
-        operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        content["schema"]["$ref"]
         for methods in document["paths"].values()
         for operation in methods.values()
-        if "requestBody" in operation
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+        if "$ref" in content["schema"]
     }
     for name, schema in document["components"]["schemas"].items():
         if f"#/components/schemas/{name}" not in bodies:
@@ -114,6 +115,10 @@ def _describe(operation: Operation, rule: Rule, view: Any) -> dict[str, Any]:
         if operation.example is not None:
             content["example"] = operation.example
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    if operation.content_types:
+        file = {"schema": {"type": "string", "format": "binary"}}
+        content = dict.fromkeys(operation.content_types, file)
+        described["requestBody"] = {"required": True, "content": content}
     return described
 
 
@@ -151,7 +156,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     statuses = set(operation.raises)
     if not operation.is_public:
         statuses.add(401)
-    if operation.body is not None:
+    if operation.body is not None or operation.content_types:
         statuses |= {400, 413}
     for status in sorted(statuses):
         responses[str(status)] = {
