@@ -1,6 +1,5 @@
 """The service's own pages: the front page, health, and the documents for people and agents."""
 
-from functools import cache
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request
@@ -8,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
 from testimonials.core.urls import app_url, base_url
-from testimonials.core.web.api.openapi import build_openapi
+from testimonials.core.web.api.openapi import describe_api
 from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.front_page import describe_front_page
 from testimonials.operations.health import NEEDED, check_host
@@ -114,10 +113,4 @@ def render_agent_guide() -> str:
 
 
 def _document() -> dict[str, Any]:
-    app = current_app._get_current_object()  # type: ignore[attr-defined]
-    return _build(app)
-
-
-@cache
-def _build(app: Any) -> dict[str, Any]:
-    return build_openapi(app, __version__)
+    return describe_api(current_app._get_current_object())  # type: ignore[attr-defined]

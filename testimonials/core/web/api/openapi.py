@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from apispec import APISpec
@@ -10,6 +11,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 from werkzeug.routing import Rule
 
+from testimonials import __version__
 from testimonials.core.web.endpoint import Operation
 from testimonials.settings.current import current_settings
 
@@ -45,6 +47,12 @@ testimonials. Every successful response is `{"message": string, "data": payload}
 Every error is `{"message": string, "code": string}` and, on 400, `errors` by field. Every request \
 but POST /v1/auth/agent-init needs the headers `x-service-account-id` and `x-api-key`. Fields and \
 endpoints may be added at any time; ignore fields you don't know."""
+
+
+@cache
+def describe_api(app: Flask) -> dict[str, Any]:
+    """Return the document of `app`, which is built once; don't change it."""
+    return build_openapi(app, __version__)
 
 
 def build_openapi(app: Flask, version: str) -> dict[str, Any]:
