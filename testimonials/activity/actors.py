@@ -14,6 +14,7 @@ from flask import g, has_request_context, request
 class ActorKind(StrEnum):
     PERSON = "person"
     AGENT = "agent"
+    TOKEN = "token"  # noqa: S105 - no password
     OPERATOR = "operator"
     SYSTEM = "system"
     VISITOR = "visitor"
@@ -21,7 +22,8 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True)
 class Actor:
-    """Who acts. The name is, by kind: an account's id, the end of a key, or a command."""
+    """Who acts. The name is, by kind: an account's id, the end of a key, a token's id, or a
+    command."""
 
     kind: ActorKind
     name: str | None = None

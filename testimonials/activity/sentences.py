@@ -36,6 +36,7 @@ def name_actor(event: Event, people: Names) -> str:
     return {
         ActorKind.PERSON: people.get(name, f"A former user (…{name[-SHOWN_OF_ID:]})"),
         ActorKind.AGENT: f"An agent (API key ending in {name})",
+        ActorKind.TOKEN: f"{people.get(name, 'A deleted token')} (access token)",
         ActorKind.OPERATOR: f"The operator ({name})",
         ActorKind.SYSTEM: name or "The service",
         ActorKind.VISITOR: "Somebody",

@@ -4,16 +4,17 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from testimonials.access.callers import Caller
+from testimonials.access.guards import require_access
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
-from testimonials.auth.guards import require_credentials
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
-from testimonials.auth.services import Identity, NewAccess, is_known_email, start_account
+from testimonials.auth.services import NewAccess, is_known_email, start_account
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.settings.current import current_settings
@@ -68,14 +69,14 @@ def agent_init(body: dict[str, Any]) -> Response:
 
 
 @auth.get("/v1/me")
-@require_credentials
+@require_access(None, by_key=True)
 @endpoint(data=AccountSchema)
-def get_me(account: Identity) -> Response:
+def get_me(caller: Caller) -> Response:
     """Check the credentials.
 
     Gives the account they belong to.
     """
-    return answer("OK", _ACCOUNT.dump(account))
+    return answer("OK", _ACCOUNT.dump(caller))
 
 
 def _describe_access(access: NewAccess) -> dict[str, Any]:

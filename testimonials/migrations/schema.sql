@@ -62,7 +62,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -123,7 +123,7 @@ CREATE TABLE testimonial (
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
 	updated_at BIGINT NOT NULL, 
-	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), 
 	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
@@ -421,4 +421,185 @@ CREATE TABLE testimonial_picture (
 
 CREATE INDEX ix_testimonial_picture_project_id_created_at ON testimonial_picture (project_id, created_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0006')
+CREATE TABLE idempotency_key (
+	owner VARCHAR(64) NOT NULL, 
+	"key" VARCHAR(255) NOT NULL, 
+	fingerprint VARCHAR(64) NOT NULL, 
+	status INTEGER NOT NULL, 
+	body BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_idempotency_key PRIMARY KEY (owner, "key")
+);
+
+CREATE INDEX ix_idempotency_key_created_at ON idempotency_key (created_at);
+
+CREATE TABLE oauth_client (
+	id VARCHAR NOT NULL, 
+	name VARCHAR(80) NOT NULL, 
+	redirect_uris JSON NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_oauth_client PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_oauth_client_created_at ON oauth_client (created_at);
+
+CREATE TABLE access_token (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	project_id VARCHAR, 
+	name VARCHAR(80) NOT NULL, 
+	scopes JSON NOT NULL, 
+	token_hash VARCHAR, 
+	last_four VARCHAR NOT NULL, 
+	made_by_id VARCHAR NOT NULL, 
+	client VARCHAR(20) NOT NULL, 
+	expires_at BIGINT, 
+	last_used_at BIGINT, 
+	last_used_for VARCHAR(80), 
+	last_used_by VARCHAR(20), 
+	revoked_at BIGINT, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_access_token PRIMARY KEY (id), 
+	CONSTRAINT fk_access_token_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_access_token_made_by_id_account FOREIGN KEY(made_by_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_access_token_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_access_token_token_hash UNIQUE (token_hash)
+);
+
+CREATE INDEX ix_access_token_account_id_created_at ON access_token (account_id, created_at);
+
+CREATE INDEX ix_access_token_made_by_id ON access_token (made_by_id);
+
+CREATE INDEX ix_access_token_project_id ON access_token (project_id);
+
+CREATE TABLE oauth_code (
+	code_hash VARCHAR NOT NULL, 
+	client_id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	made_by_id VARCHAR NOT NULL, 
+	project_id VARCHAR, 
+	scopes JSON NOT NULL, 
+	redirect_uri VARCHAR(500) NOT NULL, 
+	code_challenge VARCHAR(128) NOT NULL, 
+	resource VARCHAR(500), 
+	token_days INTEGER, 
+	expires_at BIGINT NOT NULL, 
+	CONSTRAINT pk_oauth_code PRIMARY KEY (code_hash), 
+	CONSTRAINT fk_oauth_code_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_oauth_code_client_id_oauth_client FOREIGN KEY(client_id) REFERENCES oauth_client (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_oauth_code_made_by_id_account FOREIGN KEY(made_by_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_oauth_code_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_oauth_code_account_id ON oauth_code (account_id);
+
+CREATE INDEX ix_oauth_code_client_id ON oauth_code (client_id);
+
+CREATE INDEX ix_oauth_code_expires_at ON oauth_code (expires_at);
+
+CREATE INDEX ix_oauth_code_made_by_id ON oauth_code (made_by_id);
+
+CREATE INDEX ix_oauth_code_project_id ON oauth_code (project_id);
+
+CREATE TABLE webhook_endpoint (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	url VARCHAR(500) NOT NULL, 
+	events JSON NOT NULL, 
+	secret VARCHAR NOT NULL, 
+	old_secret VARCHAR, 
+	old_secret_until BIGINT, 
+	read_to VARCHAR NOT NULL, 
+	is_active BOOLEAN NOT NULL, 
+	failing_since BIGINT, 
+	switched_off_because VARCHAR(200), 
+	created_by VARCHAR(254) NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	CONSTRAINT pk_webhook_endpoint PRIMARY KEY (id), 
+	CONSTRAINT fk_webhook_endpoint_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_webhook_endpoint_project_id ON webhook_endpoint (project_id);
+
+CREATE TABLE access_request (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	project_id VARCHAR, 
+	name VARCHAR(80) NOT NULL, 
+	reason VARCHAR(500) NOT NULL, 
+	scopes JSON NOT NULL, 
+	asked_by VARCHAR(80) NOT NULL, 
+	status VARCHAR(20) NOT NULL, 
+	token_id VARCHAR, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	decided_at BIGINT, 
+	CONSTRAINT pk_access_request PRIMARY KEY (id), 
+	CONSTRAINT fk_access_request_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_access_request_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_access_request_token_id_access_token FOREIGN KEY(token_id) REFERENCES access_token (id) ON DELETE SET NULL
+);
+
+CREATE INDEX ix_access_request_account_id ON access_request (account_id);
+
+CREATE INDEX ix_access_request_expires_at ON access_request (expires_at);
+
+CREATE INDEX ix_access_request_project_id ON access_request (project_id);
+
+CREATE INDEX ix_access_request_token_id ON access_request (token_id);
+
+CREATE TABLE proposal (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	kind VARCHAR(40) NOT NULL, 
+	target_id VARCHAR, 
+	"values" JSON NOT NULL, 
+	reason VARCHAR(500) NOT NULL, 
+	status VARCHAR(20) NOT NULL, 
+	actor_kind VARCHAR(20) NOT NULL, 
+	actor_name VARCHAR, 
+	token_id VARCHAR, 
+	result JSON, 
+	note VARCHAR(500), 
+	created_at BIGINT NOT NULL, 
+	decided_at BIGINT, 
+	decided_by_id VARCHAR, 
+	CONSTRAINT pk_proposal PRIMARY KEY (id), 
+	CONSTRAINT fk_proposal_decided_by_id_account FOREIGN KEY(decided_by_id) REFERENCES account (id) ON DELETE SET NULL, 
+	CONSTRAINT fk_proposal_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_proposal_token_id_access_token FOREIGN KEY(token_id) REFERENCES access_token (id) ON DELETE SET NULL
+);
+
+CREATE INDEX ix_proposal_decided_by_id ON proposal (decided_by_id);
+
+CREATE INDEX ix_proposal_project_id_status_id ON proposal (project_id, status, id);
+
+CREATE INDEX ix_proposal_token_id ON proposal (token_id);
+
+CREATE TABLE webhook_delivery (
+	id VARCHAR NOT NULL, 
+	endpoint_id VARCHAR NOT NULL, 
+	event_id VARCHAR NOT NULL, 
+	event_type VARCHAR(60) NOT NULL, 
+	subject VARCHAR, 
+	body TEXT NOT NULL, 
+	state VARCHAR(10) NOT NULL, 
+	tries INTEGER NOT NULL, 
+	next_try_at BIGINT, 
+	leased_until BIGINT, 
+	attempts JSON NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_webhook_delivery PRIMARY KEY (id), 
+	CONSTRAINT fk_webhook_delivery_endpoint_id_webhook_endpoint FOREIGN KEY(endpoint_id) REFERENCES webhook_endpoint (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_webhook_delivery_due ON webhook_delivery (next_try_at, id) WHERE state = 'due';
+
+CREATE INDEX ix_webhook_delivery_endpoint_id_id ON webhook_delivery (endpoint_id, id);
+
+CREATE UNIQUE INDEX uq_project_account_id_external_id ON project (account_id, external_id);
+
+CREATE UNIQUE INDEX uq_testimonial_project_id_external_id ON testimonial (project_id, external_id);
+
+INSERT INTO alembic_version (version_num) VALUES ('0007')

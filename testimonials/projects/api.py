@@ -4,13 +4,15 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from testimonials.access.callers import Caller
+from testimonials.access.guards import require_access, require_all_projects
+from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.guards import require_credentials
-from testimonials.auth.services import Identity
 from testimonials.core.web.endpoint import answer, endpoint
-from testimonials.extensions import begin_write, db
+from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects import services
+from testimonials.projects.reach import find_project
 from testimonials.projects.schemas import ProjectCreateSchema, ProjectSchema
 from testimonials.testimonials.services import seed_demos
 
@@ -21,18 +23,18 @@ _PROJECTS = ProjectSchema(many=True)
 
 
 @projects.get("/v1/projects")
-@require_credentials
+@require_access(Scope.READ, by_key=True)
 @endpoint(data=ProjectSchema, many=True)
-def list_projects(account: Identity) -> Response:
+def list_projects(caller: Caller) -> Response:
     """List projects.
 
     The account's own, most recent first, at most 50.
     """
-    return answer("OK", _PROJECTS.dump(services.list_projects(account.id)))
+    return answer("OK", _PROJECTS.dump(services.list_projects(caller.id, caller.project_id)))
 
 
 @projects.post("/v1/projects")
-@require_credentials
+@require_access(Scope.CONFIGURE, by_key=True)
 @endpoint(
     data=ProjectSchema,
     body=ProjectCreateSchema,
@@ -43,7 +45,7 @@ def list_projects(account: Identity) -> Response:
         "headline": "How was your visit?",
     },
 )
-def create_project(account: Identity, body: dict[str, Any]) -> Response:
+def create_project(caller: Caller, body: dict[str, Any]) -> Response:
     """Create a project.
 
     The collection page is ``{app_url}/<slug>`` with ``data.publicPageConfig.slug``. The slug is
@@ -51,18 +53,18 @@ def create_project(account: Identity, body: dict[str, Any]) -> Response:
     when both are missing. The account's very first project starts with six demo testimonials
     unless ``skipDemoTestimonials`` is true. 402 with ``code`` PROJECT_LIMIT_REACHED at the limit.
     """
-    begin_write()
-    project, is_first = services.create_project(account.id, body)
+    require_all_projects(caller)
+    begin_call(caller.id)
+    project, is_first = services.create_project(caller.id, body)
     if is_first and not body.get("skipDemoTestimonials", False):
         seed_demos(project)
     record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
-    db.session.commit()
-    return answer("Project created", _PROJECT.dump(project))
+    return commit_answer("Project created", _PROJECT.dump(project))
 
 
 @projects.get("/v1/projects/<project_id>")
-@require_credentials
+@require_access(Scope.READ, by_key=True)
 @endpoint(data=ProjectSchema, raises=(404,))
-def get_project(account: Identity, project_id: str) -> Response:
+def get_project(caller: Caller, project_id: str) -> Response:
     """Read a project."""
-    return answer("OK", _PROJECT.dump(services.find_project(account.id, project_id)))
+    return answer("OK", _PROJECT.dump(find_project(caller, project_id)))

@@ -22,13 +22,18 @@ class Project(Base):
     """
 
     __tablename__ = "project"
-    __table_args__ = (Index("ix_project_account_id_created_at", "account_id", "created_at"),)
+    __table_args__ = (
+        Index("ix_project_account_id_created_at", "account_id", "created_at"),
+        Index("uq_project_account_id_external_id", "account_id", "external_id", unique=True),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
     status: Mapped[str] = mapped_column(default="active")
     business_name: Mapped[str] = mapped_column(default="")
     slug: Mapped[str] = mapped_column(String(60), unique=True)
+    # The caller's own name for it (PUT /v1/setup).
+    external_id: Mapped[str | None] = mapped_column(String(120))
     page_config: Mapped[dict[str, Any]] = mapped_column(JSON)
     widget_config: Mapped[dict[str, Any]] = mapped_column(JSON)
     # What only the dashboard needs: the message to customers, which steps are done.

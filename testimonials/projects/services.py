@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, and_, func, select, true
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.billing.services import find_plan
 from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
-from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.web.languages import gettext_noop
@@ -83,40 +82,6 @@ def is_shown() -> ColumnElement[bool]:
     return and_(Project.deleted_at.is_(None), is_live())
 
 
-def find_project(account_id: str, project_id: str, *, for_update: bool = False) -> Project:
-    """Return the account's project, locked if it is to change; raise `NotFound`."""
-    query = select(Project).where(
-        Project.id == project_id, Project.account_id == account_id, Project.deleted_at.is_(None)
-    )
-    if for_update:
-        query = query.with_for_update()
-    project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
-    if project is None:
-        raise NotFound
-    return project
-
-
-_FIND_VERSION = select(Project.feed_version).where(
-    Project.id == bindparam("project_id"),
-    Project.account_id == bindparam("account_id"),
-    Project.deleted_at.is_(None),
-)
-
-
-def find_version(account_id: str, project_id: str) -> int:
-    """Return the feed version of the account's project; raise `NotFound`.
-
-    Reads nothing else, since every request answered from the cache needs it.
-    """
-    values = {"project_id": project_id, "account_id": account_id}
-    if not is_identifier(project_id):
-        raise NotFound
-    version = db.session.connection().scalar(_FIND_VERSION, values)
-    if version is None:
-        raise NotFound
-    return int(version)
-
-
 def find_public_project(*, slug: str) -> Project:
     """Return the public project with this slug; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
@@ -152,11 +117,15 @@ def get_project(reference: str) -> Project:
     return project
 
 
-def list_projects(account_id: str) -> Sequence[Project]:
-    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
+def list_projects(account_id: str, only_id: str | None = None) -> Sequence[Project]:
+    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects").
+
+    With `only_id` that one at most.
+    """
+    is_wanted = true() if only_id is None else Project.id == only_id
     return db.session.scalars(
         select(Project)
-        .where(Project.account_id == account_id, Project.deleted_at.is_(None))
+        .where(Project.account_id == account_id, Project.deleted_at.is_(None), is_wanted)
         .order_by(Project.created_at.desc(), Project.id.desc())
         .limit(LISTED_PROJECTS)
     ).all()

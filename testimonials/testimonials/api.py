@@ -4,14 +4,16 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app
 
+from testimonials.access.callers import Caller
+from testimonials.access.guards import require_access
+from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.auth.guards import require_credentials
-from testimonials.auth.services import Identity
 from testimonials.core.data.versioned_cache import VersionedCache
-from testimonials.core.web.endpoint import answer, answer_bytes, endpoint, wrap
-from testimonials.extensions import begin_write, db
-from testimonials.projects.services import find_project, find_version
+from testimonials.core.web.endpoint import answer_bytes, endpoint, wrap
+from testimonials.core.web.writes import begin_call, commit_answer
+from testimonials.projects.reach import find_project, find_version
+from testimonials.proposals.calls import carry_out
 from testimonials.testimonials import services
 from testimonials.testimonials.schemas import (
     MAX_LIMIT,
@@ -25,14 +27,13 @@ from testimonials.testimonials.schemas import (
 testimonials = Blueprint("testimonials", __name__)
 
 _TESTIMONIAL_LIST = TestimonialListSchema()
-_TESTIMONIAL = TestimonialSchema()
 
 PAGES = "testimonials_pages"
 CACHE_BYTES = 32 * 1024 * 1024
 
 
 @testimonials.post("/v1/projects/<project_id>/testimonials")
-@require_credentials
+@require_access(Scope.PUBLISH, by_key=True, drafts=True)
 @endpoint(
     data=TestimonialSchema,
     body=TestimonialCreateSchema,
@@ -44,48 +45,44 @@ CACHE_BYTES = 32 * 1024 * 1024
         "rating": 5,
     },
 )
-def create_testimonial(account: Identity, project_id: str, body: dict[str, Any]) -> Response:
+def create_testimonial(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
     """Add a testimonial.
 
     It is stored with source ``manual`` and status ``approved`` and shows in the widget at once,
     without review.
     """
-    begin_write()
-    project = find_project(account.id, project_id, for_update=True)
-    testimonial = services.add_approved_testimonial(project, body)
-    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=testimonial.id)
-    db.session.commit()
-    return answer("Testimonial created", _TESTIMONIAL.dump(testimonial))
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    return carry_out(caller, project, "testimonial.add", body)
 
 
 @testimonials.delete("/v1/projects/<project_id>/testimonials/demo")
-@require_credentials
+@require_access(Scope.PUBLISH, by_key=True)
 @endpoint(data=DeletedCountSchema, raises=(404,))
-def delete_demo_testimonials(account: Identity, project_id: str) -> Response:
+def delete_demo_testimonials(caller: Caller, project_id: str) -> Response:
     """Remove the demo testimonials.
 
     Every one of the project; ``deletedCount`` is 0 when there is none. Testimonials of any other
     status are untouched.
     """
-    begin_write()
-    project = find_project(account.id, project_id, for_update=True)
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
     if count := services.delete_demos(project):
         record_project_event(EventType.SAMPLES_DELETED, project, count=count)
-    db.session.commit()
-    return answer("Demo testimonials deleted", {"deletedCount": count})
+    return commit_answer("Demo testimonials deleted", {"deletedCount": count})
 
 
 @testimonials.get("/v1/projects/<project_id>/testimonials")
-@require_credentials
+@require_access(Scope.READ, by_key=True)
 @endpoint(data=TestimonialListSchema, query=PageQuerySchema, raises=(400, 404))
-def list_testimonials(account: Identity, project_id: str, query: dict[str, int]) -> Response:
+def list_testimonials(caller: Caller, project_id: str, query: dict[str, int]) -> Response:
     """List testimonials.
 
     Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never
     returned. Newly approved ones shift the offsets of older items.
     """
     limit, offset = min(query["limit"], MAX_LIMIT), query["offset"]
-    version = find_version(account.id, project_id)
+    version = find_version(caller, project_id)
     pages: VersionedCache = current_app.extensions[PAGES]
     body = pages.get(
         (project_id, limit, offset), version, lambda: _write_page(project_id, limit, offset)

@@ -45,6 +45,7 @@ class Testimonial(Base):
             "id",
         ),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
+        Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -73,6 +74,8 @@ class Testimonial(Base):
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
     # An imported testimonial makes one row, however often its file is imported.
     import_key: Mapped[str | None] = mapped_column(String(64))
+    # The API caller's own id for it.
+    external_id: Mapped[str | None] = mapped_column(String(120))
     # Why it was held as spam: reasons with commas between them. They stay when it is released, so
     # that nobody is notified of it as new.
     held_for: Mapped[str | None]

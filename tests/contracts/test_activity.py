@@ -11,9 +11,12 @@ from flask import Flask
 from testimonials.activity.event_types import GROUPS, EventType
 from testimonials.commands import COMMANDS
 from testimonials.commands import GROUPS as COMMAND_GROUPS
+from testimonials.proposals.kinds import KINDS
 from tests.contracts.test_architecture import PACKAGE, modules
 
-RECORDERS = {
+# Which kind of change it makes, and with it the event, is known when it is called.
+CARRIED_OUT = "proposals.calls.carry_out"
+RECORDERS = {CARRIED_OUT} | {
     f"activity.recording.{name}" for name in ("record_event", "record_project_event", "add_event")
 }
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
@@ -148,3 +151,8 @@ def test_each_type_can_be_told_and_is_written_somewhere(type: EventType) -> None
         if isinstance(node, ast.Attribute)
     }
     assert type.name in written
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_change_by_agents_is_recorded(kind: str) -> None:
+    assert records(name_of(KINDS[kind].apply))

@@ -19,11 +19,15 @@ FEATURES = (
     "core",
     "activity",
     "auth",
+    "access",
     "projects",
     "testimonials",
     "widget",
     "collection",
+    "proposals",
+    "webhooks",
     "transfer",
+    "agents",
     "dashboard",
     "operations",
     "serving",
@@ -61,6 +65,7 @@ MORE_IMPORTS = {
 # Who commits although it is no door, and why.
 COMMITTERS = {
     "auth.sign_in.sessions": "A page that only reads notes now and then that its session was seen.",
+    "core.web.writes": "It ends the API's views, which answer with what was committed.",
     "core.mail.delivery": "The background thread has no request; it is its own door.",
     "core.data.leases": "A lease counts only once others can see it.",
     "core.data.rate_limit_counters": "A hit counts also when the request that made it fails.",

@@ -1,4 +1,4 @@
-"""Identifiers of records, and API keys."""
+"""Identifiers of records, API keys and access tokens."""
 
 import hashlib
 import re
@@ -11,6 +11,7 @@ from datetime import datetime
 from testimonials.core import clock
 
 KEY_PREFIX = "tst_live_"
+TOKEN_PREFIX = "tst_tok_"  # noqa: S105 - what every token begins with
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SECRET_LENGTH = 32  # 190 random bits
 CHECKSUM_LENGTH = 6
@@ -39,18 +40,35 @@ def is_identifier(text: str) -> bool:
 
 
 def new_api_key() -> str:
-    """Return a new API key: prefix, 190 random bits, and a checksum for secret scanners."""
-    secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
-    return KEY_PREFIX + secret + _checksum(secret)
+    return _new_credential(KEY_PREFIX)
 
 
 def is_api_key(text: str) -> bool:
     """Return whether `text` has the form and the checksum of an API key."""
-    secret, checksum = text[len(KEY_PREFIX) : -CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
+    return _is_credential(text, KEY_PREFIX)
+
+
+def new_access_token() -> str:
+    return _new_credential(TOKEN_PREFIX)
+
+
+def is_access_token(text: str) -> bool:
+    """Return whether `text` has the form and the checksum of an access token."""
+    return _is_credential(text, TOKEN_PREFIX)
+
+
+def _new_credential(prefix: str) -> str:
+    """Return a prefix, 190 random bits, and a checksum for secret scanners."""
+    secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
+    return prefix + secret + _checksum(secret)
+
+
+def _is_credential(text: str, prefix: str) -> bool:
+    secret, checksum = text[len(prefix) : -CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
     return (
-        text.startswith(KEY_PREFIX)
+        text.startswith(prefix)
         and len(secret) == SECRET_LENGTH
-        and set(text[len(KEY_PREFIX) :]) <= set(BASE62)
+        and set(text[len(prefix) :]) <= set(BASE62)
         and checksum == _checksum(secret)
     )
 

@@ -156,6 +156,8 @@ def _name_place(where: str, messages: Any) -> str:
     return f"{where}: {messages[0]}"
 
 
+# What `PUT /v1/setup` and the bulk endpoint take.
+EXTERNAL_ID = Text(120, one_line=True, blank=False)
 _PARENT = "Known from its place in the archive."
 
 PROJECT = Part(
@@ -169,6 +171,7 @@ PROJECT = Part(
     {
         "status": Choice("active", "inactive"),
         "slug": SLUG,
+        "external_id": EXTERNAL_ID,
         "page_config": Settings(StoredPageConfigSchema, PAGE_CONFIG),
         "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
         "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
@@ -205,6 +208,7 @@ TESTIMONIAL = Part(
         "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
         "source": Choice("public_page", "manual", "import", "demo"),
         "author_email": EMAIL,
+        "external_id": EXTERNAL_ID,
         "twitter": fields.Nested(StoredTwitterSchema),
         "highlights": Highlights(),
         "reply": Text(REPLY_LENGTH, blank=False),

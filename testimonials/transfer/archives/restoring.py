@@ -154,9 +154,19 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
     project.widget_design, project.widget_draft = _renew_chosen(
         project.widget_design, project.widget_draft, ids
     )
+    if _has_external_id(account, project.external_id):
+        project.external_id = None
     db.session.add(project)
     db.session.flush()
     return project
+
+
+def _has_external_id(account: Account, external_id: str | None) -> bool:
+    """Return whether a project of the account, perhaps in the trash, has this id already."""
+    query = select(Project.id).where(
+        Project.account_id == account.id, Project.external_id == external_id
+    )
+    return db.session.scalar(query) is not None
 
 
 def _insert_old_slugs(rows: list[Row]) -> list[str]:

@@ -72,6 +72,7 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
         select(models.Testimonial).where(models.Testimonial.project_id == project.id)
     ).first()
     assert row is not None
+    project.external_id, row.external_id = "shop-7", "review-12"
     row.highlights, row.reply, row.replied_at = [[0, 3]], "Thank you!", row.created_at
     design = {"brandColor": "#C2410C", "labels": {"showMore": "More"}, "chosen": [row.id]}
     draft = {"config": {"theme": "dark"}, "design": {"chosen": [row.id]}, "cta": {"label": "Go"}}

@@ -1,0 +1,33 @@
+"""Who calls the API, as plain values that outlive the transaction they were read in."""
+
+from dataclasses import dataclass
+
+from testimonials.access.scopes import Scope
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The account that a credential belongs to, and what that credential may do.
+
+    With `drafts_only`, what this call changes must become a proposal.
+    """
+
+    id: str
+    email: str
+    # The end of the account's key, or the name of the access token.
+    name: str
+    # None: the account's key.
+    token_id: str | None = None
+    scopes: frozenset[Scope] = frozenset()
+    # The only project that it reaches; None: all of the account's.
+    project_id: str | None = None
+    drafts_only: bool = False
+
+    @property
+    def is_key(self) -> bool:
+        return self.token_id is None
+
+    @property
+    def label(self) -> str:
+        """How the history of a testimonial names it."""
+        return f"Agent …{self.name}" if self.is_key else f"{self.name} (access token)"

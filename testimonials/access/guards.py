@@ -1,0 +1,114 @@
+"""The guard of the API's views: who calls, and what their credential allows."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flask import request
+from flask.typing import ResponseReturnValue
+
+from testimonials.access.callers import Caller
+from testimonials.access.scopes import Scope
+from testimonials.access.tokens import check_token
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.auth.services import check_credentials
+from testimonials.core.data.identifiers import TOKEN_PREFIX
+from testimonials.core.web.endpoint import View
+from testimonials.core.web.errors import CredentialsInvalid, ServiceError
+
+ACCOUNT_HEADER = "x-service-account-id"
+KEY_HEADER = "x-api-key"
+
+
+class MissingScope(ServiceError):
+    """The credential is good, but not for this."""
+
+    status = 403
+    code = "MISSING_SCOPE"
+
+
+class OneProjectOnly(ServiceError):
+    """The token is for one project, and this is about the account."""
+
+    status = 403
+    code = "ONE_PROJECT_ONLY"
+    default_message = (
+        "This access token is for one project only. Ask the owner for a token for all projects."
+    )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who passes: tokens with `scope` (None: any), and the account's key if `by_key`.
+
+    With `drafts`, callers who may draft pass too: what they change becomes a proposal.
+    """
+
+    scope: Scope | None
+    by_key: bool
+    drafts: bool
+
+
+def require_access(
+    scope: Scope | None, *, by_key: bool = False, drafts: bool = False
+) -> Callable[[View], View]:
+    """Make a decorator that passes the view the ``caller``; see `Rule`.
+
+    This happens before the body is read and the project looked up (spec, "Authentication"), and
+    before a view begins its write, so a wrong key never takes the write lock. Raises
+    `CredentialsInvalid` (401) and `MissingScope` (403).
+    """
+    rule = Rule(scope, by_key, drafts)
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapper(**arguments: object) -> ResponseReturnValue:
+            caller = _admit(_find_caller(), rule)
+            kind = ActorKind.AGENT if caller.is_key else ActorKind.TOKEN
+            act_as(kind, caller.token_id or caller.name)
+            return view(caller=caller, **arguments)
+
+        wrapper.access = rule  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate
+
+
+def require_all_projects(caller: Caller) -> None:
+    if caller.project_id is not None:
+        raise OneProjectOnly
+
+
+def _find_caller() -> Caller:
+    scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return check_token(bearer.strip())
+    account_id, key = request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")
+    if key.startswith(TOKEN_PREFIX):
+        caller = check_token(key)
+        if caller.id != account_id:
+            raise CredentialsInvalid
+        return caller
+    identity = check_credentials(account_id, key)
+    return Caller(identity.id, identity.email, key[-4:])
+
+
+def _admit(caller: Caller, rule: Rule) -> Caller:
+    if rule.by_key and caller.is_key:
+        return caller
+    if not caller.is_key and (rule.scope is None or rule.scope in caller.scopes):
+        return caller
+    if rule.drafts and (caller.is_key or Scope.DRAFT in caller.scopes):
+        return dataclasses.replace(caller, drafts_only=True)
+    needed = f"the scope {rule.scope}" + (" or draft" if rule.drafts else "")
+    if caller.is_key:
+        raise MissingScope(
+            f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "
+            "owner makes one in the dashboard, or grants yours: POST /v1/access-requests."
+        )
+    has = ", ".join(each for each in Scope if each in caller.scopes) or "none"
+    raise MissingScope(
+        f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for another: "
+        "POST /v1/access-requests."
+    )

@@ -1,0 +1,1 @@
+"""Proposals: what agents would change, and what the owner decides about it."""

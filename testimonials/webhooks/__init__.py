@@ -1,0 +1,1 @@
+"""Webhooks: what happened, sent to addresses that the owner named."""
