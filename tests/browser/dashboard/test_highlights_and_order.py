@@ -1,6 +1,8 @@
 """Highlighting words and ordering by hand: with the mouse, by keys, and without the script."""
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -27,10 +29,16 @@ def add(project: Project, name: str, text: str = "Words.") -> str:
 
 
 def shown(project: Project, page: Page) -> list[dict[str, object]]:
-    """Return what the widget shows, once what was clicked has been saved."""
-    page.wait_for_load_state("networkidle")
+    """Return what the widget shows."""
     answer = page.request.get(f"{project.site.url}/widget/{project.id}/feed")
     return list(answer.json()["items"])
+
+
+@contextlib.contextmanager
+def saving(page: Page) -> Iterator[None]:
+    """Wait at the end of the block until what it does has been saved."""
+    with page.expect_response(lambda answer: answer.request.method == "POST"):
+        yield
 
 
 def test_words_are_selected_and_highlighted(site: Site, open_page: OpenPage) -> None:
@@ -68,12 +76,14 @@ def test_testimonials_are_ordered(site: Site, open_page: OpenPage, has_script: b
     project.sign_in(page, "/order")
     for name in ("Aiko", "Ben", "Cleo"):
         follow(page.get_by_role("button", name=re.compile(f"^Add.*{name}")))
-    page.get_by_role("button", name=re.compile("^Move up.*Cleo")).click()
+    with saving(page):
+        page.get_by_role("button", name=re.compile("^Move up.*Cleo")).click()
     assert [each["authorName"] for each in shown(project, page)] == ["Aiko", "Cleo", "Ben"]
     if not has_script:
         return
     handle = page.get_by_role("button", name="Move Ben")
-    handle.press("ArrowUp")
+    with saving(page):
+        handle.press("ArrowUp")
     expect(handle).to_be_focused()
     expect(page.get_by_text("Ben is number 2 of 3")).to_be_attached()
     start, end = handle.bounding_box(), page.get_by_role("button", name="Move Aiko").bounding_box()
@@ -82,7 +92,8 @@ def test_testimonials_are_ordered(site: Site, open_page: OpenPage, has_script: b
     page.mouse.move(start["x"] + 9, start["y"] + 9)
     page.mouse.down()
     page.mouse.move(end["x"] + 9, end["y"] - 4, steps=4)
-    page.mouse.up()
+    with saving(page):
+        page.mouse.up()
     expect(page.get_by_text("Ben is number 1 of 3")).to_be_attached()
     assert [each["authorName"] for each in shown(project, page)] == ["Ben", "Aiko", "Cleo"]
     check_screens(page)
