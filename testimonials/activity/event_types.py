@@ -56,11 +56,29 @@ class EventType(StrEnum):
     WIDGET_DELETED = "widget.deleted", "deleted the widget {widget}"
     REQUESTS_SENT = "requests.sent", "requested testimonials by mail: {count}"
     REQUESTS_CANCELLED = "requests.cancelled", "cancelled waiting requests: {count}"
+    REQUEST_ANSWERED = "request.answered", "answered a request by mail"
     TESTIMONIAL_CREATED = "testimonial.created", "added a testimonial"
+    TESTIMONIAL_SUBMITTED = "testimonial.submitted", "{did} {testimonials}"
+    TESTIMONIAL_APPROVED = "testimonial.approved", "approved {testimonials}"
+    TESTIMONIAL_REJECTED = "testimonial.rejected", "rejected {testimonials}"
+    TESTIMONIAL_UPDATED = "testimonial.updated", "{did} {testimonials}"
+    TESTIMONIAL_DELETED = "testimonial.deleted", "deleted {testimonials}"
+    TESTIMONIAL_WITHDRAWN = "testimonial.withdrawn", "withdrew {testimonials}"
     REPLY_CHANGED = "reply.changed", "changed the public reply to a testimonial"
     TESTIMONIALS_IMPORTED = "testimonials.imported", "imported testimonials: {count}"
     TESTIMONIALS_DELETED = "testimonials.deleted", "deleted testimonials: {count}"
     SAMPLES_DELETED = "samples.deleted", "deleted samples: {count}"
+    PROPOSAL_MADE = "proposal.made", "proposed: {title}"
+    PROPOSAL_DECIDED = "proposal.decided", "{status} the proposal: {title}"
+    TOKEN_CREATED = "token.created", "created the access token {token}"
+    TOKEN_REVOKED = "token.revoked", "revoked the access token {token}"
+    ACCESS_REQUESTED = "access.requested", "asked for an access token: {token}"
+    ACCESS_DECLINED = "access.declined", "declined a request for access: {token}"
+    WEBHOOK_ADDED = "webhook.added", "added the webhook endpoint {url}"
+    WEBHOOK_CHANGED = "webhook.changed", "changed the webhook endpoint {url}"
+    WEBHOOK_ROTATED = "webhook.rotated", "replaced the secret of the webhook endpoint {url}"
+    WEBHOOK_STOPPED = "webhook.stopped", "switched off the webhook endpoint {url}"
+    WEBHOOK_REMOVED = "webhook.removed", "removed the webhook endpoint {url}"
     AUTHOR_ERASED = "author.erased", "erased an author with testimonials: {count}"
 
 
@@ -75,11 +93,16 @@ COUNTED = {
     EventType.WIDGET_CHANGED,
     EventType.TESTIMONIALS_IMPORTED,
 }
+# Of these, those of which only the number matters, not when each happened.
+GUESSES = {EventType.SESSION_REFUSED, EventType.PASSWORD_REFUSED}
 # The subjects that the filter offers as one.
 GROUPS = {
     "Sign-ins": ("session",),
     "Account": ("account", "password", "address", "key", "plan"),
     "Team": ("invitation", "member"),
     "Projects": ("project", "page", "widget"),
-    "Testimonials": ("testimonial", "testimonials", "samples", "requests", "author", "reply"),
+    "Testimonials": (
+        *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
+    ),
+    "Integrations": ("proposal", "token", "access", "webhook"),
 }

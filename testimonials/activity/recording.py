@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from sqlalchemy import func, insert, select
 
 from testimonials.activity.actors import Actor, current_actor, current_network
-from testimonials.activity.event_types import COUNTED, EventType
+from testimonials.activity.event_types import COUNTED, GUESSES, EventType
 from testimonials.activity.models import Event
 from testimonials.core import clock
 from testimonials.core.data.identifiers import first_identifier, new_identifier
@@ -15,6 +15,8 @@ from testimonials.extensions import db
 COUNTED_WITHIN = timedelta(hours=1)
 # After this many networks within the hour, the same events are counted without a network.
 MOST_NETWORKS = 20
+# Then there is another event, so that none grows for ever.
+MOST_BATCHES = 100
 # Any number, the same in every process.
 LOCK = 7_264_552
 
@@ -66,16 +68,29 @@ def add_event(
     }
     if type in COUNTED:
         earlier, network = _find_same(values, network)
-        if earlier is not None:
+        if earlier is not None and len(earlier.details.get("batches", ())) < MOST_BATCHES:
             earlier.times += 1
-            if "count" in details:
-                total = earlier.details["count"] + details["count"]
-                earlier.details = earlier.details | {"count": total}
+            if type not in GUESSES:
+                _tell_again(earlier, details)
             db.session.flush()
             return
     values |= {"id": _next_id(account_id), "network": network, "details": details}
     # Straight on the connection, which takes half the time: adding a testimonial waits for it.
     db.session.connection().execute(insert(Event), values)
+
+
+def _tell_again(event: Event, details: dict[str, Any]) -> None:
+    """Give an event that happened again the newest id, so that who reads on from one sees it.
+
+    Of several batches, `batches` has each under the id that the event had with it.
+    """
+    last, event.id = event.id, _next_id(event.account_id)
+    if "batch" in details:
+        batches = event.details.get("batches") or {last: event.details["batch"]}
+        event.details = {
+            "count": event.details["count"] + details["count"],
+            "batches": batches | {event.id: details["batch"]},
+        }
 
 
 def _next_id(account_id: str | None) -> str:
@@ -87,10 +102,11 @@ def _next_id(account_id: str | None) -> str:
 
 def _find_same(values: dict[str, Any], network: str | None) -> tuple[Event | None, str | None]:
     """Return the last hour's event with these values, and the network to count it under."""
+    since = clock.now() - COUNTED_WITHIN
     recent = db.session.scalars(
         select(Event)
         .filter_by(**values)
-        .where(Event.id > first_identifier(clock.now() - COUNTED_WITHIN))
+        .where(Event.id > first_identifier(since), Event.created_at > since)
         .order_by(Event.id.desc())
         .limit(MOST_NETWORKS + 1)
     ).all()

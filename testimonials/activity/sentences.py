@@ -10,6 +10,23 @@ from testimonials.activity.models import Event
 # How many digits of an account's id are shown for a person without an address here.
 SHOWN_OF_ID = 6
 
+# What became of testimonials, by the action in an event's details.
+DONE = {
+    "submit": "sent",
+    "release": "moved out of spam",
+    "spam": "marked as spam",
+    "edit": "edited",
+    "correct": "corrected",
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "tag": "changed the tags of",
+    "highlight": "highlighted words of",
+    "restore": "restored",
+    "undo": "undid a change of",
+    "consent": "consented again to",
+    "disown": "denied having written",
+}
+
 # Addresses or names by ids.
 Names = Mapping[str, str]
 
@@ -18,6 +35,9 @@ def write_sentence(event: Event, people: Names, projects: Names) -> str:
     """Return the sentence of an event; `people` has the addresses that the reader may know."""
     details = defaultdict(str, event.details)
     details["member"] = details["member"][-SHOWN_OF_ID:]
+    details["did"] = DONE.get(details["action"], "changed")
+    count = event.details.get("count", 1)
+    details["testimonials"] = f"testimonials: {count}" if count > 1 else "a testimonial"
     parts = [name_actor(event, people), EventType(event.type).sentence.format_map(details)]
     if (project := projects.get(event.project_id or "")) and "name" not in details:
         parts.append(f"in {project}")
@@ -39,5 +59,5 @@ def name_actor(event: Event, people: Names) -> str:
         ActorKind.TOKEN: f"{people.get(name, 'A deleted token')} (access token)",
         ActorKind.OPERATOR: f"The operator ({name})",
         ActorKind.SYSTEM: name or "The service",
-        ActorKind.VISITOR: "Somebody",
+        ActorKind.VISITOR: name or "Somebody",
     }[ActorKind(event.actor_kind)]

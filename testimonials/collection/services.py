@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from testimonials.activity.event_types import EventType
 from testimonials.collection.emails import send_author_mail
 from testimonials.collection.photos import store_photo
 from testimonials.collection.requests import answering
@@ -23,6 +24,7 @@ from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpo
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
+from testimonials.testimonials.events import record_by_author
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
@@ -104,10 +106,17 @@ def receive(project: Project, submission: Submission) -> Testimonial:
     # What the owner asked for is never held.
     signs = None if answering.is_unanswered(asked) else submission.signs
     row, is_new = submit_testimonial(project, values, submission.form_key, signs)
+    answers = answering.is_unanswered(asked)
     if is_new and asked:
         answering.note_answered(asked, row, asks_email="author_email" in values)
     if is_new and submission.may_mail:
         send_author_mail(project, row)
+    if is_new and row.status == "pending":
+        written = {"action": "submit", "testimonial": row.id}
+        record_by_author(EventType.TESTIMONIAL_SUBMITTED, project, **written)
+        if asked and answers:
+            about = {"request": asked.id, "testimonial": row.id}
+            record_by_author(EventType.REQUEST_ANSWERED, project, **about)
     return row
 
 

@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from testimonials.auth.models import Account
-from testimonials.collection.authors.services import DISOWNED
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.projects.models import Project
 from testimonials.projects.services import more_projects_url, project_limit_of
+from testimonials.testimonials.events import BY_HAND, DISOWNED
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.highlights import split_text
-from testimonials.testimonials.moderation.services import ACTIONS, BY_HAND
+from testimonials.testimonials.moderation.services import ACTIONS
 
 SOURCES = {
     "public_page": "Collection page",

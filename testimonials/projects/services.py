@@ -153,8 +153,9 @@ def delete_project(project: Project) -> None:
 def lock_account(account_id: str) -> Account:
     """Return the account, locked; raise `NotFound`."""
     # Of two creations at once, only one is the first, and only one gets the last place.
+    # Without keeping others from rows that only refer to it, such as events.
     account = db.session.scalars(
-        select(Account).where(Account.id == account_id).with_for_update()
+        select(Account).where(Account.id == account_id).with_for_update(key_share=True)
     ).one_or_none()
     if account is None:
         raise NotFound("The account has been removed.")

@@ -78,7 +78,7 @@ def test_what_is_done_in_a_project_is_in_its_owners_record(
         ("invitation.accepted", *other),
         ("member.changed", *person),
         ("widget.changed", *other),
-        ("testimonials.deleted", *other),
+        ("testimonial.deleted", *other),
         ("member.left", *other),
         ("project.renamed", *person),
         ("project.exported", *person),

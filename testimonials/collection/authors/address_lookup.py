@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials.auth.models import Account
-from testimonials.collection.authors.erasure import AUTHOR_MAIL, erase, forget_email
+from testimonials.collection.authors.erasure import AUTHOR_MAIL, erase, forget_email, record_erased
 from testimonials.collection.authors.services import OwnTestimonial
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.requests.request_mail import PURPOSES
@@ -73,12 +73,17 @@ def forget_address(email: str) -> AboutAddress:
     ).all()
     found = find_about(email)
     by_id = {project.id: project for project in projects}
-    for row in found.testimonials:
-        erase(OwnTestimonial(row, by_id[row.project_id], is_mailed=False))
+    erased = [
+        OwnTestimonial(row, by_id[row.project_id], is_mailed=False) for row in found.testimonials
+    ]
+    for own in erased:
+        erase(own)
     db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
     db.session.execute(delete(OutboxMail).where(_is_mailed_to(email)))
     forget_email(_remembers(email))
     db.session.flush()
+    for own in erased:
+        record_erased(own)
     return found
 
 

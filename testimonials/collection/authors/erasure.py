@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
+from testimonials.activity.event_types import EventType
 from testimonials.collection.authors.services import (
-    DISOWNED,
     AuthorRefused,
     OwnTestimonial,
     author_purpose,
@@ -19,17 +19,25 @@ from testimonials.core.urls import author_url, project_url
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
+from testimonials.testimonials.events import (
+    ADDRESS,
+    DISOWNED,
+    is_held,
+    name_change,
+    record_by_author,
+)
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_testimonial
 
 AUTHOR_MAIL = "author-link"
 SUBMISSIONS_MAIL = "submissions"
-# Named in the history when the holder of the address denies having written it.
-ADDRESS = "The holder of that address"
 
 
 def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial, history, pictures and mails. The project is locked."""
+    """Permanently delete the testimonial, history, pictures and mails. The project is locked.
+
+    To be recorded by `record_erased`.
+    """
     row = own.row
     mark_changed(own.project)
     pictures = _list_pictures(row)
@@ -38,6 +46,12 @@ def erase(own: OwnTestimonial) -> None:
     db.session.delete(row)
     db.session.flush()
     _delete_pictures(pictures)
+
+
+def record_erased(own: OwnTestimonial) -> None:
+    """Record that a testimonial is gone, unless nobody has heard of it."""
+    if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
+        record_by_author(EventType.TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
 
 
 def disown(own: OwnTestimonial) -> None:
@@ -52,14 +66,18 @@ def disown(own: OwnTestimonial) -> None:
     _remove_author_mails(row)
     forget_email(TestimonialChange.testimonial_id == row.id)
     row.author_email, row.email_verified_at = None, None
-    held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": DISOWNED}
-    change_testimonial(row, held, new_identifier(), ADDRESS, "disown")
+    reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
+    held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}
+    before = change_testimonial(row, held, new_identifier(), ADDRESS, "disown")
     address = UnsubscribedAddress(
         account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
     )
     db.session.merge(address)
     mark_changed(own.project)
     db.session.flush()
+    if (type := name_change(row, before)) is not None:
+        where = {"action": "disown", "testimonial": row.id}
+        record_by_author(type, own.project, ADDRESS, **where)
 
 
 def forget_email(condition: ColumnElement[bool]) -> None:

@@ -101,7 +101,9 @@ def withdraw(token: str) -> ResponseReturnValue:
 def delete(token: str) -> ResponseReturnValue:
     """Delete everything for good."""
     begin_write()
-    erasure.erase(find_own(token, for_update=True))
+    own = find_own(token, for_update=True)
+    erasure.erase(own)
+    erasure.record_erased(own)
     db.session.commit()
     return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
 

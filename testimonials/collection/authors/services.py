@@ -20,16 +20,13 @@ from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
+from testimonials.testimonials.events import AUTHOR, name_change, record_by_author
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_testimonial
 from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
 
 LINK_SECONDS = 5 * 365 * 24 * 60 * 60
-# Named in the history in place of an e-mail address.
-AUTHOR = "The author"
-# A reason in `held_for`: the holder of the address denies having written it.
-DISOWNED = "disowned"
 # What the owner added to words that the author replaces.
 OWNERS = ("highlights", "reply", "replied_at")
 # How long the author of a rejected testimonial waits before correcting it again.
@@ -174,8 +171,9 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
         changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
         changes |= {"status": "pending", "reviewed_at": None}
-    _change(own, changes, "correct")
+    before = _change(own, changes, "correct")
     _return_to_queue(own)
+    _record(own, before, "correct")
     return True
 
 
@@ -183,7 +181,8 @@ def withdraw(own: OwnTestimonial) -> None:
     """Withdraw the consent, which hides the testimonial everywhere. The project is locked."""
     if own.row.status == "withdrawn":
         return
-    _change(own, {"status": "withdrawn", "consent_withdrawn_at": clock.now()}, "withdraw")
+    changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
+    _record(own, _change(own, changes, "withdraw"), "withdraw")
 
 
 def consent_again(own: OwnTestimonial) -> None:
@@ -205,14 +204,21 @@ def consent_again(own: OwnTestimonial) -> None:
     }
     if status == "pending":
         changes["reviewed_at"] = None
-    _change(own, changes, "consent")
+    before = _change(own, changes, "consent")
     _return_to_queue(own)
+    _record(own, before, "consent")
 
 
-def _change(own: OwnTestimonial, changes: dict[str, Any], action: str) -> None:
-    change_testimonial(own.row, changes, new_identifier(), AUTHOR, action)
+def _change(own: OwnTestimonial, changes: dict[str, Any], action: str) -> dict[str, Any]:
+    before = change_testimonial(own.row, changes, new_identifier(), AUTHOR, action)
     mark_changed(own.project)
     db.session.flush()
+    return before
+
+
+def _record(own: OwnTestimonial, before: dict[str, Any], action: str) -> None:
+    if (type := name_change(own.row, before)) is not None:
+        record_by_author(type, own.project, action=action, testimonial=own.row.id)
 
 
 def _return_to_queue(own: OwnTestimonial) -> None:

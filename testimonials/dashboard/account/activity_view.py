@@ -21,6 +21,7 @@ MOST_SEARCHED = 5000
 MOST_WORDS = 200
 OTHERS = {
     ActorKind.AGENT: "Agents, by API key",
+    ActorKind.TOKEN: "Access tokens",
     ActorKind.OPERATOR: "The operator",
     ActorKind.SYSTEM: "The service itself",
     ActorKind.VISITOR: "Somebody not signed in",

@@ -10,8 +10,6 @@ from typing import Any
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
@@ -89,8 +87,6 @@ def decide_many(access: Access) -> ResponseReturnValue:
     batch, count = apply_action(project, rows, name, access.user.email)
     if not count:
         raise ActionRefused("This can’t be done to any of the selected testimonials.")
-    if name == "delete":
-        record_project_event(EventType.TESTIMONIALS_DELETED, project, count=count)
     return _finish(project, ACTIONS[name].report(_count(count)), batch)
 
 
@@ -124,7 +120,6 @@ def settle_samples(access: Access) -> ResponseReturnValue:
     batch, count = apply_action(project, rows, "delete", access.user.email)
     if not count:
         raise ActionRefused("There are no samples left here.")
-    record_project_event(EventType.SAMPLES_DELETED, project, count=count)
     return _finish(project, f"Removed {count} {'sample' if count == 1 else 'samples'}", batch)
 
 

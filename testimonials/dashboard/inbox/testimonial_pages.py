@@ -109,8 +109,6 @@ def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
         return _form(access, row, read_values(row) | sent.typed, sent.errors), 422
     text = "" if "remove" in request.form else sent.values["reply"]
     batch = set_reply(access.project, row, text, access.user.email)
-    if batch is not None:
-        record_project_event(EventType.REPLY_CHANGED, access.project, testimonial=row.id)
     return _finish(access, row, batch, "Reply saved" if text else "Reply removed", "reply")
 
 

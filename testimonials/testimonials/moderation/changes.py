@@ -11,6 +11,7 @@ from testimonials.core.data.identifiers import new_identifier
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
+from testimonials.testimonials.events import name_change, record_changes
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 
 T = TypeVar("T")
@@ -22,27 +23,34 @@ CHUNK = 10_000
 def change_all(
     project: Project, changes: Iterable[tuple[Testimonial, dict[str, Any]]], actor: str, action: str
 ) -> tuple[str, int]:
-    """Set columns, or `tags`, of testimonials of the locked project, as one batch.
+    """Set columns, or `tags`, of testimonials of the locked project, as one batch; record it.
 
     Returns the batch, for undoing, and how many rows were changed. The session writes all of them
     in a few statements, since SQLite lets in no other writer meanwhile.
     """
     batch = new_identifier()
-    records = [_change(row, values, batch, actor, action) for row, values in changes]
+    records, told = [], []
+    for row, values in changes:
+        records.append(record := _change(row, values, batch, actor, action))
+        told.append((name_change(row, record["before"]), row.id))
     if records:
         mark_changed(project)
     db.session.flush()
     if records:
         # Without models, which would take half of the time for twenty thousand rows.
         db.session.execute(insert(TestimonialChange), records)
+        record_changes(project, batch, action, told)
     return batch, len(records)
 
 
 def change_testimonial(
     row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
-) -> None:
-    """Set columns of a testimonial, or its `tags`, and record what they were."""
-    db.session.add(TestimonialChange(**_change(row, values, batch, actor, action)))
+) -> dict[str, Any]:
+    """Set columns of a testimonial, or its `tags`, and record what they were; return that."""
+    record = _change(row, values, batch, actor, action)
+    db.session.add(TestimonialChange(**record))
+    before: dict[str, Any] = record["before"]
+    return before
 
 
 def record_addition(row: Testimonial, actor: str) -> None:

@@ -12,6 +12,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.testimonials.events import BY_HAND
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_addition
 from testimonials.testimonials.moderation.highlights import Ranges, follow_edit
@@ -20,7 +21,6 @@ from testimonials.testimonials.services import add_row
 
 TRASH_DAYS = timedelta(days=30)
 SPAM_DAYS = TRASH_DAYS
-BY_HAND = "owner"
 
 
 class ActionRefused(ServiceError):

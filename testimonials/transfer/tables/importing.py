@@ -135,7 +135,7 @@ def write_import(
     Each batch is a transaction, in which `lock` returns the locked project. Before that, `prepare`
     may change the batch. The caller commits once more at the end.
     """
-    batch_id, written = new_identifier(), 0
+    written = 0
     for start in range(0, len(found), BATCH_ROWS):
         if start:
             let_others_write()
@@ -143,9 +143,10 @@ def write_import(
         remaining = len(found) - start - len(batch)
         batch = prepare(batch) if prepare else batch
         begin_write()
-        project = lock()
+        project, batch_id = lock(), new_identifier()
         count = write_batch(project, batch, remaining, batch_id, actor)
-        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, count=count)
+        done = {"count": count, "batch": batch_id}
+        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, **done)
         written += count
         yield count
     finish_import(written)
@@ -157,7 +158,7 @@ def write_batch(
     """Add testimonials to the locked project, except those added in the meantime; return how many.
 
     They get earlier creation times than the `remaining` ones, which are newer and still to come.
-    The changes of all batches share `batch_id`.
+    Their changes share `batch_id`.
     """
     column = Testimonial.import_key
     query = select(column).where(
