@@ -4,7 +4,8 @@ Pages link to each other with `url_for`. These are built without it because some
 of requests, and others for each row of a feed.
 """
 
-from urllib.parse import quote
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
 
 from testimonials.settings.current import current_settings
 
@@ -73,6 +74,11 @@ def script_url(digest: str = "") -> str:
 
 def image_url(image_id: str | None) -> str | None:
     return f"{base_url()}/media/{image_id}.webp" if image_id else None
+
+
+def call_url(path: str, query: Mapping[str, str]) -> str:
+    """Return the URL of a call of the API."""
+    return f"{base_url()}{quote(path)}?{urlencode(query)}"
 
 
 def project_url(project_id: str, page: str) -> str:

@@ -71,7 +71,9 @@ def show_metrics() -> ResponseReturnValue:
 @site.get("/v1/openapi.json")
 def get_openapi() -> Response:
     """Serve the API's description, made from the schemas that check the requests."""
-    return jsonify(_document())
+    response = jsonify(_document())
+    response.add_etag()
+    return response.make_conditional(request)
 
 
 @site.get("/docs")

@@ -10,10 +10,11 @@ from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.web.endpoint import answer, endpoint
+from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects import services
 from testimonials.projects.reach import find_project
-from testimonials.projects.schemas import ProjectCreateSchema, ProjectSchema
+from testimonials.projects.schemas import ProjectCreateSchema, ProjectSchema, ProjectsQuerySchema
 from testimonials.testimonials.services import seed_demos
 
 projects = Blueprint("projects", __name__)
@@ -24,13 +25,17 @@ _PROJECTS = ProjectSchema(many=True)
 
 @projects.get("/v1/projects")
 @require_access(Scope.READ, by_key=True)
-@endpoint(data=ProjectSchema, many=True)
-def list_projects(caller: Caller) -> Response:
+@endpoint(data=ProjectSchema, many=True, query=ProjectsQuerySchema)
+def list_projects(caller: Caller, query: dict[str, Any]) -> Response:
     """List projects.
 
-    The account's own, most recent first, at most 50.
+    The account's own, most recent first, at most 50. While there are more, the header ``Link`` has
+    the URL of the next ones.
     """
-    return answer("OK", _PROJECTS.dump(services.list_projects(caller.id, caller.project_id)))
+    page = services.read_projects(caller.id, caller.project_id, query["after"])
+    response = answer("OK", _PROJECTS.dump(page.items))
+    add_link(response, link_to(page.next))
+    return response
 
 
 @projects.post("/v1/projects")

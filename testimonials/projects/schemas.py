@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from testimonials.core.text_rules import WEBSITE_PATTERN
+from testimonials.core.web.endpoint import QuerySchema
 from testimonials.core.web.fields import (
     Choice,
     Colour,
@@ -14,7 +15,14 @@ from testimonials.core.web.fields import (
     Text,
     Time,
 )
+from testimonials.core.web.paging import After
 from testimonials.projects.configuration import defaults, widget_design
+
+
+class ProjectsQuerySchema(QuerySchema):
+    """The query of GET /v1/projects."""
+
+    after = After()
 
 
 class ProjectCreateSchema(StrictSchema):

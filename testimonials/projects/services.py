@@ -15,6 +15,7 @@ from testimonials.core import clock
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.web.languages import gettext_noop
+from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import OldSlug, Project
@@ -117,18 +118,23 @@ def get_project(reference: str) -> Project:
     return project
 
 
-def list_projects(account_id: str, only_id: str | None = None) -> Sequence[Project]:
-    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects").
+def list_projects(account_id: str) -> Sequence[Project]:
+    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
+    return read_projects(account_id).items
+
+
+def read_projects(
+    account_id: str, only_id: str | None = None, after: Cursor | None = None
+) -> Page:
+    """Return 50 of the account's projects, most recent first, and the cursor of the next ones.
 
     With `only_id` that one at most.
     """
     is_wanted = true() if only_id is None else Project.id == only_id
-    return db.session.scalars(
-        select(Project)
-        .where(Project.account_id == account_id, Project.deleted_at.is_(None), is_wanted)
-        .order_by(Project.created_at.desc(), Project.id.desc())
-        .limit(LISTED_PROJECTS)
-    ).all()
+    query = select(Project).where(
+        Project.account_id == account_id, Project.deleted_at.is_(None), is_wanted
+    )
+    return read_page(query, Project, LISTED_PROJECTS, after)
 
 
 def list_all_projects() -> Sequence[Project]:

@@ -10,13 +10,13 @@ from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.data.versioned_cache import VersionedCache
-from testimonials.core.web.endpoint import answer_bytes, endpoint, wrap
+from testimonials.core.web.endpoint import answer_bytes, dump_json, endpoint, wrap
+from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project, find_version
 from testimonials.proposals.calls import carry_out
 from testimonials.testimonials import services
 from testimonials.testimonials.schemas import (
-    MAX_LIMIT,
     DeletedCountSchema,
     PageQuerySchema,
     TestimonialCreateSchema,
@@ -75,19 +75,20 @@ def delete_demo_testimonials(caller: Caller, project_id: str) -> Response:
 @testimonials.get("/v1/projects/<project_id>/testimonials")
 @require_access(Scope.READ, by_key=True)
 @endpoint(data=TestimonialListSchema, query=PageQuerySchema, raises=(400, 404))
-def list_testimonials(caller: Caller, project_id: str, query: dict[str, int]) -> Response:
+def list_testimonials(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
     """List testimonials.
 
     Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never
-    returned. Newly approved ones shift the offsets of older items.
+    returned. Newly approved ones shift the offsets of older items; ``after`` doesn't mind: while
+    there are more, the header ``Link`` has the URL of the next page.
     """
-    limit, offset = min(query["limit"], MAX_LIMIT), query["offset"]
     version = find_version(caller, project_id)
     pages: VersionedCache = current_app.extensions[PAGES]
-    body = pages.get(
-        (project_id, limit, offset), version, lambda: _write_page(project_id, limit, offset)
-    )
-    return answer_bytes(body.plain)
+    key = (project_id, *query.values())
+    body = pages.get(key, version, lambda: _write_page(project_id, query))
+    response = answer_bytes(body.plain, etag=body.etag)
+    add_link(response, body.link)
+    return response
 
 
 def init_pages(app: Flask) -> None:
@@ -95,7 +96,7 @@ def init_pages(app: Flask) -> None:
     app.extensions[PAGES] = VersionedCache(CACHE_BYTES)
 
 
-def _write_page(project_id: str, limit: int, offset: int) -> bytes:
-    items = services.list_visible(project_id, limit, offset)
-    page = {"items": items, "limit": limit, "offset": offset}
-    return wrap("OK", _TESTIMONIAL_LIST.dump(page))
+def _write_page(project_id: str, query: dict[str, Any]) -> tuple[bytes, str]:
+    found = services.list_visible(project_id, **query)
+    page = {"items": found.items, "limit": query["limit"], "offset": query["offset"]}
+    return wrap("OK", dump_json(_TESTIMONIAL_LIST.dump(page))), link_to(found.next)

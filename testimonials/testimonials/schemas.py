@@ -2,14 +2,11 @@
 
 from typing import Any
 
-from marshmallow import Schema, fields, post_dump
+from marshmallow import Schema, ValidationError, fields, post_dump, validates_schema
 
-from testimonials.core.web.endpoint import QuerySchema
 from testimonials.core.web.fields import QueryCount, StrictSchema, Time
+from testimonials.core.web.paging import CursorQuerySchema
 from testimonials.testimonials.fields import AuthorAvatar, AuthorLine, AuthorName, Rating, Words
-
-DEFAULT_LIMIT = 50
-MAX_LIMIT = 100
 
 # Left out of an answer when not set; authorRole is not among them.
 OPTIONAL = (
@@ -101,15 +98,17 @@ class TestimonialListSchema(Schema):
     offset = fields.Integer(required=True)
 
 
-class PageQuerySchema(QuerySchema):
+class PageQuerySchema(CursorQuerySchema):
     """The query of the list."""
 
-    limit = QueryCount(
-        1, load_default=DEFAULT_LIMIT, metadata={"description": "Over 100 counts as 100."}
-    )
     offset = QueryCount(
         0, load_default=0, metadata={"description": "Items skipped from the start."}
     )
+
+    @validates_schema(pass_original=True)
+    def _refuse_two_places(self, _data: Any, sent: dict[str, Any], **_: Any) -> None:
+        if "after" in sent and "offset" in sent:
+            raise ValidationError({"after": ["Give after or offset, not both."]})
 
 
 class DeletedCountSchema(Schema):

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from testimonials.core import clock
+from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
@@ -60,15 +61,10 @@ def delete_demos(project: Project) -> int:
     return len(removed)
 
 
-def list_visible(project_id: str, limit: int, offset: int) -> Sequence[Testimonial]:
+def list_visible(project_id: str, limit: int, offset: int = 0, after: Cursor | None = None) -> Page:
     """Return approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
-    return db.session.scalars(
-        select(Testimonial)
-        .where(Testimonial.project_id == project_id, Testimonial.is_visible)
-        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
-        .limit(limit)
-        .offset(min(offset, LARGEST_OFFSET))
-    ).all()
+    query = select(Testimonial).where(Testimonial.project_id == project_id, Testimonial.is_visible)
+    return read_page(query.offset(min(offset, LARGEST_OFFSET)), Testimonial, limit, after)
 
 
 def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequence[Testimonial]:

@@ -16,10 +16,13 @@ def test_full_projects_come_most_recent_first(agent: Caller) -> None:
 def test_at_most_50_are_listed(make_app: MakeApp, make_caller: MakeCaller) -> None:
     caller = make_caller("many@example.com", on=make_app(project_limit=60))
     created = [caller.create_project()["_id"] for _ in range(52)]
-    listed = [project["_id"] for project in data_of(caller.get("/v1/projects"))]
-    assert listed == created[:1:-1]
-    # The ones that the list leaves out are still there.
-    data_of(caller.get(f"/v1/projects/{created[0]}"))
+    answer = caller.get("/v1/projects")
+    assert [project["_id"] for project in data_of(answer)] == created[:1:-1]
+    # The ones that the list leaves out come after it.
+    url = answer.headers["Link"].removeprefix("<").removesuffix('>; rel="next"')
+    answer = caller.get(url)
+    assert [project["_id"] for project in data_of(answer)] == created[1::-1]
+    assert "Link" not in answer.headers
 
 
 def test_others_projects_are_not_listed(agent: Caller, outsider: Caller) -> None:

@@ -115,6 +115,24 @@ def test_limit_and_offset_walk_through_all_without_a_gap(owner: Caller, project_
     assert [(page["limit"], page["offset"]) for page in pages] == [(3, 0), (3, 3), (3, 6)]
 
 
+def test_cursors_walk_through_all_whatever_comes_in_between(owner: Caller, project_id: str) -> None:
+    ids = _fill(owner, project_id, 7)
+    path, found = f"/v1/projects/{project_id}/testimonials?limit=3", []
+    while path:
+        answer = owner.get(path)
+        found += _ids(answer.json["data"])
+        _fill(owner, project_id, 1)
+        link = answer.headers.get("Link", "")
+        assert len(link) > 0 or len(found) == 7
+        path = link.removeprefix("<https://testimonials.example.com").removesuffix('>; rel="next"')
+        # What is kept in memory has the same header.
+        assert owner.get(f"/v1/projects/{project_id}/testimonials?limit=3").headers["Link"]
+    assert found == ids
+    for bad in ("after=x", "after=1-", "after=", f"after=1-{ids[0]}&offset=0"):
+        answer = owner.get(f"/v1/projects/{project_id}/testimonials?{bad}")
+        error_of(answer, 400, "VALIDATION_FAILED", "after")
+
+
 def test_a_page_holds_50_by_default_and_100_at_most(
     app: Flask, owner: Caller, project_id: str
 ) -> None:
@@ -151,7 +169,7 @@ def test_an_offset_past_the_end_gives_an_empty_list_however_large(
 def test_unknown_and_repeated_parameters_are_named(owner: Caller, project_id: str) -> None:
     path = f"/v1/projects/{project_id}/testimonials?status=pending&limit=5&limit=6"
     body = error_of(owner.get(path), 400, "VALIDATION_FAILED", "status", "limit")
-    assert "limit, offset" in body["errors"]["status"][0]
+    assert "limit, after, offset." in body["errors"]["status"][0]
 
 
 def test_an_unknown_and_a_foreign_project_are_404_alike(
@@ -200,5 +218,5 @@ def test_the_database_itself_computes_what_is_visible(app: Flask, project_id: st
         for status, count in (("approved", 1), ("rejected", 0), ("demo", 1)):
             db.session.execute(text("UPDATE testimonial SET status = :status"), {"status": status})
             db.session.commit()
-            assert len(list_visible(project_id, 50, 0)) == count
+            assert len(list_visible(project_id, 50).items) == count
             db.session.rollback()

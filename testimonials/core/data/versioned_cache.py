@@ -24,13 +24,15 @@ class Body:
     gzipped: bytes
     # Of the plain bytes, so that it also changes when a setting changes them.
     etag: str
+    # A header that goes with it.
+    link: str = ""
     # Whole responses made from it, by variant.
     answers: dict[str, Answer] = field(default_factory=dict, compare=False)
 
 
-def make_body(version: int, plain: bytes, *, level: int) -> Body:
+def make_body(version: int, plain: bytes, *, level: int, link: str = "") -> Body:
     digest = hashlib.sha256(plain).hexdigest()[:20]
-    return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"')
+    return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"', link)
 
 
 class VersionedCache:
@@ -42,8 +44,12 @@ class VersionedCache:
         self._bodies: OrderedDict[Hashable, Body] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, version: int, make: Callable[[], bytes]) -> Body:
+    def get(
+        self, key: Hashable, version: int, make: Callable[[], bytes | tuple[bytes, str]]
+    ) -> Body:
         """Return the body of `key` at `version`; call `make` if it isn't cached.
+
+        What `make` returns may have a `Link` header beside the bytes.
 
         Read `version` before the data that `make` reads: a body may then be newer than its version,
         and is made again, but never older.
@@ -53,8 +59,9 @@ class VersionedCache:
             if body is not None and body.version == version:
                 self._bodies.move_to_end(key)
                 return body
-        plain = make()
-        body = make_body(version, plain, level=6)
+        made = make()
+        plain, link = made if isinstance(made, tuple) else (made, "")
+        body = make_body(version, plain, level=6, link=link)
         with self._lock:
             self._remove(key)
             self._bodies[key] = body

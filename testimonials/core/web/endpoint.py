@@ -4,6 +4,7 @@ The same schemas check the requests and make the OpenAPI document, so the two ca
 """
 
 import functools
+import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class Operation:
 
     data: type[Schema] | None
     many: bool
+    is_paged: bool
     body: type[StrictSchema] | None
     query: type[StrictSchema] | None
     raises: tuple[int, ...]
@@ -44,6 +46,7 @@ def endpoint(
     *,
     data: type[Schema] | None = None,
     many: bool = False,
+    is_paged: bool = False,
     body: type[StrictSchema] | None = None,
     query: type[StrictSchema] | None = None,
     raises: tuple[int, ...] = (),
@@ -55,7 +58,8 @@ def endpoint(
 ) -> Callable[[View], View]:
     """Describe a view and hand it the loaded ``body`` and ``query`` as keyword arguments.
 
-    `data` is the schema of the answer's ``data`` (of each item, with `many`), `raises` the error
+    `data` is the schema of the answer's ``data`` (of each item, with `many`; of each of its
+    ``items``, with `is_paged`), `raises` the error
     statuses besides 401, `example` a body to show, `content_type` that of a file. With
     `content_types` the body is a file of one of them, and the view gets its bytes as ``content``;
     `max_bytes` is the most that a body may have. The view's docstring is its description. Raises
@@ -79,7 +83,7 @@ def endpoint(
                 arguments["content"] = _read_file(content_types, max_bytes)
             return view(**arguments)
 
-        described = (data, many, body, query, raises, is_public, example, content_type)
+        described = (data, many, is_paged, body, query, raises, is_public, example, content_type)
         operation = Operation(*described, content_types, max_bytes)
         wrapper.operation = operation  # type: ignore[attr-defined]
         return wrapper
@@ -200,17 +204,37 @@ def dump_json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def wrap(message: str, data: object) -> bytes:
-    return dump_json({"message": message, "data": data})
+def wrap(message: str, data: bytes) -> bytes:
+    """Return ``{message, data}`` of data that is JSON already."""
+    return b'{"message":%b,"data":%b}' % (dump_json(message), data)
+
+
+def make_etag(data: bytes) -> str:
+    """Return the ETag of a resource: of its data as JSON, whichever call answers with it."""
+    return f'"{hashlib.sha256(data).hexdigest()[:20]}"'
+
+
+def is_among(etag: str, header: str) -> bool:
+    """Return whether a header names the ETag, maybe in the weak form of a compressing proxy."""
+    # Ours hold no comma, so a search is as good as parsing the list.
+    return header.strip() == "*" or etag.removeprefix("W/") in header
 
 
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
     """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
-    return answer_bytes(wrap(message, data), is_secret=is_secret)
+    written = dump_json(data)
+    etag = "" if is_secret else make_etag(written)
+    return answer_bytes(wrap(message, written), etag=etag, is_secret=is_secret)
 
 
-def answer_bytes(envelope: bytes, *, is_secret: bool = False) -> Response:
-    """Return a 200 response of an envelope that is written already."""
-    response = Response(envelope, mimetype="application/json")
+def answer_bytes(envelope: bytes, *, etag: str = "", is_secret: bool = False) -> Response:
+    """Return a response of an envelope that is written already: 200, or 304 to who has it."""
+    known = request.headers.get("If-None-Match", "")
+    if etag and known and not is_write() and is_among(etag, known):
+        response = Response(status=304)
+    else:
+        response = Response(envelope, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store" if is_secret else "private, no-cache"
+    if etag:
+        response.headers["ETag"] = etag
     return response

@@ -150,6 +150,18 @@ def _responses(operation: Operation) -> dict[str, Any]:
     payload: Any = operation.data
     if operation.many:
         payload = {"type": "array", "items": operation.data}
+    elif operation.is_paged:
+        payload = {
+            "type": "object",
+            "required": ["items", "next"],
+            "properties": {
+                "items": {"type": "array", "items": operation.data},
+                "next": {
+                    "type": ["string", "null"],
+                    "description": "`after` of the next page; null on the last one.",
+                },
+            },
+        }
     envelope = {
         "type": "object",
         "required": ["message", "data"],
