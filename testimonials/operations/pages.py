@@ -73,7 +73,8 @@ def get_openapi() -> Response:
     """Serve the API's description, made from the schemas that check the requests."""
     response = jsonify(_document())
     response.add_etag()
-    return response.make_conditional(request)
+    response.make_conditional(request)
+    return response
 
 
 @site.get("/docs")

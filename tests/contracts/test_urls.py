@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask
@@ -42,6 +43,7 @@ ENDPOINTS = {
     "oembed_url": "formats.get_embed",
     "script_url": "feed.get_pinned_script",
     "image_url": "media.get_image",
+    "call_url": "projects.list_projects",
     "project_url": "inbox.show_inbox",
     "login_url": "session.show_login",
     "forgot_url": "session.show_forgot",
@@ -55,7 +57,13 @@ ENDPOINTS = {
     "author_url": "author.show_correction",
     "agent_guide_url": "site.get_guide_for_agents",
 }
-SAMPLES = {"page": "inbox", "answer": "decline", "testimonial_id": "1" * 24}
+SAMPLES = {
+    "page": "inbox",
+    "answer": "decline",
+    "testimonial_id": "1" * 24,
+    "path": "/v1/projects",
+    "query": {"after": "1-1"},
+}
 
 
 def literals(tree: ast.Module) -> list[str]:
@@ -124,7 +132,7 @@ def test_urls_lead_to_their_pages(app: Flask) -> None:
     with app.app_context():
         for name, function in functions.items():
             names = list(inspect.signature(function).parameters)
-            values = [SAMPLES.get(each, "sample") for each in names]
+            values: list[Any] = [SAMPLES.get(each, "sample") for each in names]
             if name == "author_url":
                 values = ["sample", "correct"]
             endpoint, _ = adapter.match(urlsplit(function(*values)).path, method="GET")

@@ -48,9 +48,9 @@ class After(RuleField, fields.String):
         super().__init__(
             rule="Must be taken from the `Link` header, or `next`, of the page before.",
             load_default=None,
+            allow_none=False,
             metadata={
                 "pattern": f"^{_CURSOR.pattern}$",
-                "default": None,
                 "description": "Where the page begins: taken from the `Link` header, or `next`, of "
                 "the page before.",
             },

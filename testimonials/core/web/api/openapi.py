@@ -173,7 +173,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
         content = {operation.content_type: {"schema": {"type": "string", "format": "binary"}}}
     success = {"description": "Done.", "content": content}
     responses: dict[str, Any] = {"200": success}
-    statuses = set(operation.raises)
+    statuses = {400, *operation.raises}
     if not operation.is_public:
         statuses.add(401)
     if operation.body is not None or operation.content_types:
