@@ -123,9 +123,7 @@ def list_projects(account_id: str) -> Sequence[Project]:
     return read_projects(account_id).items
 
 
-def read_projects(
-    account_id: str, only_id: str | None = None, after: Cursor | None = None
-) -> Page:
+def read_projects(account_id: str, only_id: str | None = None, after: Cursor | None = None) -> Page:
     """Return 50 of the account's projects, most recent first, and the cursor of the next ones.
 
     With `only_id` that one at most.
