@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flask import request
+from flask import g, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.access.callers import Caller
@@ -67,6 +67,7 @@ def require_access(
             caller = _admit(_find_caller(), rule)
             kind = ActorKind.AGENT if caller.is_key else ActorKind.TOKEN
             act_as(kind, caller.token_id or caller.name)
+            g.token_id = caller.token_id
             return view(caller=caller, **arguments)
 
         wrapper.access = rule  # type: ignore[attr-defined]

@@ -16,7 +16,8 @@ from testimonials.auth.links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
 from testimonials.auth.services import NewAccess, is_known_email, start_account
 from testimonials.core.web.endpoint import answer, endpoint
-from testimonials.extensions import begin_write, db, limiter
+from testimonials.core.web.writes import commit_answer
+from testimonials.extensions import begin_write, limiter
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.summaries import summarize_projects
 
@@ -50,7 +51,9 @@ def agent_init(body: dict[str, Any]) -> Response:
     still-unclaimed address issues a new key and link and invalidates the earlier ones: overwrite
     what you stored. For a claimed address, ``data`` holds ``claimRequired: false``,
     ``accountExists: true`` and ``message``; ask the owner for their key. At most 5 requests an
-    hour from one IP address and 3 an hour for one e-mail address.
+    hour from one IP address and 3 an hour for one e-mail address. A call may be repeated without
+    an Idempotency-Key: there is one account for an address, and the latest key works. With
+    ``dryRun=true`` the answer has no ``accountId`` and ``apiKey``, and no mail is sent.
     """
     email = normalize_email(body["email"])
     if not is_known_email(email):
@@ -64,8 +67,7 @@ def agent_init(body: dict[str, Any]) -> Response:
     send_claim_mail(account, link, summarize_projects(account.id), is_resend=False)
     act_as(ActorKind.AGENT, account.key_last_four)
     record_event(EventType.KEY_ISSUED, account.id)
-    db.session.commit()
-    return answer("Account ready to be claimed", _describe_access(access), is_secret=True)
+    return commit_answer("Account ready to be claimed", _describe_access(access), is_secret=True)
 
 
 @auth.get("/v1/me")

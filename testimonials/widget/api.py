@@ -8,7 +8,7 @@ from testimonials.access.callers import Caller
 from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
 from testimonials.core.web.endpoint import answer, endpoint
-from testimonials.core.web.writes import begin_call
+from testimonials.core.web.writes import begin_call, require_match
 from testimonials.projects.reach import find_project
 from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchema
 from testimonials.proposals.calls import carry_out
@@ -23,6 +23,7 @@ from testimonials.widget.snippet import build_snippet
 
 widget = Blueprint("widget", __name__)
 
+_PROJECT = ProjectSchema()
 _WIDGETS = WidgetSchema(many=True)
 
 
@@ -43,6 +44,7 @@ def update_widget_config(caller: Caller, project_id: str, body: dict[str, Any]) 
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
+    require_match(_PROJECT.dump(project))
     return carry_out(caller, project, "widget", body)
 
 

@@ -73,14 +73,16 @@ def endpoint(
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(**arguments: Any) -> ResponseReturnValue:
+            g.sent = None
             if query_schema is not None:
                 arguments["query"] = read_query(query_schema)
             elif request.query_string:
                 read_query(_NO_QUERY)
             if body_schema is not None:
-                arguments["body"] = load(body_schema, read_json_object(max_bytes))
+                g.sent = read_json_object(max_bytes)
+                arguments["body"] = load(body_schema, g.sent)
             elif content_types:
-                arguments["content"] = _read_file(content_types, max_bytes)
+                g.sent = arguments["content"] = _read_file(content_types, max_bytes)
             return view(**arguments)
 
         described = (data, many, is_paged, body, query, raises, is_public, example, content_type)
@@ -126,7 +128,7 @@ def read_query(schema: StrictSchema) -> dict[str, Any]:
             errors[name] = ["Must be true or false."]
         else:
             values[name] = value
-    g.is_dry_run = values.pop(DRY_RUN, "") == "true"
+    values.pop(DRY_RUN, None)
     try:
         loaded = schema.check(values)
     except ValidationError as error:

@@ -1,27 +1,167 @@
-"""Writing through the API: how a view begins its transaction, and how it ends it with an answer."""
+"""Writing through the API: how a view begins its transaction, and how it ends it with an answer.
 
+In between stands what callers may ask of every write: that it is done once (Idempotency-Key), only
+if nothing has changed (If-Match), or not at all (``dryRun``).
+"""
+
+import hashlib
+import json
+import re
 from typing import Any
 
-from flask import Response
+from flask import Response, abort, g, request
 
-from testimonials.core.web.endpoint import answer
+from testimonials.core.data.idempotency import keep_answer, take_key
+from testimonials.core.web.endpoint import (
+    DRY_RUN,
+    answer_bytes,
+    dump_json,
+    is_among,
+    make_etag,
+    wrap,
+)
+from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.extensions import begin_write, db
+
+KEY_HEADER = "Idempotency-Key"
+LONGEST_KEY = 255
+# What an answer with a secret holds that a dry run has not made.
+SECRET_FIELDS = {"accountId", "apiKey", "secret", "token"}
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
+_KEY = re.compile(rf"[ -~]{{1,{LONGEST_KEY}}}")
+
+
+class PreconditionFailed(ServiceError):
+    """The resource is another than the one that If-Match names."""
+
+    status = 412
+    code = "PRECONDITION_FAILED"
+
+
+class KeyReused(ServiceError):
+    """The Idempotency-Key was used for another call."""
+
+    status = 422
+    code = "IDEMPOTENCY_KEY_REUSED"
+    default_message = (
+        "This Idempotency-Key was used for another call within the last 24 hours: method, path or "
+        "body differ. Nothing was changed. Use a new key for each call, and the same key only to "
+        "repeat a call."
+    )
+
+
+class AnswerNotKept(ServiceError):
+    """The call was carried out before, but its answer held a secret, which isn't kept."""
+
+    status = 409
+    code = "ANSWER_NOT_KEPT"
+    default_message = (
+        "This call was carried out with this Idempotency-Key already, and not a second time now. "
+        "Its answer held a secret, which is shown only once. If you don’t have it, read what was "
+        "made and let its secret be replaced."
+    )
 
 
 def begin_call(owner: str) -> None:
-    """Begin the writing transaction of an API call by the account with the id `owner`."""
+    """Begin the writing transaction of an API call by the account with the id `owner`.
+
+    If its Idempotency-Key was used for the same call, the view ends here: that answer is given
+    again. Raises `ValidationFailed`, `KeyReused` and `AnswerNotKept`.
+    """
+    g.taken_key, g.was_compared = None, False
+    key = _read_key()
     begin_write()
+    if not key or is_dry_run():
+        return
+    # A token doesn't get answers that were meant for another one.
+    owner = f"{owner}.{g.get('token_id') or ''}"
+    fingerprint = _fingerprint()
+    found = take_key(db.session(), owner, key, fingerprint)
+    if found is None:
+        g.taken_key = owner, key
+        return
+    # In this order: a rollback would expire what was found.
+    db.session.expunge_all()
+    db.session.rollback()
+    if found.fingerprint != fingerprint:
+        raise KeyReused
+    if not found.body:
+        raise AnswerNotKept
+    response = answer_bytes(found.body, etag=make_etag(dump_json(json.loads(found.body)["data"])))
+    response.status_code = found.status
+    response.headers["Idempotent-Replayed"] = "true"
+    abort(response)
 
 
 def require_match(data: Any) -> None:
-    """Raise unless the resource, as its GET answers it now, is what If-Match names."""
+    """Raise `PreconditionFailed` unless the resource is what If-Match names, or there is none.
+
+    `data` is the resource as its GET answers it, before the change.
+    """
+    g.was_compared = True
+    header = request.headers.get("If-Match", "").strip()
+    etag = make_etag(dump_json(data))
+    if header and not is_among(etag, header):
+        raise PreconditionFailed(
+            f"This was changed since you read it: its ETag is {etag} now, and If-Match names "
+            f"another. Nothing was changed. Read it again, and repeat your change with that ETag, "
+            "quotation marks included.",
+            headers={"ETag": etag},
+        )
 
 
 def commit_answer(
     message: str, data: Any, *, status: int = 200, is_secret: bool = False
 ) -> Response:
-    """Commit what the call changed, and return the answer."""
-    db.session.commit()
-    response = answer(message, data, is_secret=is_secret)
+    """Commit what the call changed, and return the answer; a dry run takes it back instead."""
+    if request.headers.get("If-Match", "").strip() and not g.get("was_compared"):
+        raise PreconditionFailed(
+            "There is no single resource here that If-Match could be compared with. Nothing was "
+            "changed. Leave that header out."
+        )
+    if is_dry_run() and is_secret:
+        data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
+    written = dump_json(data)
+    envelope = wrap(message, written)
+    if is_dry_run():
+        db.session.rollback()
+    else:
+        if taken := g.get("taken_key"):
+            owner, key = taken
+            keep_answer(db.session(), owner, key, status, b"" if is_secret else envelope)
+        db.session.commit()
+    etag = "" if is_secret else make_etag(written)
+    response = answer_bytes(envelope, etag=etag, is_secret=is_secret)
+    if is_dry_run():
+        response.headers["X-Dry-Run"] = "true"
     response.status_code = status
     return response
+
+
+def is_dry_run() -> bool:
+    """Return whether the caller only asks what would happen."""
+    return request.args.get(DRY_RUN) == "true"
+
+
+def _read_key() -> str:
+    """Return the Idempotency-Key, bare or as a quoted string (RFC 8941); "" without one."""
+    header = request.headers.get(KEY_HEADER)
+    if header is None:
+        return ""
+    key = header.strip()
+    if quoted := _QUOTED.fullmatch(key):
+        key = re.sub(r"\\(.)", r"\1", quoted[1])
+    if not _KEY.fullmatch(key):
+        rule = f"Must have 1 to {LONGEST_KEY} ASCII characters."
+        raise ValidationFailed.of({KEY_HEADER: [rule]})
+    return key
+
+
+def _fingerprint() -> str:
+    """Return a hash of what the call asks for, however its JSON is written."""
+    sent = g.get("sent")
+    if isinstance(sent, bytes):
+        sent = hashlib.sha256(sent).hexdigest()
+    asked = [request.method, request.path, sorted(request.args.items()), sent]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

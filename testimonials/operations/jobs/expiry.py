@@ -11,6 +11,7 @@ from testimonials.auth.services import delete_expired_accounts, delete_old_forme
 from testimonials.auth.sign_in.sessions import delete_expired_sessions
 from testimonials.collection.requests.asked_people import delete_old_requests, is_told_from
 from testimonials.core import clock
+from testimonials.core.data.idempotency import delete_old_keys
 from testimonials.core.data.rate_limit_counters import delete_expired_counters
 from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
@@ -100,6 +101,7 @@ KINDS = {
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
+    "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),
     "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),
     # Last, since the rows removed before referred to pictures.
     "images": Kind("unused pictures", delete_unused_images),

@@ -9,6 +9,7 @@ from flask import Flask
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
+from testimonials.core.data.idempotency import IdempotencyKey
 from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
@@ -83,6 +84,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 make_mail("unconfirmed", sent_at=now),
                 make_mail(MailState.FAILED),
                 make_mail(MailState.QUEUED),
+                IdempotencyKey(owner="o", key="k", fingerprint="f", status=200, body=b"x"),
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
             )
         )  # fmt: skip
