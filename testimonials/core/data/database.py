@@ -31,14 +31,19 @@ def present() -> datetime:
     return clock.now()
 
 
+def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.Insert:
+    """Return an INSERT that can say what to do on conflict, for this session's database."""
+    insert = sqlite.insert
+    if session.get_bind().dialect.name != "sqlite":
+        # Written alike, for what both can do.
+        from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]
+
+    return insert(model).values(values)
+
+
 def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:
     """Insert a row unless it violates a unique constraint."""
-    if session.get_bind().dialect.name == "sqlite":
-        session.execute(sqlite.insert(model).values(values).on_conflict_do_nothing())
-    else:
-        from sqlalchemy.dialects.postgresql import insert
-
-        session.execute(insert(model).values(values).on_conflict_do_nothing())
+    session.execute(insert_into(session, model, **values).on_conflict_do_nothing())
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:

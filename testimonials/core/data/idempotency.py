@@ -3,11 +3,10 @@
 from datetime import datetime, timedelta
 
 from sqlalchemy import LargeBinary, String, delete, select, tuple_, update
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.data.database import Base, Timestamp, present
+from testimonials.core.data.database import Base, Timestamp, insert_into, present
 
 KEPT = timedelta(hours=24)
 
@@ -34,14 +33,8 @@ def take_key(session: Session, owner: str, key: str, fingerprint: str) -> Idempo
     """
     now = clock.now()
     values = {"fingerprint": fingerprint, "status": 0, "body": b"", "created_at": now}
-    if session.get_bind().dialect.name == "sqlite":
-        insertion = sqlite.insert(IdempotencyKey)
-    else:
-        from sqlalchemy.dialects import postgresql
-
-        insertion = postgresql.insert(IdempotencyKey)  # type: ignore[assignment]
     taken = session.execute(
-        insertion.values(owner=owner, key=key, **values)
+        insert_into(session, IdempotencyKey, owner=owner, key=key, **values)
         .on_conflict_do_update(
             index_elements=["owner", "key"],
             set_=values,
