@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Flask, current_app, has_request_context, request
 
+from testimonials.access.uses import init_uses
 from testimonials.auth.address_change.pages import address
 from testimonials.auth.api import auth
 from testimonials.auth.billing.pages import billing
@@ -88,6 +89,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
 def register_routes(app: Flask) -> None:
     """Attach every blueprint to `app`."""
     init_pages(app)
+    init_uses(app)
     init_feed(app)
     init_wall(app)
     for blueprint in BLUEPRINTS:

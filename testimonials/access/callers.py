@@ -1,6 +1,7 @@
 """Who calls the API, as plain values that outlive the transaction they were read in."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from testimonials.access.scopes import Scope
 
@@ -21,6 +22,8 @@ class Caller:
     scopes: frozenset[Scope] = frozenset()
     # The only project that it reaches; None: all of the account's.
     project_id: str | None = None
+    # None: the account's key, or a token that never expires.
+    expires_at: datetime | None = None
     drafts_only: bool = False
 
     @property

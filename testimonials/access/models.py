@@ -1,13 +1,17 @@
 """Access tokens, and agents' requests for one."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import JSON, ForeignKey, Index, String
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.auth.models import Account
+from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
+
+# A token that nobody used for this long is named, so that somebody revokes it.
+UNUSED = timedelta(days=90)
 
 
 class AccessToken(Base):
@@ -43,11 +47,25 @@ class AccessToken(Base):
     revoked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
+    @property
+    def state(self) -> str:
+        """Return `active`, `unused` (works, but for 90 days nobody used it), `unfetched` (granted,
+        but not fetched yet), `expired` or `revoked`."""
+        now = clock.now()
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        if self.token_hash is None:
+            return "unfetched"
+        return "unused" if (self.last_used_at or self.created_at) <= now - UNUSED else "active"
+
 
 class AccessRequest(Base):
-    """An agent's request for scopes, which a person grants or declines.
+    """An agent's request for scopes, which the owner grants or declines within three days.
 
-    Whoever asked fetches the granted token, once, with the credentials it asked with.
+    Whoever asked fetches the granted token within another three, once, with the credentials it
+    asked with.
     """
 
     __tablename__ = "access_request"
@@ -69,3 +87,11 @@ class AccessRequest(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     decided_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    token: Mapped[AccessToken | None] = relationship()
+
+    @property
+    def state(self) -> str:
+        """Return `waiting`, `granted`, `declined`, or `expired` if nobody decided or fetched."""
+        is_fetched = self.token is not None and self.token.token_hash is not None
+        is_over = self.status in ("waiting", "granted") and self.expires_at <= clock.now()
+        return "expired" if is_over and not is_fetched else self.status

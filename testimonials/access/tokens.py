@@ -1,22 +1,53 @@
-"""Access tokens: making, finding and revoking them."""
+"""Access tokens: checking, making, listing and revoking them."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, bindparam, or_, select
 
 from testimonials.access.callers import Caller
 from testimonials.access.models import AccessToken
 from testimonials.access.scopes import Scope
+from testimonials.access.uses import Use, find_last_use
+from testimonials.activity.actors import current_actor, current_network
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import add_event
 from testimonials.auth.models import Account
-from testimonials.auth.services import is_live
 from testimonials.core import clock
-from testimonials.core.data.database import Timestamp
-from testimonials.core.data.identifiers import hash_secret, is_access_token, new_access_token
-from testimonials.core.web.errors import CredentialsInvalid
+from testimonials.core.data.identifiers import (
+    hash_secret,
+    is_access_token,
+    is_identifier,
+    new_access_token,
+)
+from testimonials.core.web.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.extensions import db
 
-# Built once: every call with a token executes it.
+
+class TokenRefused(CredentialsInvalid):
+    """The access token is unknown, has expired or was revoked."""
+
+    default_message = (
+        "This access token is unknown. Send it whole, as Authorization: Bearer tst_tok_..., or ask "
+        "the owner for another."
+    )
+
+    def __init__(self, message: str | None = None) -> None:
+        challenge = 'Bearer realm="testimonials", error="invalid_token"'
+        ServiceError.__init__(self, message, headers={"WWW-Authenticate": challenge})
+
+
+@dataclass(frozen=True)
+class ListedToken:
+    """A token as pages and commands list it, with the address of the person who made it."""
+
+    token: AccessToken
+    made_by: str
+    last_use: Use | None
+
+
+# Built once: every call with a token executes it. Only people who claimed their account have any.
 _FIND_TOKEN = (
     select(
         AccessToken.id,
@@ -24,32 +55,44 @@ _FIND_TOKEN = (
         AccessToken.project_id,
         AccessToken.name,
         AccessToken.scopes,
+        AccessToken.expires_at,
+        AccessToken.revoked_at,
         Account.email,
     )
     .join(Account, Account.id == AccessToken.account_id)
     .where(
         AccessToken.token_hash == bindparam("token_hash"),
-        AccessToken.revoked_at.is_(None),
-        or_(
-            AccessToken.expires_at.is_(None),
-            AccessToken.expires_at
-            > bindparam("moment", callable_=lambda: clock.now(), type_=Timestamp),
-        ),
-        and_(is_live()),
+        Account.claimed_at.is_not(None),
     )
 )
 
 
 def check_token(token: str) -> Caller:
-    """Return whom a token lets in; raise `CredentialsInvalid` if it is unknown, over or revoked."""
+    """Return whom a token lets in; raise `TokenRefused`.
+
+    It is looked up by its hash, so nothing can be learnt from how long that takes. Only whoever has
+    the whole token is told that it has expired or was revoked.
+    """
     row = None
     if is_access_token(token):
         values = {"token_hash": hash_secret(token)}
         row = db.session.connection().execute(_FIND_TOKEN, values).one_or_none()
     if row is None:
-        raise CredentialsInvalid
+        raise TokenRefused
+    if row.revoked_at is not None:
+        raise TokenRefused(
+            f"The access token “{row.name}” was revoked on {clock.day(row.revoked_at)}. Ask the "
+            "owner for another."
+        )
+    if row.expires_at is not None and row.expires_at <= clock.now():
+        raise TokenRefused(
+            f"The access token “{row.name}” expired on {clock.day(row.expires_at)}. Ask the owner "
+            "for another."
+        )
     scopes = frozenset(map(Scope, row.scopes))
-    return Caller(row.account_id, row.email, row.name, row.id, scopes, row.project_id)
+    return Caller(
+        row.account_id, row.email, row.name, row.id, scopes, row.project_id, row.expires_at
+    )
 
 
 def make_token(
@@ -63,20 +106,113 @@ def make_token(
 ) -> tuple[AccessToken, str]:
     """Add a token that works for so many days, or for good; return it with its plain text.
 
-    The plain text is shown once; only its hash is stored.
+    The plain text is shown once; only its hash is stored. Records it as done by whoever acts.
     """
-    plain = new_access_token()
+    token = add_token(account_id, project_id, name, scopes, days, made_by_id, client)
+    return token, mint(token)
+
+
+def add_token(
+    account_id: str,
+    project_id: str | None,
+    name: str,
+    scopes: Iterable[Scope],
+    days: int | None,
+    made_by_id: str,
+    client: str,
+) -> AccessToken:
+    """Add a token that works once `mint` gave it its plain text."""
     token = AccessToken(
         account_id=account_id,
         project_id=project_id,
         name=name,
         scopes=[str(each) for each in Scope if each in set(scopes)],
-        token_hash=hash_secret(plain),
-        last_four=plain[-4:],
         made_by_id=made_by_id,
         client=client,
         expires_at=None if days is None else clock.now() + timedelta(days=days),
     )
     db.session.add(token)
+    _record(EventType.TOKEN_CREATED, token)
+    return token
+
+
+def mint(token: AccessToken) -> str:
+    """Give a token its plain text and return that."""
+    plain = new_access_token()
+    token.token_hash, token.last_four = hash_secret(plain), plain[-4:]
     db.session.flush()
-    return token, plain
+    return plain
+
+
+def list_tokens(account_id: str, project_id: str | None = None) -> list[ListedToken]:
+    """Return the account's tokens, newest first, also those that no longer work.
+
+    With a project, those that reach it: its own, and those for all projects.
+    """
+    query = (
+        select(AccessToken, Account.email)
+        .join(Account, Account.id == AccessToken.made_by_id)
+        .where(AccessToken.account_id == account_id)
+        .order_by(AccessToken.created_at.desc(), AccessToken.id.desc())
+    )
+    if project_id is not None:
+        is_reached = or_(AccessToken.project_id.is_(None), AccessToken.project_id == project_id)
+        query = query.where(is_reached)
+    return [
+        ListedToken(token, email, find_last_use(token))
+        for token, email in db.session.execute(query)
+    ]
+
+
+def find_token(account_id: str, token_id: str, project_id: str | None = None) -> AccessToken:
+    """Return one of the account's tokens, locked; raise `NotFound`.
+
+    With a project, only one that reaches nothing else: those are what its administrators manage.
+    """
+    query = select(AccessToken).where(
+        AccessToken.id == token_id, AccessToken.account_id == account_id
+    )
+    if project_id is not None:
+        query = query.where(AccessToken.project_id == project_id)
+    token = None
+    if is_identifier(token_id):
+        token = db.session.scalars(query.with_for_update()).one_or_none()
+    if token is None:
+        raise NotFound("There is no access token with this id.")
+    return token
+
+
+def revoke_token(token: AccessToken) -> None:
+    """End a locked token: the next call with it is refused. Does nothing the second time."""
+    if token.revoked_at is None:
+        token.revoked_at = clock.now()
+        _record(EventType.TOKEN_REVOKED, token)
+
+
+def revoke_tokens_made_by(project_id: str, account_id: str) -> None:
+    """End what a former administrator of a project made there."""
+    _revoke_all(AccessToken.project_id == project_id, AccessToken.made_by_id == account_id)
+
+
+def revoke_all_tokens(account_id: str) -> None:
+    """End every token of an account that somebody else may have been in."""
+    _revoke_all(AccessToken.account_id == account_id)
+
+
+def find_token_names(account_id: str | None = None) -> dict[str, str]:
+    """Return the names of an account's tokens, or of all, by their ids."""
+    query = select(AccessToken.id, AccessToken.name)
+    if account_id is not None:
+        query = query.where(AccessToken.account_id == account_id)
+    return {row.id: row.name for row in db.session.execute(query)}
+
+
+def _revoke_all(*conditions: ColumnElement[bool]) -> None:
+    query = select(AccessToken).where(*conditions).order_by(AccessToken.id).with_for_update()
+    for token in db.session.scalars(query):
+        revoke_token(token)
+
+
+def _record(type: EventType, token: AccessToken) -> None:
+    details = {"token": token.name, "scopes": token.scopes}
+    add_event(type, token.account_id, token.project_id, current_actor(), current_network(), details)
