@@ -7,10 +7,11 @@ field also has its rule as JSON Schema for the OpenAPI document.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from marshmallow import RAISE, Schema, ValidationError, fields
+from marshmallow.exceptions import SCHEMA
 from marshmallow.types import UnknownOption
 
 from testimonials.core.clock import iso
@@ -34,20 +35,32 @@ class StrictSchema(Schema):
 
     error_messages = {"type": "Must be an object."}  # noqa: RUF012 - marshmallow's own
 
-    def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the loaded fields; raise `ValidationError` with each field's messages."""
-        unknown = [name for name in payload if name not in self.fields]
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         known = ", ".join(self.fields)
-        errors = {name: [f"Unknown field. The fields are: {known}."] for name in unknown}
+        self.error_messages["unknown"] = f"Unknown field. The fields are: {known}."
+
+    def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the loaded fields; raise `ValidationError` with each field's messages.
+
+        Fields of parts are named with their place, such as ``people[2].email``.
+        """
         try:
-            loaded: dict[str, Any] = self.load(
-                {name: value for name, value in payload.items() if name in self.fields}
-            )
+            return dict(self.load(payload))
         except ValidationError as error:
-            raise ValidationError(error.messages_dict | errors) from None
-        if errors:
-            raise ValidationError(errors)
-        return loaded
+            raise ValidationError(dict(_flatten("", error.messages_dict))) from None
+
+
+def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(messages, list):
+        yield place, messages
+        return
+    for name, below in messages.items():
+        if isinstance(name, int):
+            yield from _flatten(f"{place}[{name}]", below)
+        else:
+            inner = f"{place}.{name}" if place else name
+            yield from _flatten(place if place and name == SCHEMA else inner, below)
 
 
 class RuleField(fields.Field[Any]):

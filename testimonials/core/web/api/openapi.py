@@ -93,17 +93,33 @@ def method_of(rule: Rule) -> str:
 
 
 def _open_answers(document: dict[str, Any]) -> None:
-    """Allow undescribed fields in responses; only request bodies are closed."""
-    bodies = {
+    """Allow undescribed fields in responses; only request bodies and their parts are closed."""
+    schemas = document["components"]["schemas"]
+    bodies: set[str] = set()
+    found = {
         content["schema"]["$ref"]
         for methods in document["paths"].values()
         for operation in methods.values()
         for content in operation.get("requestBody", {}).get("content", {}).values()
         if "$ref" in content["schema"]
     }
-    for name, schema in document["components"]["schemas"].items():
-        if f"#/components/schemas/{name}" not in bodies:
+    while found := {each.rpartition("/")[2] for each in found} - bodies:
+        bodies |= found
+        found = {each for name in found for each in _references(schemas[name])}
+    for name, schema in schemas.items():
+        if name not in bodies:
             schema.pop("additionalProperties", None)
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            yield schema["$ref"]
+        for value in schema.values():
+            yield from _references(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _references(value)
 
 
 def _describe(operation: Operation, rule: Rule, view: Any) -> dict[str, Any]:
