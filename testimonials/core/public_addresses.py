@@ -1,12 +1,19 @@
-"""Connections to hosts that strangers name: only on the public internet.
+"""Requests to hosts that strangers name: only on the public internet.
 
 A name is looked up once, and the connection goes to the address that was checked, even if the name
 has another one a moment later.
 """
 
+import http.client
 import ipaddress
 import socket
-from collections.abc import Callable
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from urllib.parse import urlsplit
 
 # Says whether an address and a port may be connected to.
 Check = Callable[[str, int], bool]
@@ -22,10 +29,25 @@ SPECIAL = tuple(
     )
 )  # fmt: skip
 MAX_ADDRESSES = 4
+PORTS = {"http": 80, "https": 443}
 
 
 class AddressRefused(Exception):
     """The host leads to an address that may not be connected to, or to none."""
+
+
+class UrlRefused(Exception):
+    """It is not a plain http:// or https:// URL."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered: the beginning of its content, and whether that is all of it."""
+
+    status: int
+    headers: Message
+    content: bytes
+    is_complete: bool
 
 
 def is_public(address: str) -> bool:
@@ -54,3 +76,82 @@ def connect(host: str, port: int, seconds: float, is_allowed: Check) -> socket.s
         except OSError:
             continue
     return socket.create_connection((tried[-1], port), timeout=seconds / len(tried))
+
+
+def ask(
+    url: str,
+    seconds: float,
+    most_bytes: int,
+    is_allowed: Check,
+    *,
+    method: str = "GET",
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+) -> Answer:
+    """Send a request and read at most `most_bytes` of the answer, within `seconds` altogether.
+
+    Follows no redirect and uses no proxy. Raises `UrlRefused`, `AddressRefused`, `OSError`,
+    `http.client.HTTPException` and `ValueError`.
+    """
+    end = time.monotonic() + seconds
+    host, port, is_secure, path = _read_url(url)
+    stream = connect(host, port, seconds, is_allowed)
+    if is_secure:
+        # The handshake follows below, under the timer.
+        stream = ssl.create_default_context().wrap_socket(
+            stream, server_hostname=host, do_handshake_on_connect=False
+        )
+    remaining = max(0.001, end - time.monotonic())
+    stream.settimeout(remaining)
+    # A server that sends a byte now and then would stay within the timeout of each read.
+    timer = threading.Timer(remaining, _cut, [stream])
+    timer.daemon = True
+    timer.start()
+    connection = http.client.HTTPConnection(host, port)
+    connection.default_port = PORTS["https" if is_secure else "http"]
+    connection.sock = stream
+    try:
+        if isinstance(stream, ssl.SSLSocket):
+            stream.do_handshake()
+        connection.request(method, path, body=body, headers=dict(headers))
+        with connection.getresponse() as answer:
+            return _read(answer, most_bytes)
+    except (OSError, http.client.HTTPException):
+        if time.monotonic() >= end:
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+        connection.close()
+        stream.close()
+
+
+def _read_url(url: str) -> tuple[str, int, bool, str]:
+    """Return the host, the port, whether it is https, and the path with the query."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        raise UrlRefused from None
+    if parts.scheme not in PORTS or not host or not port or parts.username is not None:
+        raise UrlRefused
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return host, port, parts.scheme == "https", path
+
+
+def _read(answer: http.client.HTTPResponse, most_bytes: int) -> Answer:
+    try:
+        content = answer.read(most_bytes + 1)
+        is_complete = not answer.length and len(content) <= most_bytes
+    except http.client.IncompleteRead as error:
+        content, is_complete = error.partial, False
+    except OSError:
+        content, is_complete = b"", False
+    return Answer(answer.status, answer.headers, content[:most_bytes], is_complete)
+
+
+def _cut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # Already closed.

@@ -596,6 +596,8 @@ CREATE TABLE webhook_delivery (
 
 CREATE INDEX ix_webhook_delivery_due ON webhook_delivery (next_try_at, id) WHERE state = 'due';
 
+CREATE INDEX ix_webhook_delivery_subject ON webhook_delivery (endpoint_id, subject, event_id) WHERE state = 'due';
+
 CREATE INDEX ix_webhook_delivery_endpoint_id_id ON webhook_delivery (endpoint_id, id);
 
 CREATE UNIQUE INDEX uq_project_account_id_external_id ON project (account_id, external_id);

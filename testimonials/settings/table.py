@@ -216,6 +216,13 @@ class Settings:
         take.parse_folder,
         "The folder of the backups; a relative one is in the instance folder. Empty: `backups`.",
     )
+    webhook_addresses: str = setting(
+        "public",
+        take.one_of("public", "any"),
+        "Where webhooks may go: `public` (https:// addresses on the internet), or `any`, also in "
+        "private networks and over http://. With `any`, whoever has an account can reach what this "
+        "machine reaches.",
+    )
     ratelimit_storage_url: str = setting(
         "",
         take.matching(

@@ -51,6 +51,15 @@ class WebhookDelivery(Base):
             sqlite_where=_IS_DUE,
             postgresql_where=_IS_DUE,
         ),
+        # For keeping the order of those about one testimonial.
+        Index(
+            "ix_webhook_delivery_subject",
+            "endpoint_id",
+            "subject",
+            "event_id",
+            sqlite_where=_IS_DUE,
+            postgresql_where=_IS_DUE,
+        ),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -59,7 +68,8 @@ class WebhookDelivery(Base):
     event_type: Mapped[str] = mapped_column(String(60))
     # The testimonial that it is about: those about one leave in order.
     subject: Mapped[str | None]
-    body: Mapped[str] = mapped_column(Text)
+    # As it was last sent: made for each try, so that nothing leaves that is gone by then.
+    body: Mapped[str] = mapped_column(Text, default="")
     # `due`, `sent` or `failed`.
     state: Mapped[str] = mapped_column(String(10), default="due")
     tries: Mapped[int] = mapped_column(default=0)

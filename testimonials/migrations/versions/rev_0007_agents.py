@@ -211,6 +211,13 @@ def _create_webhook_delivery() -> None:
         sqlite_where=sa.text("state = 'due'"),
         postgresql_where=sa.text("state = 'due'"),
     )
+    op.create_index(
+        "ix_webhook_delivery_subject",
+        "webhook_delivery",
+        ["endpoint_id", "subject", "event_id"],
+        sqlite_where=sa.text("state = 'due'"),
+        postgresql_where=sa.text("state = 'due'"),
+    )
     op.create_index("ix_webhook_delivery_endpoint_id_id", "webhook_delivery", ["endpoint_id", "id"])
 
 

@@ -6,22 +6,28 @@ Only http(s) on its usual ports, only addresses of the public internet, each red
 import http.client
 import io
 import socket
-import ssl
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin
 
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import AVATAR, ImageBusy, ImageRefused, read_image
-from testimonials.core.public_addresses import AddressRefused, Check, connect, is_public
+from testimonials.core.public_addresses import (
+    PORTS,
+    AddressRefused,
+    Answer,
+    Check,
+    UrlRefused,
+    ask,
+    is_public,
+)
 from testimonials.transfer.tables.rows import NewTestimonial
 
 AT_ONCE = 4
 SECONDS = 10.0
 REDIRECTS = 3
-PORTS = {"http": 80, "https": 443}
+HEADERS = {"Accept": "image/*", "User-Agent": "testimonials"}
 
 # The URL of each photo that was not copied, and the reason.
 Problems = list[tuple[str, str]]
@@ -75,7 +81,10 @@ def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SEC
     """Return the bytes at an address; raise `PictureUnreachable`."""
     for _turn in range(REDIRECTS + 1):
         try:
-            content, location = _get(url, is_allowed, seconds)
+            answer = ask(url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS)
+            content, location = _read(answer)
+        except UrlRefused:
+            raise PictureUnreachable("It is not a plain http:// or https:// URL.") from None
         except socket.gaierror:
             raise PictureUnreachable("There is no such website.") from None
         except AddressRefused:
@@ -89,64 +98,15 @@ def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SEC
     raise PictureUnreachable("It redirects too often.")
 
 
-def _read_url(url: str) -> tuple[SplitResult, str, int]:
-    """Return the parts of an address, its host and its port."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
-    except ValueError:
-        raise PictureUnreachable("There is no such website.") from None
-    if parts.scheme not in PORTS or not host or not port or parts.username is not None:
-        raise PictureUnreachable("It is not a plain http:// or https:// URL.")
-    return parts, host, port
-
-
-def _get(url: str, is_allowed: Check, seconds: float) -> tuple[bytes, str | None]:
-    """Return the content, or the target of a redirect, within `seconds` altogether."""
-    parts, host, port = _read_url(url)
-    stream = connect(host, port, seconds, is_allowed)
-    stream.settimeout(seconds)
-    if parts.scheme == "https":
-        # The handshake follows below, under the timer.
-        stream = ssl.create_default_context().wrap_socket(
-            stream, server_hostname=host, do_handshake_on_connect=False
-        )
-    # A server that sends a byte now and then would stay within the timeout of each read.
-    timer = threading.Timer(seconds, _cut, [stream])
-    timer.daemon = True
-    timer.start()
-    connection = http.client.HTTPConnection(host, port, timeout=seconds)
-    connection.sock = stream
-    try:
-        if isinstance(stream, ssl.SSLSocket):
-            stream.do_handshake()
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        headers = {"Accept": "image/*", "User-Agent": "testimonials"}
-        connection.request("GET", path, headers=headers)
-        with connection.getresponse() as answer:
-            return _read(answer)
-    finally:
-        timer.cancel()
-        connection.close()
-        stream.close()
-
-
-def _read(answer: http.client.HTTPResponse) -> tuple[bytes, str | None]:
-    location = answer.getheader("Location")
+def _read(answer: Answer) -> tuple[bytes, str | None]:
+    """Return the content, or the target of a redirect."""
+    location = answer.headers["Location"]
     if 300 <= answer.status < 400 and location:
         return b"", location
     if answer.status != 200:
         raise PictureUnreachable(f"Its server answered {answer.status}.")
-    content = answer.read(AVATAR.max_bytes + 1)
-    if len(content) > AVATAR.max_bytes:
+    if len(answer.content) > AVATAR.max_bytes:
         raise PictureUnreachable("It is too large.")
-    if answer.length:
+    if not answer.is_complete:
         raise PictureUnreachable("It took too long.")
-    return content, None
-
-
-def _cut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # Already closed.
+    return answer.content, None

@@ -1,0 +1,173 @@
+"""The rules of webhook endpoints: adding, changing and removing them, and how they fare.
+
+`project` is locked wherever something changes.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import func, select
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.models import Event
+from testimonials.activity.recording import record_project_event
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.public_addresses import is_public
+from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
+from testimonials.webhooks.models import WebhookEndpoint
+from testimonials.webhooks.sending import new_secret
+
+MOST_ENDPOINTS = 10
+OLD_SECRET_SIGNS = timedelta(hours=24)
+BY_HAND = "It was switched off by hand."
+
+
+class TooManyEndpoints(ServiceError):
+    """The project has as many endpoints as it may."""
+
+    status = 422
+    code = "TOO_MANY_ENDPOINTS"
+    default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
+
+
+def list_endpoints(project: Project) -> Sequence[WebhookEndpoint]:
+    """Return the project's endpoints, newest first."""
+    query = select(WebhookEndpoint).where(WebhookEndpoint.project_id == project.id)
+    return db.session.scalars(query.order_by(WebhookEndpoint.id.desc())).all()
+
+
+def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
+    """Return one of the project's endpoints; raise `NotFound`."""
+    query = select(WebhookEndpoint).where(
+        WebhookEndpoint.id == endpoint_id, WebhookEndpoint.project_id == project.id
+    )
+    found = db.session.scalars(query).one_or_none() if is_identifier(endpoint_id) else None
+    if found is None:
+        raise NotFound("There is no such webhook endpoint in this project.")
+    return found
+
+
+def add_endpoint(
+    project: Project, url: str, events: Sequence[str], created_by: str
+) -> tuple[WebhookEndpoint, str]:
+    """Add an endpoint that is told of `events` (none: all) from now on; return it and its secret.
+
+    Raises `TooManyEndpoints` and `ValidationFailed`.
+    """
+    require_reachable(url)
+    if len(list_endpoints(project)) >= MOST_ENDPOINTS:
+        raise TooManyEndpoints
+    endpoint = WebhookEndpoint(
+        project_id=project.id,
+        url=url,
+        events=list(events),
+        secret=new_secret(),
+        read_to=find_newest_event(project.id),
+        created_by=created_by,
+    )
+    db.session.add(endpoint)
+    db.session.flush()
+    _record(EventType.WEBHOOK_ADDED, project, endpoint)
+    return endpoint, endpoint.secret
+
+
+def change_endpoint(
+    project: Project,
+    endpoint: WebhookEndpoint,
+    *,
+    url: str | None = None,
+    events: Sequence[str] | None = None,
+    is_active: bool | None = None,
+) -> bool:
+    """Change what isn't None; return whether anything changed. Raises `ValidationFailed`.
+
+    An endpoint that is switched on again hears of what happens from then on.
+    """
+    if url is not None:
+        require_reachable(url)
+    wanted = {"url": url, "events": events, "is_active": is_active}
+    changes: dict[str, Any] = {
+        name: value
+        for name, value in wanted.items()
+        if value is not None and getattr(endpoint, name) != value
+    }
+    if not changes:
+        return False
+    if "is_active" in changes:
+        changes["failing_since"] = None
+        changes["switched_off_because"] = None if is_active else BY_HAND
+        if is_active:
+            changes["read_to"] = find_newest_event(project.id)
+    for name, value in changes.items():
+        setattr(endpoint, name, value)
+    _mark_changed(endpoint)
+    is_off = changes.get("is_active") is False
+    _record(EventType.WEBHOOK_STOPPED if is_off else EventType.WEBHOOK_CHANGED, project, endpoint)
+    return True
+
+
+def rotate_secret(project: Project, endpoint: WebhookEndpoint) -> str:
+    """Give the endpoint a new secret, and return it; the old one signs too for a day."""
+    endpoint.old_secret, endpoint.secret = endpoint.secret, new_secret()
+    endpoint.old_secret_until = clock.now() + OLD_SECRET_SIGNS
+    _mark_changed(endpoint)
+    _record(EventType.WEBHOOK_ROTATED, project, endpoint)
+    return endpoint.secret
+
+
+def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
+    """Remove an endpoint with its deliveries."""
+    db.session.delete(endpoint)
+    _record(EventType.WEBHOOK_REMOVED, project, endpoint)
+
+
+def describe_state(endpoint: WebhookEndpoint) -> dict[str, Any]:
+    """Return how an endpoint fares: `state` is off, failing or working; since when, and why."""
+    if not endpoint.is_active:
+        return {"state": "off", "since": None, "because": endpoint.switched_off_because}
+    since = endpoint.failing_since
+    return {"state": "failing" if since else "working", "since": since, "because": None}
+
+
+def find_newest_event(project_id: str) -> str:
+    """Return the id of the last event of a project, or "" before the first."""
+    newest = select(func.max(Event.id)).where(Event.project_id == project_id)
+    return db.session.scalar(newest) or ""
+
+
+def require_reachable(url: str) -> None:
+    """Raise `ValidationFailed` for a URL that nothing would be sent to.
+
+    What a name leads to is looked at when something is sent.
+    """
+    if current_settings().webhook_addresses == "any":
+        return
+    parts = urlsplit(url)
+    if parts.scheme.lower() != "https":
+        raise ValidationFailed.of({"url": ["Must start with https://."]})
+    try:
+        is_inside = not is_public((parts.hostname or "").strip("[]"))
+    except ValueError:
+        is_inside = (parts.hostname or "").rstrip(".") == "localhost"
+    if is_inside:
+        raise ValidationFailed.of({"url": ["Must be an address on the public internet."]})
+
+
+def name_host(endpoint: WebhookEndpoint) -> str:
+    """Return the part of the URL that may be shown; the rest may hold a secret."""
+    return urlsplit(endpoint.url).hostname or ""
+
+
+def _mark_changed(endpoint: WebhookEndpoint) -> None:
+    endpoint.updated_at = max(clock.now(), endpoint.updated_at + clock.MILLISECOND)
+    db.session.flush()
+
+
+def _record(type: EventType, project: Project, endpoint: WebhookEndpoint) -> None:
+    record_project_event(type, project, url=name_host(endpoint))
