@@ -97,10 +97,7 @@ def ask(
     host, port, is_secure, path = _read_url(url)
     stream = connect(host, port, seconds, is_allowed)
     if is_secure:
-        # The handshake follows below, under the timer.
-        stream = ssl.create_default_context().wrap_socket(
-            stream, server_hostname=host, do_handshake_on_connect=False
-        )
+        stream = _encrypt(stream, host)
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
     # A server that sends a byte now and then would stay within the timeout of each read.
@@ -124,6 +121,13 @@ def ask(
         timer.cancel()
         connection.close()
         stream.close()
+
+
+def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
+    """Return a connection that verifies the host by a handshake, which is still to come."""
+    return ssl.create_default_context().wrap_socket(
+        stream, server_hostname=host, do_handshake_on_connect=False
+    )
 
 
 def _read_url(url: str) -> tuple[str, int, bool, str]:
