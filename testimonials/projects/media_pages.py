@@ -16,7 +16,7 @@ media = Blueprint("media", __name__)
 def get_image(image_id: str) -> Response:
     """Return a picture; it never changes, so it can be cached for ever."""
     image = db.session.get(Image, image_id) if is_identifier(image_id) else None
-    if image is None:
+    if image is None or image.is_held:
         raise NotFound(gettext_noop("There is no picture at this address."))
     response = Response(image.content, content_type=CONTENT_TYPE)
     response.set_etag(image.id)

@@ -142,6 +142,7 @@ class NotificationChoice(Base):
     # Testimonials up to this time have been reported.
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    told_of_proposals_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class WidgetSighting(Base):

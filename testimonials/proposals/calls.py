@@ -5,7 +5,9 @@ from typing import Any
 from flask import Response
 
 from testimonials.access.callers import Caller
+from testimonials.core.pictures.images import Image
 from testimonials.core.web.writes import commit_answer
+from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.schemas import ProposalSchema
@@ -26,10 +28,19 @@ def carry_out(
 ) -> Response:
     """Make a change of the locked project at once (200), or a proposal if the caller drafts (202).
 
-    `values` are as the kind's schema loads them. Commits.
+    `values` are as the kind's schema loads them. Where people are asked by mail, the account is
+    locked before the project. Commits.
     """
     if caller.drafts_only:
         proposal = propose(caller, project, kind, values, target_id, reason)
         return commit_answer(WAITS, _PROPOSAL.dump(proposal), status=202)
-    data = KINDS[kind].apply(project, target_id, values, caller.label)
-    return commit_answer(KINDS[kind].done, data)
+    outcome = KINDS[kind].apply(project, target_id, values, caller.label)
+    return commit_answer(KINDS[kind].done, outcome.data)
+
+
+def keep_picture(caller: Caller, image: Image) -> str:
+    """Store an uploaded picture and return its id; what is only proposed isn't public."""
+    image.is_held = caller.drafts_only
+    db.session.add(image)
+    db.session.flush()
+    return image.id

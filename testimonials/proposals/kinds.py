@@ -8,55 +8,120 @@ from dataclasses import dataclass
 from typing import Any
 
 from testimonials.access.scopes import Scope
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
+from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import StrictSchema
+from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import Project
-from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchema
-from testimonials.testimonials.schemas import TestimonialCreateSchema, TestimonialSchema
-from testimonials.testimonials.services import add_approved_testimonial
-from testimonials.widget.services import update_widget_config
-
-_PROJECT = ProjectSchema()
-_TESTIMONIAL = TestimonialSchema()
+from testimonials.projects.schemas import (
+    PageConfigUpdateSchema,
+    WidgetConfigUpdateSchema,
+)
+from testimonials.proposals import changes
+from testimonials.proposals.values import (
+    DecisionSchema,
+    LogoSchema,
+    RequestSchema,
+    TestimonialEditSchema,
+)
+from testimonials.testimonials.schemas import TestimonialCreateSchema
 
 Values = dict[str, Any]
-# Takes the locked project, the target's id, the loaded values and how the history names who acts;
-# returns what the API answers.
-Apply = Callable[[Project, str | None, Values, str], Any]
 
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of change."""
 
+    # In a few words, after "would" or "proposed to".
+    title: str
     # Checks the values. A proposal stores what it dumps, and loads that again when it is accepted.
     schema: StrictSchema
     # Lets a caller do it at once.
     scope: Scope
-    apply: Apply
+    # Takes the locked project, the target's id, the loaded values and how the history names who
+    # acts. Where people are asked by mail, the account is locked before the project.
+    apply: Callable[[Project, str | None, Values, str], changes.Outcome]
+    # The values as they are now, by the names that the API uses. Raises `NotFound` for a target
+    # or a picture that isn't there.
+    before: Callable[[Project, str | None, Values], Values]
     # The message of the API's answer when it was done.
     done: str
+    needs_target: bool = False
 
-
-def _change_widget(project: Project, _target: str | None, values: Values, _actor: str) -> Any:
-    update_widget_config(project, values)
-    if values:
-        record_project_event(EventType.WIDGET_CHANGED, project)
-    return _PROJECT.dump(project)
-
-
-def _add_testimonial(project: Project, _target: str | None, values: Values, _actor: str) -> Any:
-    row = add_approved_testimonial(project, values)
-    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
-    return _TESTIMONIAL.dump(row)
+    def read_before(self, project: Project, target_id: str | None, values: Values) -> Values:
+        """Return what is there now of the fields that `values` would change."""
+        if (target_id is None) is self.needs_target:
+            rule = "Name the testimonial." if self.needs_target else "This kind has no target."
+            raise ValidationFailed.of({"targetId": [rule]})
+        now = self.before(project, target_id, values)
+        wanted = self.schema.dump(values)
+        return {name: value for name, value in now.items() if name in wanted}
 
 
 KINDS: dict[str, Kind] = {
+    "page": Kind(
+        "change the collection page",
+        PageConfigUpdateSchema(),
+        Scope.CONFIGURE,
+        changes.change_page,
+        changes.read_page,
+        "Page updated",
+    ),
+    "logo": Kind(
+        "change the logo",
+        LogoSchema(),
+        Scope.CONFIGURE,
+        changes.change_logo,
+        changes.read_logo,
+        "Logo updated",
+    ),
     "widget": Kind(
-        WidgetConfigUpdateSchema(), Scope.CONFIGURE, _change_widget, "Widget configuration updated"
+        "change the widget",
+        WidgetConfigUpdateSchema(),
+        Scope.CONFIGURE,
+        changes.change_widget,
+        changes.read_widget,
+        "Widget configuration updated",
+    ),
+    "design": Kind(
+        "change the widget’s design",
+        WidgetDesignSchema(),
+        Scope.CONFIGURE,
+        changes.change_design,
+        changes.read_design,
+        "Widget design updated",
     ),
     "testimonial.add": Kind(
-        TestimonialCreateSchema(), Scope.PUBLISH, _add_testimonial, "Testimonial created"
+        "add a testimonial",
+        TestimonialCreateSchema(),
+        Scope.PUBLISH,
+        changes.add_testimonial,
+        changes.read_nothing,
+        "Testimonial created",
+    ),
+    "testimonial.edit": Kind(
+        "edit a testimonial",
+        TestimonialEditSchema(),
+        Scope.PUBLISH,
+        changes.edit,
+        changes.read_testimonial,
+        "Testimonial updated",
+        needs_target=True,
+    ),
+    "testimonial.decide": Kind(
+        "decide about testimonials",
+        DecisionSchema(),
+        Scope.PUBLISH,
+        changes.decide,
+        changes.read_states,
+        "Decided",
+    ),
+    "request": Kind(
+        "ask customers by mail",
+        RequestSchema(),
+        Scope.CONFIGURE,
+        changes.ask,
+        changes.read_nothing,
+        "Requests on the way",
     ),
 }

@@ -29,6 +29,8 @@ class Proposal(Base):
     # The testimonial that it is about, if it is about one. No foreign key: it may be gone.
     target_id: Mapped[str | None]
     values: Mapped[dict[str, Any]] = mapped_column(JSON)
+    # What was there when it was made, of the same fields.
+    before: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     # Why, in the agent's words.
     reason: Mapped[str] = mapped_column(String(500), default="")
     # `waiting`, `accepted`, `declined`, or `withdrawn` by the agent.

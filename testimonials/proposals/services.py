@@ -1,13 +1,49 @@
-"""The rules of proposals: making them, and deciding about them."""
+"""The rules of proposals: making, listing and withdrawing them."""
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import ColumnElement, Select, delete, func, select
+
 from testimonials.access.callers import Caller
-from testimonials.activity.actors import current_actor
+from testimonials.access.scopes import Scope
+from testimonials.activity.actors import ActorKind, current_actor
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
+
+STATUSES = ("waiting", "accepted", "declined", "withdrawn")
+MOST_WAITING = 500
+KEPT = timedelta(days=400)
+
+
+class TooManyProposals(ServiceError):
+    status = 409
+    code = "TOO_MANY_PROPOSALS"
+    default_message = (
+        f"{MOST_WAITING} proposals wait for the owner of this project, the most there may be. "
+        "Withdraw some of yours, or wait until some are decided."
+    )
+
+
+class ProposalDecided(ServiceError):
+    """It no longer waits."""
+
+    status = 409
+    code = "PROPOSAL_DECIDED"
+
+
+class NotYours(ServiceError):
+    status = 403
+    code = "NOT_YOURS"
+    default_message = "Only who made a proposal can withdraw it."
 
 
 def propose(
@@ -18,13 +54,26 @@ def propose(
     target_id: str | None = None,
     reason: str = "",
 ) -> Proposal:
-    """Add a proposal to the locked project, from values as the kind's schema loads them."""
+    """Add a proposal to the locked project, from values as the kind's schema loads them.
+
+    The same one again, by the same credential, is the one that waits already. Raises `NotFound` for
+    a target that isn't in the project, and `TooManyProposals`.
+    """
+    before = KINDS[kind].read_before(project, target_id, values)
+    stored = KINDS[kind].schema.dump(values)
+    waiting = db.session.scalars(_of_project(project, "waiting").where(is_by(caller))).all()
+    for each in waiting:
+        if (each.kind, each.target_id, each.values) == (kind, target_id, stored):
+            return each
+    if count_waiting(project) >= MOST_WAITING:
+        raise TooManyProposals
     actor = current_actor()
     proposal = Proposal(
         project_id=project.id,
         kind=kind,
         target_id=target_id,
-        values=KINDS[kind].schema.dump(values),
+        values=stored,
+        before=before,
         reason=reason,
         actor_kind=str(actor.kind),
         actor_name=actor.name,
@@ -32,4 +81,91 @@ def propose(
     )
     db.session.add(proposal)
     db.session.flush()
+    record_project_event(
+        EventType.PROPOSAL_MADE, project, proposal=proposal.id, what=KINDS[kind].title
+    )
     return proposal
+
+
+def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
+    """Take back a waiting proposal of the locked project.
+
+    Raises `NotFound`, `NotYours` and `ProposalDecided`.
+    """
+    proposal = find_proposal(caller, project, proposal_id)
+    if proposal.token_id != caller.token_id:
+        raise NotYours
+    if proposal.status != "waiting":
+        raise ProposalDecided(f"It is {proposal.status} already.")
+    proposal.status, proposal.decided_at = "withdrawn", clock.now()
+    db.session.flush()
+    return proposal
+
+
+def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
+    """Return a proposal that the caller may see; raise `NotFound`."""
+    proposal = None
+    if is_identifier(proposal_id):
+        proposal = db.session.scalars(
+            _of_project(project).where(Proposal.id == proposal_id, _is_seen_by(caller))
+        ).one_or_none()
+    if proposal is None:
+        raise NotFound("There is no such proposal in this project.")
+    return proposal
+
+
+def list_proposals(
+    caller: Caller, project: Project, status: str | None, limit: int, after: str | None
+) -> Sequence[Proposal]:
+    """Return proposals that the caller may see, oldest first, after the one with an id."""
+    query = _of_project(project, status).where(_is_seen_by(caller))
+    if after is not None:
+        query = query.where(Proposal.id > after)
+    return db.session.scalars(query.limit(limit)).all()
+
+
+def count_waiting(project: Project) -> int:
+    return int(
+        db.session.scalar(
+            select(func.count(Proposal.id)).where(
+                Proposal.project_id == project.id, Proposal.status == "waiting"
+            )
+        )
+        or 0
+    )
+
+
+def is_by(caller: Caller) -> ColumnElement[bool]:
+    """Return the condition for proposals made with the caller's credential, or with any key."""
+    if caller.is_key:
+        return Proposal.actor_kind == str(ActorKind.AGENT)
+    return Proposal.token_id == caller.token_id
+
+
+def list_held_pictures() -> set[str]:
+    """Return the ids of the pictures that waiting proposals name."""
+    found = set()
+    for name in ("imageId", "avatarId"):
+        picture = Proposal.values[name].as_string()
+        query = select(picture).where(Proposal.status == "waiting", picture.is_not(None))
+        found |= set(db.session.scalars(query))
+    return found
+
+
+def delete_old_proposals() -> int:
+    """Delete what was decided 400 days ago; return how many."""
+    removed = db.session.scalars(
+        delete(Proposal).where(Proposal.decided_at < clock.now() - KEPT).returning(Proposal.id)
+    ).all()
+    return len(removed)
+
+
+def _is_seen_by(caller: Caller) -> ColumnElement[bool]:
+    if not caller.is_key and Scope.READ in caller.scopes:
+        return Proposal.project_id.is_not(None)
+    return is_by(caller)
+
+
+def _of_project(project: Project, status: str | None = None) -> Select[tuple[Proposal]]:
+    query = select(Proposal).where(Proposal.project_id == project.id).order_by(Proposal.id)
+    return query if status is None else query.where(Proposal.status == status)

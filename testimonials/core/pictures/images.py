@@ -8,7 +8,7 @@ import os
 from datetime import datetime
 from typing import IO
 
-from sqlalchemy import LargeBinary
+from sqlalchemy import Boolean, LargeBinary, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.data.database import Base, Timestamp, present
@@ -51,6 +51,8 @@ class Image(Base):
     width: Mapped[int]
     height: Mapped[int]
     content: Mapped[bytes] = mapped_column(LargeBinary)
+    # Only proposed so far: its public URL answers 404.
+    is_held: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 

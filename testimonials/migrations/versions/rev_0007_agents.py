@@ -18,6 +18,7 @@ def upgrade() -> None:
     _create_proposal()
     _create_webhook_delivery()
     _add_external_ids()
+    _add_columns_for_proposals()
 
 
 def _reference(table: str, column: str, target: str, ondelete: str) -> sa.ForeignKeyConstraint:
@@ -166,6 +167,7 @@ def _create_proposal() -> None:
         sa.Column("kind", sa.String(length=40), nullable=False),
         sa.Column("target_id", sa.String(), nullable=True),
         sa.Column("values", sa.JSON(), nullable=False),
+        sa.Column("before", sa.JSON(), nullable=False),
         sa.Column("reason", sa.String(length=500), nullable=False),
         sa.Column("status", sa.String(length=20), nullable=False),
         sa.Column("actor_kind", sa.String(length=20), nullable=False),
@@ -233,3 +235,10 @@ def _add_external_ids() -> None:
         ["project_id", "external_id"],
         unique=True,
     )
+
+
+def _add_columns_for_proposals() -> None:
+    is_held = sa.Column("is_held", sa.Boolean(), server_default=sa.false(), nullable=False)
+    op.add_column("image", is_held)
+    told = sa.Column("told_of_proposals_at", sa.BigInteger(), nullable=True)
+    op.add_column("notification_choice", told)

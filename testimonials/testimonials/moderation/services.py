@@ -105,7 +105,7 @@ def edit_testimonial(
 ) -> str | None:
     """Change columns of one testimonial, keeping the original text.
 
-    Highlights whose words are gone are dropped. Returns the batch, or None if nothing changed.
+    Highlights whose words are gone are dropped, unless there are new ones. Returns the batch, or None if nothing changed.
     Raises `ActionRefused` for a sample and for a withdrawn testimonial.
     """
     _require_editable(row)
@@ -115,7 +115,7 @@ def edit_testimonial(
         return None
     if "text" in changes and row.original_text is None:
         changes["original_text"] = row.text
-    if "text" in changes and row.highlights:
+    if "text" in changes and row.highlights and "highlights" not in values:
         changes["highlights"] = follow_edit(row.text, values["text"], row.highlights) or None
     if "author_email" in changes and row.email_verified_at is not None:
         # Only the address that the author gave was verified.

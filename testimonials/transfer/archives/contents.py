@@ -237,7 +237,10 @@ REQUEST = Part(
 )
 IMAGE = Part(
     Image,
-    {"content": "A file of its own in the archive."},
+    {
+        "content": "A file of its own in the archive.",
+        "is_held": "Proposals are not exported.",
+    },
     {"width": Count(1, LOGO.width), "height": Count(1, LOGO.width)},
 )
 # The lists of `project.json`, in its order. Archives of version 0.1 have no `savedWidgets`.

@@ -1,0 +1,217 @@
+"""What each kind of change does: the service of the owner's own click, and the event."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.collection.models import RequestBatch
+from testimonials.collection.requests.address_lists import AddressList, Person
+from testimonials.collection.requests.asking import ask_people, choose_people, make_batch_token
+from testimonials.collection.requests.request_mail import suggest_texts
+from testimonials.core import clock
+from testimonials.core.pictures.images import Image
+from testimonials.core.web.errors import NotFound
+from testimonials.extensions import db
+from testimonials.projects.changes import set_logo, update_page_config
+from testimonials.projects.models import Project
+from testimonials.projects.schemas import ProjectSchema
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.changes import record_addition
+from testimonials.testimonials.moderation.highlights import arrange
+from testimonials.testimonials.moderation.services import (
+    ACTIONS,
+    ActionRefused,
+    apply_action,
+    edit_testimonial,
+    find_testimonial,
+)
+from testimonials.testimonials.moderation.undoing import make_undo_token
+from testimonials.testimonials.schemas import TestimonialSchema
+from testimonials.testimonials.services import add_approved_testimonial
+from testimonials.widget.services import update_widget_config, update_widget_design
+
+Values = dict[str, Any]
+
+_PROJECT = ProjectSchema()
+_TESTIMONIAL = TestimonialSchema()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a change made."""
+
+    # What the API answers.
+    data: Any
+    # What the proposal remembers for the agent, such as the id of a new testimonial.
+    result: Values
+    # What undoes it (`undo_batch`), where something does.
+    undo: str | None = None
+
+
+def change_page(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    was = project.updated_at
+    update_page_config(project, values)
+    return _finish(project, EventType.PAGE_CHANGED, is_changed=project.updated_at != was)
+
+
+def change_logo(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    if values["image_id"] == project.logo_id:
+        return _finish(project, EventType.PAGE_CHANGED, is_changed=False)
+    image = _publish_picture(values["image_id"])
+    set_logo(project, image)
+    return _finish(project, EventType.PAGE_CHANGED, is_changed=True)
+
+
+def change_widget(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    update_widget_config(project, values)
+    return _finish(project, EventType.WIDGET_CHANGED, is_changed=bool(values))
+
+
+def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    was = project.widget_design
+    update_widget_design(project, values)
+    return _finish(project, EventType.WIDGET_CHANGED, is_changed=project.widget_design != was)
+
+
+def add_testimonial(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
+    row = add_approved_testimonial(project, values)
+    record_addition(row, actor)
+    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
+    return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
+
+
+def edit(project: Project, target: str | None, values: Values, actor: str) -> Outcome:
+    row = find_testimonial(project, target or "")
+    if values.get("avatar_id") != row.avatar_id:
+        _publish_picture(values.get("avatar_id"))
+    columns = _to_columns(row, values)
+    batch = edit_testimonial(project, row, columns, actor)
+    if batch is not None and "replied_at" in columns:
+        record_project_event(EventType.REPLY_CHANGED, project, testimonial=row.id)
+    undo = make_undo_token(project, batch) if batch else None
+    return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id}, undo)
+
+
+def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
+    """Decide about testimonials; those whose state doesn't allow it stay as they are."""
+    rows = [find_testimonial(project, each) for each in dict.fromkeys(values["ids"])]
+    name = values["decision"]
+    changed = [row.id for row in rows if ACTIONS[name].can(row)]
+    if not changed:
+        states = ", ".join(sorted({name_state(row) for row in rows}))
+        raise ActionRefused(f"This can’t be done: the state now is {states}.")
+    batch, count = apply_action(project, rows, name, actor)
+    if name == "delete":
+        record_project_event(EventType.TESTIMONIALS_DELETED, project, count=count)
+    undo = make_undo_token(project, batch)
+    unchanged = [row.id for row in rows if row.id not in changed]
+    return Outcome({"changed": changed, "unchanged": unchanged, "undo": undo}, {}, undo)
+
+
+def ask(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
+    """Ask people by mail; the account was locked before the project."""
+    subject, message = suggest_texts(project, values["language"])
+    listed = AddressList([Person(n, **each) for n, each in enumerate(values["people"], 1)])
+    _, left_out = choose_people(project, [listed])
+    batch = RequestBatch(
+        subject=values.get("subject", subject),
+        message=values.get("message", message),
+        language=values["language"],
+        remind_after_days=values["remind_after_days"],
+    )
+    count = ask_people(project, make_batch_token(project), batch, listed, actor)
+    record_project_event(EventType.REQUESTS_SENT, project, count=count)
+    skipped = [{"email": each.person.email, "reason": each.reason} for each in left_out]
+    return Outcome({"count": count, "leftOut": skipped}, {"count": count})
+
+
+def read_page(project: Project, _target: str | None, values: Values) -> Values:
+    now = {"businessName": project.business_name} | project.page_config
+    asked = project.page_config["collectFields"]
+    fields = {name: asked[name] for name in values.get("collectFields", {})}
+    return now | {"collectFields": fields}
+
+
+def read_logo(project: Project, _target: str | None, values: Values) -> Values:
+    find_picture(values["image_id"])
+    return {"imageId": project.logo_id}
+
+
+def read_widget(project: Project, _target: str | None, _values: Values) -> Values:
+    return project.widget_config
+
+
+def read_design(project: Project, _target: str | None, _values: Values) -> Values:
+    return project.whole_widget_design
+
+
+def read_nothing(_project: Project, _target: str | None, _values: Values) -> Values:
+    return {}
+
+
+def read_testimonial(project: Project, target: str | None, values: Values) -> Values:
+    row = find_testimonial(project, target or "")
+    find_picture(values.get("avatar_id"))
+    return {
+        "authorName": row.author_name,
+        "authorRole": row.author_role,
+        "authorCompany": row.author_company or "",
+        "authorEmail": row.author_email,
+        "authorAvatar": row.author_avatar,
+        "text": row.text,
+        "rating": row.rating,
+        "tags": row.tags,
+        "pinned": row.is_pinned,
+        "reply": row.reply or "",
+        "highlights": row.highlights or [],
+        "avatarId": row.avatar_id,
+    }
+
+
+def read_states(project: Project, _target: str | None, values: Values) -> Values:
+    return {"ids": {each: name_state(find_testimonial(project, each)) for each in values["ids"]}}
+
+
+def name_state(row: Testimonial) -> str:
+    return "deleted" if row.deleted_at is not None else row.status
+
+
+def find_picture(image_id: str | None) -> Image | None:
+    """Return the picture, None for None; raise `NotFound`."""
+    image = None if image_id is None else db.session.get(Image, image_id)
+    if image is None and image_id is not None:
+        raise NotFound("There is no such picture. Upload it again.")
+    return image
+
+
+def _publish_picture(image_id: str | None) -> Image | None:
+    """Return the picture, which anybody may see from now on."""
+    if image := find_picture(image_id):
+        image.is_held = False
+    return image
+
+
+def _to_columns(row: Testimonial, values: Values) -> Values:
+    """Return the columns that an edit sets; raise `ActionRefused` if one can't be set."""
+    columns = dict(values)
+    if "author_company" in columns:
+        columns["author_company"] = columns["author_company"] or None
+    if values.get("avatar_id", "") is None:
+        columns.setdefault("author_avatar", None)
+    if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
+        raise ActionRefused("Only an approved testimonial can be pinned.")
+    if "highlights" in values:
+        text = values.get("text", row.text)
+        columns["highlights"] = arrange(text, values["highlights"]) or None
+    if "reply" in values:
+        columns["reply"] = values["reply"] or None
+        if columns["reply"] != row.reply:
+            columns["replied_at"] = clock.now() if values["reply"] else None
+    return columns
+
+
+def _finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
+    if is_changed:
+        record_project_event(event, project)
+    return Outcome(_PROJECT.dump(project), {})

@@ -1,0 +1,173 @@
+"""The values of those kinds of changes that no other door has a schema for."""
+
+from typing import Any
+
+from marshmallow import ValidationError, fields, validate
+
+from testimonials.auth.addresses import Email
+from testimonials.collection.requests.address_lists import MAX_PEOPLE
+from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
+from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.text_rules import TAG_LENGTH
+from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
+from testimonials.core.web.languages import ENGLISH, LANGUAGES
+from testimonials.projects.configuration.widget_design import NumberChoice
+from testimonials.testimonials.fields import (
+    AuthorAvatar,
+    AuthorLine,
+    AuthorName,
+    Highlights,
+    Rating,
+    Reply,
+    Words,
+)
+from testimonials.testimonials.moderation.services import ACTIONS
+from testimonials.testimonials.moderation.tags import MAX_TAGS, TagRefused, read_tags
+
+MAX_IDS = 100
+# Pinning is a field of the testimonial.
+DECISIONS = tuple(name for name in ACTIONS if name not in ("pin", "unpin"))
+
+
+class Identifier(RuleField, fields.String):
+    """The id of a record."""
+
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        super().__init__(
+            rule="Must be an id of 24 hexadecimal digits.",
+            metadata={"pattern": "^[0-9a-f]{24}$", "description": description},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not is_identifier(value):
+            raise self.make_error("invalid")
+        return value
+
+
+class TagList(RuleField):
+    """Tags as a JSON list of strings, each once."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            rule=f"Must be a list of at most {MAX_TAGS} tags of 1 to {TAG_LENGTH} characters, "
+            "without commas.",
+            metadata={
+                "type": "array",
+                "items": {"type": "string", "maxLength": TAG_LENGTH},
+                "maxItems": MAX_TAGS,
+                "description": "All tags; those left out are removed.",
+            },
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self.make_error("invalid")
+        try:
+            if any(len(read_tags(each)) != 1 for each in value):
+                raise self.make_error("invalid")
+            return read_tags(",".join(value))
+        except TagRefused as error:
+            raise ValidationError(error.message) from None
+
+
+class NewHighlights(Highlights):
+    """As `Highlights`; an empty list removes them all."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
+
+
+class LogoSchema(StrictSchema):
+    """The logo of a collection page."""
+
+    imageId = Identifier(
+        attribute="image_id",
+        required=True,
+        allow_none=True,
+        description="An uploaded picture; null removes the logo.",
+    )
+
+
+class TestimonialEditSchema(StrictSchema):
+    """Changes of one testimonial; what is left out stays."""
+
+    authorName = AuthorName(attribute="author_name", required=False)
+    authorRole = AuthorLine(attribute="author_role")
+    authorCompany = AuthorLine(attribute="author_company")
+    authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
+    authorAvatar = AuthorAvatar(
+        attribute="author_avatar", allow_none=True, description="URL of a public image."
+    )
+    text = Words(required=False)
+    rating = Rating(allow_none=True, description="null removes the stars.")
+    tags = TagList()
+    pinned = Switch(attribute="is_pinned", description="Only approved ones can be pinned.")
+    reply = Reply(description="The owner’s public reply; an empty one removes it.")
+    highlights = NewHighlights(
+        metadata={
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "integer"}},
+            "description": "Ranges of `text` to mark, in code points, such as [[0, 12]].",
+        }
+    )
+    avatarId = Identifier(
+        attribute="avatar_id",
+        allow_none=True,
+        description="An uploaded picture; null removes the photo.",
+    )
+
+
+class DecisionSchema(StrictSchema):
+    """One decision about testimonials."""
+
+    decision = Choice(
+        *DECISIONS,
+        required=True,
+        description="`delete` moves to the trash; `release` takes out of spam.",
+    )
+    ids = fields.List(
+        Identifier(),
+        required=True,
+        validate=validate.Length(1, MAX_IDS, error=f"Must be 1 to {MAX_IDS} ids."),
+    )
+
+
+class PersonSchema(StrictSchema):
+    """Somebody to ask."""
+
+    email = Email(required=True)
+    name = AuthorLine(load_default="")
+    company = AuthorLine(load_default="")
+
+
+class RequestSchema(StrictSchema):
+    """Asking people for a testimonial by mail, in the owner's name."""
+
+    people = fields.List(
+        fields.Nested(PersonSchema),
+        required=True,
+        validate=validate.Length(1, MAX_PEOPLE, error=f"Must be 1 to {MAX_PEOPLE} people."),
+    )
+    subject = Text(
+        SUBJECT_LENGTH, one_line=True, blank=False, description="Left out: the usual one."
+    )
+    message = Text(
+        MESSAGE_LENGTH,
+        blank=False,
+        description="Left out: the usual one. `{name}` becomes the name of each person.",
+    )
+    language = Choice(
+        *(language.code for language in LANGUAGES),
+        load_default=ENGLISH.code,
+        description="Of the mail.",
+    )
+    remindAfterDays = NumberChoice(
+        *REMINDERS,
+        attribute="remind_after_days",
+        allow_none=True,
+        load_default=None,
+        description="null: no reminder.",
+    )
