@@ -70,6 +70,7 @@ class EventType(StrEnum):
     SAMPLES_DELETED = "samples.deleted", "deleted samples: {count}"
     PROPOSAL_MADE = "proposal.made", "proposed: {title}"
     PROPOSAL_DECIDED = "proposal.decided", "{status} the proposal: {title}"
+    PROPOSAL_WITHDRAWN = "proposal.withdrawn", "withdrew the proposal: {title}"
     TOKEN_CREATED = "token.created", "created the access token {token}"
     TOKEN_REVOKED = "token.revoked", "revoked the access token {token}"
     ACCESS_REQUESTED = "access.requested", "asked for an access token: {token}"

@@ -158,7 +158,7 @@ CREATE TABLE image (
 	width INTEGER NOT NULL, 
 	height INTEGER NOT NULL, 
 	content BLOB NOT NULL, 
-	created_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, is_held BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_image PRIMARY KEY (id)
 );
 
@@ -185,7 +185,7 @@ CREATE TABLE notification_choice (
 	account_id VARCHAR NOT NULL, 
 	mode VARCHAR NOT NULL, 
 	told_until BIGINT, 
-	last_sent_at BIGINT, 
+	last_sent_at BIGINT, told_of_proposals_at BIGINT, 
 	CONSTRAINT pk_notification_choice PRIMARY KEY (project_id, account_id), 
 	CONSTRAINT fk_notification_choice_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_notification_choice_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
@@ -555,6 +555,7 @@ CREATE TABLE proposal (
 	kind VARCHAR(40) NOT NULL, 
 	target_id VARCHAR, 
 	"values" JSON NOT NULL, 
+	"before" JSON NOT NULL, 
 	reason VARCHAR(500) NOT NULL, 
 	status VARCHAR(20) NOT NULL, 
 	actor_kind VARCHAR(20) NOT NULL, 

@@ -85,10 +85,7 @@ def edit(project: Project, target: str | None, values: Values, actor: str) -> Ou
     row = find_testimonial(project, target or "")
     if values.get("avatar_id") != row.avatar_id:
         _publish_picture(values.get("avatar_id"))
-    columns = _to_columns(row, values)
-    batch = edit_testimonial(project, row, columns, actor)
-    if batch is not None and "replied_at" in columns:
-        record_project_event(EventType.REPLY_CHANGED, project, testimonial=row.id)
+    batch = edit_testimonial(project, row, _to_columns(row, values), actor)
     undo = make_undo_token(project, batch) if batch else None
     return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id}, undo)
 
@@ -101,9 +98,7 @@ def decide(project: Project, _target: str | None, values: Values, actor: str) ->
     if not changed:
         states = ", ".join(sorted({name_state(row) for row in rows}))
         raise ActionRefused(f"This can’t be done: the state now is {states}.")
-    batch, count = apply_action(project, rows, name, actor)
-    if name == "delete":
-        record_project_event(EventType.TESTIMONIALS_DELETED, project, count=count)
+    batch, _ = apply_action(project, rows, name, actor)
     undo = make_undo_token(project, batch)
     unchanged = [row.id for row in rows if row.id not in changed]
     return Outcome({"changed": changed, "unchanged": unchanged, "undo": undo}, {}, undo)

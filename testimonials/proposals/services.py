@@ -61,8 +61,8 @@ def propose(
     """
     before = KINDS[kind].read_before(project, target_id, values)
     stored = KINDS[kind].schema.dump(values)
-    waiting = db.session.scalars(_of_project(project, "waiting").where(is_by(caller))).all()
-    for each in waiting:
+    each: Proposal
+    for each in db.session.scalars(_of_project(project, "waiting").where(is_by(caller))):
         if (each.kind, each.target_id, each.values) == (kind, target_id, stored):
             return each
     if count_waiting(project) >= MOST_WAITING:
@@ -81,9 +81,8 @@ def propose(
     )
     db.session.add(proposal)
     db.session.flush()
-    record_project_event(
-        EventType.PROPOSAL_MADE, project, proposal=proposal.id, what=KINDS[kind].title
-    )
+    title = KINDS[kind].title
+    record_project_event(EventType.PROPOSAL_MADE, project, proposal=proposal.id, title=title)
     return proposal
 
 
@@ -98,13 +97,14 @@ def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
     if proposal.status != "waiting":
         raise ProposalDecided(f"It is {proposal.status} already.")
     proposal.status, proposal.decided_at = "withdrawn", clock.now()
-    db.session.flush()
+    title = KINDS[proposal.kind].title
+    record_project_event(EventType.PROPOSAL_WITHDRAWN, project, proposal=proposal.id, title=title)
     return proposal
 
 
 def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
     """Return a proposal that the caller may see; raise `NotFound`."""
-    proposal = None
+    proposal: Proposal | None = None
     if is_identifier(proposal_id):
         proposal = db.session.scalars(
             _of_project(project).where(Proposal.id == proposal_id, _is_seen_by(caller))
@@ -166,6 +166,6 @@ def _is_seen_by(caller: Caller) -> ColumnElement[bool]:
     return is_by(caller)
 
 
-def _of_project(project: Project, status: str | None = None) -> Select[tuple[Proposal]]:
+def _of_project(project: Project, status: str | None = None) -> Select[Any]:
     query = select(Proposal).where(Proposal.project_id == project.id).order_by(Proposal.id)
     return query if status is None else query.where(Proposal.status == status)

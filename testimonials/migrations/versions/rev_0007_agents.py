@@ -238,7 +238,9 @@ def _add_external_ids() -> None:
 
 
 def _add_columns_for_proposals() -> None:
-    is_held = sa.Column("is_held", sa.Boolean(), server_default=sa.false(), nullable=False)
-    op.add_column("image", is_held)
-    told = sa.Column("told_of_proposals_at", sa.BigInteger(), nullable=True)
-    op.add_column("notification_choice", told)
+    op.add_column(
+        "image", sa.Column("is_held", sa.Boolean(), server_default=sa.false(), nullable=False)
+    )
+    op.add_column(
+        "notification_choice", sa.Column("told_of_proposals_at", sa.BigInteger(), nullable=True)
+    )

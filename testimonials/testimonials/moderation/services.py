@@ -105,8 +105,8 @@ def edit_testimonial(
 ) -> str | None:
     """Change columns of one testimonial, keeping the original text.
 
-    Highlights whose words are gone are dropped, unless there are new ones. Returns the batch, or None if nothing changed.
-    Raises `ActionRefused` for a sample and for a withdrawn testimonial.
+    Highlights whose words are gone are dropped, unless there are new ones. Returns the batch, or
+    None if nothing changed. Raises `ActionRefused` for a sample and for a withdrawn testimonial.
     """
     _require_editable(row)
     wanted = values | _spell_tags(project, values)
