@@ -23,6 +23,8 @@ from testimonials.dashboard.inbox.checklist_pages import checklist
 from testimonials.dashboard.inbox.pages import inbox
 from testimonials.dashboard.inbox.picture_pages import picture
 from testimonials.dashboard.inbox.testimonial_pages import editor
+from testimonials.dashboard.integrations.pages import integrations
+from testimonials.dashboard.integrations.token_pages import tokens
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.notification_pages import notifications
 from testimonials.dashboard.project.settings_pages import settings
@@ -67,6 +69,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     page_editor,
     checklist,
     share,
+    integrations,
+    tokens,
     asking,
     importing,
     exporting,

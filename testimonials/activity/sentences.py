@@ -55,7 +55,7 @@ def name_actor(event: Event, people: Names) -> str:
     name = event.actor_name or ""
     return {
         ActorKind.PERSON: people.get(name, f"A former user (…{name[-SHOWN_OF_ID:]})"),
-        ActorKind.AGENT: f"An agent (API key ending in {name})",
+        ActorKind.AGENT: f"An agent (API key{' ending in ' if name else ''}{name})",
         ActorKind.TOKEN: f"{people.get(name, 'A deleted token')} (access token)",
         ActorKind.OPERATOR: f"The operator ({name})",
         ActorKind.SYSTEM: name or "The service",

@@ -20,19 +20,22 @@ ROWS_AT_ONCE = 500
 class EventFilter:
     account_id: str | None = None
     types: Sequence[EventType] = ()
-    actor_kind: str = ""
+    actor_kinds: Sequence[str] = ()
     actor_name: str = ""
     # Only events older than this one.
     before: str = ""
     since: datetime | None = None
+    project_id: str = ""
 
 
 def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event]:
     """Yield events, newest first, reading them as they are asked for."""
     query = select(Event).order_by(Event.id.desc()).limit(limit)
-    for name in ("account_id", "actor_kind", "actor_name"):
+    for name in ("account_id", "project_id", "actor_name"):
         if value := getattr(wanted, name):
             query = query.where(getattr(Event, name) == value)
+    if wanted.actor_kinds:
+        query = query.where(Event.actor_kind.in_(wanted.actor_kinds))
     if wanted.types:
         query = query.where(Event.type.in_(wanted.types))
     if wanted.before:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -75,6 +75,13 @@ def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequ
     return db.session.scalars(
         query.order_by(Testimonial.created_at.desc(), Testimonial.id.desc()).limit(limit)
     ).all()
+
+
+def find_authors(testimonial_ids: Collection[str]) -> dict[str, str]:
+    """Return the names of the authors of testimonials, by the testimonials' ids."""
+    query = select(Testimonial.id, Testimonial.author_name)
+    query = query.where(Testimonial.id.in_(testimonial_ids), Testimonial.deleted_at.is_(None))
+    return {row.id: row.author_name for row in db.session.execute(query)}
 
 
 def count_by_status(project_id: str) -> dict[str, int]:

@@ -39,6 +39,7 @@ UNKNOWN = {
     "image_id": "4" * 24,
     "slug": "no-such-place",
     "digest": "55555555",
+    "token_id": "6" * 24,
     "filename": "none.css",
 }
 
@@ -165,6 +166,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "session_id": session_ids(app, owner.account_id)[0],
             "image_id": image,
             "digest": script_digest(),
+            "token_id": _make_token(browser, project),
             "filename": "img/mark.svg",
         },
         own={
@@ -220,6 +222,15 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     assert init(client, "unclaimed@example.com").status_code == 200
     page = browser.get(f"{base}/page").text
     found = re.search(r"/media/(\w+)\.webp", page)
+    assert found
+    return found[1]
+
+
+def _make_token(browser: FlaskClient, project: str) -> str:
+    base = f"/dashboard/projects/{project}/integrations"
+    form = {"name": "Secret token", "scopes": "read", "project": project}
+    expect(browser.post(f"{base}/tokens", data=form), 200)
+    found = re.search(r"/tokens/(\w{24})/revoke", browser.get(base).text)
     assert found
     return found[1]
 

@@ -1,10 +1,11 @@
-"""An account's activity, as its owner searches and reads it."""
+"""The activity of an account or of one of its projects, as people search and read it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import url_for
+from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import GROUPS
@@ -12,6 +13,8 @@ from testimonials.activity.models import Event
 from testimonials.activity.sentences import Names, name_actor, write_sentence
 from testimonials.activity.services import EventFilter, find_types, list_events
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.settings.current import current_settings
+from testimonials.testimonials.services import find_authors
 from testimonials.transfer.tables.activity_table import find_names
 
 PAGE_SIZE = 50
@@ -26,11 +29,20 @@ OTHERS = {
     ActorKind.SYSTEM: "The service itself",
     ActorKind.VISITOR: "Somebody not signed in",
 }
+# Who acts, as the Integrations page filters it.
+KINDS = {
+    "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
+    "agents": (ActorKind.AGENT, ActorKind.TOKEN),
+    "rules": (ActorKind.SYSTEM,),
+}
+NEWEST = 6
 
 
 @dataclass(frozen=True)
 class Search:
     account_id: str
+    # Only what happened in this one; empty for all.
+    project_id: str = ""
     q: str = ""
     type: str = ""
     who: str = ""
@@ -42,34 +54,48 @@ class Search:
 
     def find(self, limit: int | None = None) -> Iterator[Event]:
         kind, _, name = self.who.partition(".")
+        kinds = KINDS.get(kind) or ([kind] if kind else [])
         types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
-        return list_events(EventFilter(self.account_id, types, kind, name, self.before), limit)
+        wanted = EventFilter(
+            self.account_id, types, kinds, name, self.before, project_id=self.project_id
+        )
+        for event in list_events(wanted, limit):
+            if self.project_id:
+                # From where colleagues work, and the owner's key, is nothing for administrators.
+                set_committed_value(event, "network", None)
+                if event.actor_kind == ActorKind.AGENT:
+                    set_committed_value(event, "actor_name", None)
+            yield event
 
     def matches(self, sentence: str) -> bool:
         return all(word in sentence.casefold() for word in self.q.casefold().split())
 
-    def address(self, before: str | None = None, view: str = "account.show_activity") -> str:
+    def address(self, before: str | None = None, *, as_csv: bool = False) -> str:
         """Return the URL of this search for events older than `before`."""
+        view = "exporting.export_activity" if as_csv else "account.show_activity"
+        if self.project_id:
+            view = "exporting.export_project_activity" if as_csv else "integrations.show_activity"
         values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
         return url_for(view, **{name: value for name, value in values.items() if value})
 
 
-def read_search(account_id: str, values: Mapping[str, str]) -> Search:
+def read_search(account_id: str, values: Mapping[str, str], project_id: str = "") -> Search:
     """Return the search in a URL's parameters, ignoring invalid ones."""
     kind, _, name = values.get("who", "").partition(".")
     is_person = kind == ActorKind.PERSON and is_identifier(name)
     before = values.get("before", "")
     return Search(
         account_id,
+        project_id,
         q=values.get("q", "").strip()[:MOST_WORDS],
         type=values.get("type", "") if values.get("type") in GROUPS else "",
-        who=f"{kind}.{name}" if is_person else kind if kind in OTHERS else "",
+        who=f"{kind}.{name}" if is_person else kind if kind in OTHERS or kind in KINDS else "",
         before=before if is_identifier(before) else "",
     )
 
 
 def describe_activity(search: Search) -> dict[str, Any]:
-    people, projects = find_names(search.account_id)
+    people, projects = find_names(search.account_id, search.project_id)
     rows: list[dict[str, Any]] = []
     last = older_url = None
     most = MOST_SEARCHED if search.q else PAGE_SIZE
@@ -79,9 +105,7 @@ def describe_activity(search: Search) -> dict[str, Any]:
             break
         sentence, last = write_sentence(event, people, projects), event.id
         if search.matches(sentence):
-            who = name_actor(event, people)
-            what = sentence.removeprefix(who).strip()
-            rows.append({"who": who, "what": what, "time": event.created_at})
+            rows.append(_describe(event, people, sentence))
     return {
         "events": rows,
         "search": search,
@@ -89,11 +113,40 @@ def describe_activity(search: Search) -> dict[str, Any]:
         "actors": _list_actors(search, people),
         "older_url": older_url,
         "newest_url": search.address() if search.before else None,
-        "csv_url": search.address(view="exporting.export_activity"),
+        "here_url": replace(search, q="", type="", who="").address(),
+        "csv_url": search.address(as_csv=True),
     }
 
 
+def describe_newest(search: Search) -> dict[str, Any]:
+    """Return the newest events of a project, by whom the search names."""
+    people, _ = find_names(search.account_id, search.project_id)
+    events = list(search.find(NEWEST))
+    authors = find_authors({each.details.get("testimonial", "") for each in events})
+    return {
+        "who": search.who,
+        "csv_url": search.address(as_csv=True),
+        "events": [_describe_newest(event, people, authors) for event in events],
+        "days": f"{current_settings().activity_days:g}",
+    }
+
+
+def _describe_newest(event: Event, people: Names, authors: Names) -> dict[str, Any]:
+    about = event.details.get("testimonial", "")
+    return _describe(event, people, write_sentence(event, people, {})) | {
+        "kind": next(name for name, kinds in KINDS.items() if event.actor_kind in kinds),
+        "testimonial_id": about if about in authors else None,
+        "author": authors.get(about),
+    }
+
+
+def _describe(event: Event, people: Names, sentence: str) -> dict[str, Any]:
+    who = name_actor(event, people)
+    return {"who": who, "what": sentence.removeprefix(who).strip(), "time": event.created_at}
+
+
 def _list_actors(search: Search, people: Names) -> dict[str, str]:
-    actors = {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
+    actors = {name: name.capitalize() for name in KINDS}
+    actors |= {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
     # A bookmarked URL may name somebody who has left.
     return {search.who: "A former user"} | actors if search.who else actors

@@ -14,10 +14,10 @@ from testimonials.activity.sentences import write_sentence
 from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.dashboard.account.activity_view import read_search
-from testimonials.dashboard.guards import require_proof, require_session
+from testimonials.dashboard.account.activity_view import Search, read_search
+from testimonials.dashboard.guards import require_proof, require_role, require_session
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Role, find_access
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.accounts import write_account_archive
 from testimonials.transfer.archives.writing import reading_one_moment, spool, write_archive
@@ -60,8 +60,19 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def export_activity(owner: SignedIn) -> ResponseReturnValue:
     """Send the newest events that match the activity page's search."""
-    search = read_search(owner.account_id, request.args)
-    people, projects = find_names(owner.account_id)
+    return _send_activity(read_search(owner.account_id, request.args))
+
+
+@exporting.get("/dashboard/projects/<project_id>/activity.csv")
+@require_role(Role.ADMIN)
+def export_project_activity(access: Access) -> ResponseReturnValue:
+    """Send the newest events of a project that match the search of its activity page."""
+    project = access.project
+    return _send_activity(read_search(project.account_id, request.args, project.id))
+
+
+def _send_activity(search: Search) -> Response:
+    people, projects = find_names(search.account_id, search.project_id)
     out, newest = io.BytesIO(), search.find(MOST_EVENTS)
     found = (each for each in newest if search.matches(write_sentence(each, people, projects)))
     write_events(found, people, projects, out)

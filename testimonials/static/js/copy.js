@@ -12,10 +12,10 @@ function select(source) {
   }
 }
 
-for (const button of document.querySelectorAll('[data-copy]')) {
+function offer(button) {
   // Looked up anew with each click: tabs change what a button copies.
   const find = () => document.getElementById(button.dataset.copy);
-  if (!find()) continue;
+  if (!find()) return;
   const label = button.querySelector('[data-copy-label]') ?? button;
   const rest = label.textContent;
   let timer = 0;
@@ -40,3 +40,8 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     }
   });
 }
+
+export function offerCopies(root) {
+  for (const button of root.querySelectorAll('[data-copy]')) offer(button);
+}
+offerCopies(document);

@@ -20,27 +20,28 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def find_names(account_id: str | None) -> tuple[Names, Names]:
+def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
     """Return the addresses that a reader may know, and the names of the projects, by their ids.
 
     An operator (None) may know all of them, and the owner of an account those of its present team:
-    a person who has left may have another address by now.
+    a person who has left may have another address by now. In a project, that is its own team.
     """
-    people = select(Account.id, Account.email)
+    people = select(Account.id, Account.email).order_by(Account.email)
     projects = select(
         Project.id, func.coalesce(func.nullif(Project.business_name, ""), Project.slug)
     )
     if account_id is not None:
-        members = (
-            select(ProjectMember.account_id)
-            .join(Project, Project.id == ProjectMember.project_id)
-            .where(Project.account_id == account_id)
+        owned = Project.account_id == account_id
+        members = select(ProjectMember.account_id).join(
+            Project, Project.id == ProjectMember.project_id
         )
+        members = members.where(owned, *([Project.id == project_id] if project_id else []))
         people = people.where(or_(Account.id == account_id, Account.id.in_(members)))
-        projects = projects.where(Project.account_id == account_id)
+        projects = projects.where(owned)
     return (
-        {row[0]: row[1] for row in db.session.execute(people.order_by(Account.email))},
-        {row[0]: row[1] for row in db.session.execute(projects)},
+        {row[0]: row[1] for row in db.session.execute(people)},
+        # The record of one project needn't name it.
+        {} if project_id else {row[0]: row[1] for row in db.session.execute(projects)},
     )
 
 

@@ -1,4 +1,4 @@
-// The platforms on the Share page as tabs, each with its snippet; without a script they are links.
+// Ways to embed the widget, or to connect an agent, as tabs; without a script they are links.
 
 const nav = document.querySelector('[data-platforms]');
 const tabs = nav ? [...nav.querySelectorAll('[data-platform]')] : [];
@@ -15,9 +15,9 @@ function choose(tab, focus = false) {
   copyCode.dataset.copy = `code-${tab.dataset.platform}`;
   tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   if (focus) tab.focus();
-  select.value = tab.dataset.platform;
+  if (select) select.value = tab.dataset.platform;
   const here = new URL(location.href);
-  here.searchParams.set('platform', tab.dataset.platform);
+  here.searchParams.set(nav.dataset.platforms || 'platform', tab.dataset.platform);
   here.hash = '';
   history.replaceState(null, '', here);
 }
@@ -49,7 +49,7 @@ if (nav) {
     });
   }
   // On a phone the same names are a list.
-  select.addEventListener('change', () => choose(tabs.find((tab) => tab.dataset.platform === select.value)));
+  select?.addEventListener('change', () => choose(tabs.find((tab) => tab.dataset.platform === select.value)));
   list.addEventListener('keydown', (event) => {
     const at = tabs.indexOf(document.activeElement);
     if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;

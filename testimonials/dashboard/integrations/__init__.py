@@ -1,0 +1,1 @@
+"""The Integrations page: access tokens, agents, webhooks, and who did what."""

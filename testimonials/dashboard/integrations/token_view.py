@@ -1,0 +1,81 @@
+"""How pages describe access tokens, and what agents are told to connect with."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from flask import render_template
+
+from testimonials.access.scopes import Scope
+from testimonials.access.tokens import ListedToken, list_tokens
+from testimonials.core.urls import agent_guide_url, base_url
+from testimonials.dashboard.share.embed_code import highlight
+from testimonials.projects.access import Access, Role
+from testimonials.projects.models import Project
+
+# How a token was used last, by the door.
+DOORS = {"api": "by the API", "mcp": "by MCP"}
+CLIENTS = {
+    "json": "MCP, JSON",
+    "line": "MCP, one line",
+    "curl": "Command line",
+    "prompt": "A prompt to paste",
+}
+
+
+def describe_tokens(access: Access) -> list[dict[str, Any]]:
+    """Return the tokens that this person manages here, but for those that were revoked.
+
+    An administrator manages those for this project alone, the owner also those for all.
+    """
+    project = access.project
+    return [
+        _describe(each, access)
+        for each in list_tokens(project.account_id, project.id)
+        if each.token.state != "revoked" and (each.token.project_id or access.role == Role.OWNER)
+    ]
+
+
+def label_scopes(scopes: Iterable[str]) -> list[str]:
+    return [each.label for each in Scope if each in set(scopes)]
+
+
+def describe_connect(project: Project, client: str) -> list[dict[str, Any]]:
+    """Return the ways to connect an agent; an unknown `client` opens the first."""
+    current = client if client in CLIENTS else next(iter(CLIENTS))
+    addresses = {"base": base_url(), "guide": agent_guide_url(), "project": project}
+    return [
+        {
+            "key": key,
+            "name": name,
+            "code": highlight(
+                render_template(f"dashboard/integrations/connect/{key}.txt", **addresses)
+            ),
+            "is_current": key == current,
+        }
+        for key, name in CLIENTS.items()
+    ]
+
+
+def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the token that was used last, None if none was."""
+    used = [each for each in tokens if each["use"]]
+    return max(used, key=lambda each: each["use"].at, default=None)
+
+
+def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
+    token, use = listed.token, listed.last_use
+    return {
+        "token": token,
+        "state": token.state if not (use and token.state == "unused") else "active",
+        "made_by": "you" if token.made_by_id == access.user.account_id else listed.made_by,
+        "scopes": label_scopes(token.scopes),
+        "use": use,
+        "used_for": _describe_use(use.operation, use.by) if use else "",
+    }
+
+
+def _describe_use(operation: str, door: str) -> str:
+    """Return an operation in words: `update_widgetConfig` by `mcp` is "update widget config"."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", operation).lower()
+    return ", ".join(filter(None, (words, DOORS.get(door, ""))))

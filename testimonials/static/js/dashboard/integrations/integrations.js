@@ -1,0 +1,41 @@
+// Every form here is a page of its own; with this file they open as dialogs.
+import { offerCopies } from '../../copy.js';
+import '../share/tabs.js';
+
+const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.button);
+
+function show(content) {
+  const dialog = document.createElement('dialog');
+  dialog.className = 'dialog';
+  // The page has its own first heading.
+  const title = document.createElement('h2');
+  title.id = 'dialog-title';
+  title.append(...content.querySelector('h1').childNodes);
+  content.querySelector('h1').replaceWith(title);
+  dialog.setAttribute('aria-labelledby', title.id);
+  dialog.append(content);
+  dialog.addEventListener('click', (event) => {
+    if (!event.target.closest('[data-dialog-close]')) return;
+    event.preventDefault();
+    dialog.close();
+  });
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  content.querySelector('input:not([type="hidden"]), a, button')?.focus();
+  offerCopies(dialog);
+}
+
+document.addEventListener('click', async (event) => {
+  const link = event.target.closest('a[data-dialog]');
+  if (!link || !isPlain(event)) return;
+  event.preventDefault();
+  try {
+    const answer = await fetch(link.href, { headers: { Accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    show(document.adoptNode(page.querySelector('[data-dialog-content]')));
+  } catch {
+    // Whatever is wrong, the page says it.
+    location.assign(link.href);
+  }
+});

@@ -1,0 +1,171 @@
+"""Access tokens as people make and revoke them in the dashboard."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from testimonials.access.models import AccessToken
+from testimonials.core import clock
+from testimonials.extensions import db
+from tests.auth.browsers import open_browser
+from tests.conftest import PASSWORD, Caller
+from tests.support.rows import add_member
+
+FORM = {"name": "Shop assistant", "scopes": ["read", "draft"], "ends": "90"}
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    """A project of the owner's."""
+    return str(owner.create_project(slug="fern", businessName="Fern & Fable")["_id"])
+
+
+def make(browser: FlaskClient, project: str, /, **changes: Any) -> TestResponse:
+    """Open the form and send it, with the project itself unless told otherwise."""
+    base = f"/dashboard/projects/{project}/integrations"
+    once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/tokens/new").text)
+    assert once
+    form = {"once": once[1], "project": project} | FORM | changes
+    return browser.post(f"{base}/tokens", data=form)
+
+
+def read_token(page: TestResponse) -> str:
+    """Return the token that a page shows."""
+    found = re.search(r'value="(tst_tok_\w+)"', page.text)
+    assert found, page.text
+    return found[1]
+
+
+def stored(app: Flask) -> list[AccessToken]:
+    """Return every token, oldest first."""
+    with app.app_context():
+        return list(db.session.scalars(select(AccessToken).order_by(AccessToken.id)))
+
+
+def test_a_token_is_shown_once_and_works(app: Flask, owner: Caller, project: str) -> None:
+    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}/integrations"
+    assert "Let an agent do the chores" in browser.get(base).text
+    page = make(browser, project)
+    token = read_token(page)
+    assert page.headers["Cache-Control"] == "no-store"
+    me = app.test_client().get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
+    assert me.status_code in (200, 403), me.text
+    shown = browser.get(base).text
+    assert "Shop assistant" in shown
+    assert "made by <bdi>you</bdi>" in shown
+    assert token not in shown
+    assert not re.search("Publish</span>", shown)
+    row = stored(app)[0]
+    assert (row.scopes, row.project_id, row.client) == (["read", "draft"], project, "manual")
+    assert row.expires_at
+    assert (row.expires_at - row.created_at).total_seconds() == pytest.approx(90 * 86400, abs=1)
+
+
+def test_sending_the_same_form_again_makes_no_second_one(
+    app: Flask, owner: Caller, project: str
+) -> None:
+    browser, once = open_browser(app, owner), "a" * 24
+    assert read_token(make(browser, project, once=once))
+    again = make(browser, project, once=once)
+    assert again.status_code == 303
+    assert "shown once" in browser.get(again.headers["Location"]).text
+    assert len(stored(app)) == 1
+    make(browser, project, once="b" * 24)
+    assert len(stored(app)) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": " "}, "Name what will use the token."),
+        ({"name": "x" * 81}, "Shorten this to 80 characters"),
+        ({"scopes": []}, "Choose at least one thing"),
+        ({"scopes": ["admin"]}, "Choose at least one thing"),
+        ({"ends": "36500"}, "Choose one of the options."),
+        ({"project": "0" * 24}, "Choose one of your projects."),
+    ],
+)
+def test_a_form_with_mistakes_makes_none(
+    app: Flask, owner: Caller, project: str, changes: dict[str, Any], message: str
+) -> None:
+    answer = make(open_browser(app, owner), project, **changes)
+    assert answer.status_code == 422
+    assert message in answer.text
+    assert stored(app) == []
+
+
+def test_admins_make_tokens_for_their_project_alone(
+    app: Flask, owner: Caller, outsider: Caller, project: str
+) -> None:
+    add_member(app, project, outsider, "admin")
+    other = owner.create_project(slug="other")["_id"]
+    colleague, browser = open_browser(app, outsider), open_browser(app, owner)
+    for wrong in ("all", other):
+        assert make(colleague, project, project=wrong).status_code == 422
+    read_token(make(colleague, project, name="Theirs"))
+    read_token(make(browser, project, name="Everywhere", project="all"))
+    assert [row.project_id for row in stored(app)] == [project, None]
+    theirs, everywhere = stored(app)
+    base = f"/dashboard/projects/{project}/integrations"
+    assert "Everywhere" not in colleague.get(base).text
+    assert f"made by <bdi>{outsider.email}</bdi>" in browser.get(base).text
+    for method in ("get", "post"):
+        answer = getattr(colleague, method)(f"{base}/tokens/{everywhere.id}/revoke")
+        assert answer.status_code == 404
+    assert colleague.post(f"{base}/tokens/{theirs.id}/revoke").status_code == 303
+
+
+def test_a_revoked_token_stops_at_once(app: Flask, owner: Caller, project: str) -> None:
+    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}/integrations"
+    token = read_token(make(browser, project))
+    path = f"{base}/tokens/{stored(app)[0].id}/revoke"
+    assert "Revoke “<bdi>Shop assistant</bdi>”?" in browser.get(path).text
+    assert stored(app)[0].revoked_at is None
+    assert browser.post(path).status_code == 303
+    answer = app.test_client().get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 401
+    assert "Shop assistant" not in browser.get(base).text.partition('id="connect"')[0]
+
+
+def test_it_names_what_is_unused_or_over(
+    app: Flask, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = open_browser(app, owner)
+    make(browser, project, name="Idle", ends="365")
+    make(browser, project, name="Over", ends="30")
+    later = clock.now() + timedelta(days=91)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    page = open_browser(app, owner).get(f"/dashboard/projects/{project}/integrations").text
+    over, idle = page.split('<th scope="row">')[1:]
+    assert "Unused for 90 days" in idle
+    assert '<span class="chip bad">Ended</span>' in over
+
+
+def test_a_proof_is_asked_for_and_nothing_is_lost(app: Flask, owner: Caller, project: str) -> None:
+    browser = open_browser(app, owner)
+    later = clock.now() + timedelta(minutes=11)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "now", lambda: later)
+        asked = make(browser, project)
+        assert asked.status_code == 401
+        assert "make an access token" in asked.text
+        assert 'value="Shop assistant"' in asked.text
+        assert stored(app) == []
+        assert read_token(make(browser, project, proof=PASSWORD))
+
+
+def test_a_link_fills_the_form_in(app: Flask, owner: Caller, project: str) -> None:
+    browser = open_browser(app, owner)
+    query = "?name=Claude+%3Cb%3E&scopes=read,configure,root"
+    answer = browser.get(f"/dashboard/tokens/new{query}", follow_redirects=True)
+    assert answer.status_code == 200
+    assert 'value="Claude &lt;b&gt;"' in answer.text
+    ticked = re.findall(r'value="(\w+)" checked', answer.text)
+    assert ticked == ["read", "configure"]
+    assert "An agent sent you here" in answer.text
