@@ -5,6 +5,9 @@ from typing import Any
 from flask import Blueprint, Flask, current_app, has_request_context, request
 
 from testimonials.access.uses import init_uses
+from testimonials.agents.mcp.api import mcp
+from testimonials.agents.oauth.api import oauth
+from testimonials.agents.oauth.pages import consent
 from testimonials.auth.address_change.pages import address
 from testimonials.auth.api import auth
 from testimonials.auth.billing.pages import billing
@@ -64,6 +67,9 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     formats,
     media,
     unsubscribe,
+    mcp,
+    oauth,
+    consent,
     dashboard,
     inbox,
     page_editor,

@@ -76,6 +76,15 @@ def require_access(
     return decorate
 
 
+def may_pass(caller: Caller, rule: Rule) -> bool:
+    """Return whether `rule` lets a caller in, if only to propose."""
+    try:
+        _admit(caller, rule)
+    except MissingScope:
+        return False
+    return True
+
+
 def require_all_projects(caller: Caller) -> None:
     if caller.project_id is not None:
         raise OneProjectOnly

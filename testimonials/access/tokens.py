@@ -182,6 +182,12 @@ def find_token(account_id: str, token_id: str, project_id: str | None = None) ->
     return token
 
 
+def find_by_plain_text(plain: str) -> AccessToken | None:
+    """Return the token with this plain text, locked, whether or not it still works."""
+    query = select(AccessToken).where(AccessToken.token_hash == hash_secret(plain))
+    return db.session.scalars(query.with_for_update()).one_or_none()
+
+
 def revoke_token(token: AccessToken) -> None:
     """End a locked token: the next call with it is refused. Does nothing the second time."""
     if token.revoked_at is None:

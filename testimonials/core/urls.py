@@ -130,3 +130,22 @@ def author_url(token: str, page: str = "") -> str:
 
 def agent_guide_url() -> str:
     return f"{base_url()}/llms.txt"
+
+
+def mcp_url() -> str:
+    """Return where MCP clients connect; in OAuth, the name of what tokens are for."""
+    return f"{base_url()}/mcp"
+
+
+def resource_metadata_url() -> str:
+    return f"{base_url()}/.well-known/oauth-protected-resource/mcp"
+
+
+def consent_url() -> str:
+    """Return where a person allows an OAuth client to connect."""
+    return f"{app_url()}/oauth/authorize"
+
+
+def oauth_url(action: str) -> str:
+    """Return where OAuth clients go themselves: `register`, `token` or `revoke`."""
+    return f"{base_url()}/oauth/{action}"

@@ -433,16 +433,6 @@ CREATE TABLE idempotency_key (
 
 CREATE INDEX ix_idempotency_key_created_at ON idempotency_key (created_at);
 
-CREATE TABLE oauth_client (
-	id VARCHAR NOT NULL, 
-	name VARCHAR(80) NOT NULL, 
-	redirect_uris JSON NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	CONSTRAINT pk_oauth_client PRIMARY KEY (id)
-);
-
-CREATE INDEX ix_oauth_client_created_at ON oauth_client (created_at);
-
 CREATE TABLE access_token (
 	id VARCHAR NOT NULL, 
 	account_id VARCHAR NOT NULL, 
@@ -474,26 +464,22 @@ CREATE INDEX ix_access_token_project_id ON access_token (project_id);
 
 CREATE TABLE oauth_code (
 	code_hash VARCHAR NOT NULL, 
-	client_id VARCHAR NOT NULL, 
+	client_hash VARCHAR NOT NULL, 
 	account_id VARCHAR NOT NULL, 
 	made_by_id VARCHAR NOT NULL, 
 	project_id VARCHAR, 
 	scopes JSON NOT NULL, 
 	redirect_uri VARCHAR(500) NOT NULL, 
 	code_challenge VARCHAR(128) NOT NULL, 
-	resource VARCHAR(500), 
 	token_days INTEGER, 
 	expires_at BIGINT NOT NULL, 
 	CONSTRAINT pk_oauth_code PRIMARY KEY (code_hash), 
 	CONSTRAINT fk_oauth_code_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_oauth_code_client_id_oauth_client FOREIGN KEY(client_id) REFERENCES oauth_client (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_oauth_code_made_by_id_account FOREIGN KEY(made_by_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_oauth_code_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
 
 CREATE INDEX ix_oauth_code_account_id ON oauth_code (account_id);
-
-CREATE INDEX ix_oauth_code_client_id ON oauth_code (client_id);
 
 CREATE INDEX ix_oauth_code_expires_at ON oauth_code (expires_at);
 

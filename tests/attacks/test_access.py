@@ -70,6 +70,14 @@ PUBLIC = {
         "/widget/v1-<digest>.js",
         "/widget/v1.js",
     },
+    "It is how a program comes by a token, for what a person allowed it.": {
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+        "/oauth/register",
+        "/oauth/revoke",
+        "/oauth/token",
+    },
     "It is kept by the provider’s signature.": {"/webhooks/stripe"},
 }
 PUBLIC_RULES = set().union(*PUBLIC.values())
@@ -121,7 +129,8 @@ def keeper(door: Door) -> str:
         return "public"
     if "token" in door.rule.arguments:
         return "link"
-    return {"dashboard": "session", "v1": "key"}.get(door.first, "nothing")
+    keepers = {"dashboard": "session", "oauth": "session", "v1": "key", "mcp": "key"}
+    return keepers.get(door.first, "nothing")
 
 
 @pytest.fixture
@@ -154,7 +163,7 @@ def knock(
     """Open a door, with each body that a page of the owner's would send it."""
     path, sent = path or world.path(door, ids, token), dict[str, Any](method=door.method)
     sent["headers"] = headers
-    if door.first == "v1":
+    if door.first in ("v1", "mcp"):
         operation = getattr(browser.application.view_functions[door.rule.endpoint], "operation", 0)
         yield browser.open(path, json=getattr(operation, "example", None) or {}, **sent)
         return

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -17,6 +18,7 @@ from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
 from testimonials.widget.script.assembly import script_digest
+from tests.agents.oauth.asking import ask_to_connect
 from tests.attacks.forms import Field, Form, crawl
 from tests.auth.browsers import COOKIE, mailed_path, open_browser, session_ids
 from tests.auth.links import ORIGIN, ask_for_link, init, mails
@@ -103,6 +105,8 @@ class World:
     deleted: dict[str, str]
     # The tokens of links in mails, by the first part of their path.
     links: dict[str, str]
+    # What some addresses are opened with.
+    queries: dict[str, str]
     cookies: dict[str, str] = field(default_factory=dict)
     keys: dict[str, dict[str, str]] = field(default_factory=dict)
     forms: list[Form] = field(default_factory=list)
@@ -124,9 +128,10 @@ class World:
         )
         adapter = door.rule.map
         assert adapter is not None
-        return adapter.bind("localhost").build(
+        path = adapter.bind("localhost").build(
             door.rule.endpoint, {name: values[name] for name in door.names} | dict(door.words)
         )
+        return path + (self.queries.get(path, "") if door.is_safe else "")
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
         """Return what the forms of the owner's pages send to a path, and at least one body."""
@@ -176,6 +181,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
         },
         deleted={"project_id": deleted, "slug": "deleted-slug"},
         links=_find_links(app),
+        queries={"/oauth/authorize": f"?{urlencode(ask_to_connect(app.test_client()))}"},
         keys={name: caller.headers for name, caller in people.items()},
     )
     for name, each in browsers.items():
@@ -184,7 +190,8 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     starts = [f"/{first}/{token}" for first, token in world.links.items() if first != "requests"]
     starts.append(f"/requests/{world.links['requests']}/decline")
     starts += ["/login", "/claim", f"/{SLUG}"]
-    world.forms = crawl(browser, ["/dashboard/projects"]) + crawl(app.test_client(), starts)
+    pages = ["/dashboard/projects", "".join(*world.queries.items())]
+    world.forms = crawl(browser, pages) + crawl(app.test_client(), starts)
     return world
 
 

@@ -36,6 +36,8 @@ SILENT_VIEWS = {
     "notifications.choose_notifications": PREFERENCE,
     "checklist.change_checklist": PREFERENCE,
     "dashboard.choose_theme": PREFERENCE,
+    "mcp.answer_agent": "What a tool does is recorded by the view that it runs.",
+    "oauth.register": WRITES_NOTHING,
     "asking.preview_requests": WRITES_NOTHING,
     "importing.preview_import": WRITES_NOTHING,
     "widget_editor.get_preview_feed": WRITES_NOTHING,

@@ -56,8 +56,14 @@ ENDPOINTS = {
     "request_url": "requests.show_answer",
     "author_url": "author.show_correction",
     "agent_guide_url": "site.get_guide_for_agents",
+    "mcp_url": "mcp.answer_agent",
+    "resource_metadata_url": "oauth.describe_resource",
+    "consent_url": "consent.show_consent",
+    "oauth_url": "oauth.give_token",
 }
+POSTED = {"mcp_url", "oauth_url"}
 SAMPLES = {
+    "action": "token",
     "page": "inbox",
     "answer": "decline",
     "testimonial_id": "1" * 24,
@@ -135,5 +141,7 @@ def test_urls_lead_to_their_pages(app: Flask) -> None:
             values: list[Any] = [SAMPLES.get(each, "sample") for each in names]
             if name == "author_url":
                 values = ["sample", "correct"]
-            endpoint, _ = adapter.match(urlsplit(function(*values)).path, method="GET")
+            path = urlsplit(function(*values)).path
+            method = "POST" if name in POSTED else "GET"
+            endpoint, _ = adapter.match(path, method=method)
             assert endpoint == ENDPOINTS[name]

@@ -135,9 +135,13 @@ TITLES = {
 }
 
 
+JSON_PATHS = {"/v1", "/oembed", "/mcp", "/oauth/register", "/oauth/revoke", "/oauth/token"}
+
+
 def wants_json(path: str) -> bool:
     """Return whether an error at `path` is answered with JSON instead of a page."""
-    return path.startswith(("/v1/", "/widget/", "/webhooks/")) or path in ("/v1", "/oembed")
+    folders = ("/v1/", "/widget/", "/webhooks/", "/.well-known/")
+    return path.startswith(folders) or path in JSON_PATHS
 
 
 def speaks_english(path: str) -> bool:

@@ -18,7 +18,7 @@ from testimonials.settings.current import current_settings
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
     "img-src 'self' data: https: http:; connect-src 'self' {service}; "
-    "form-action 'self'; object-src 'none'; base-uri 'none'; frame-src {frames}; "
+    "form-action 'self'{targets}; object-src 'none'; base-uri 'none'; frame-src {frames}; "
     "frame-ancestors {ancestors}"
 )
 DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -111,6 +111,8 @@ def _write_page_policy() -> str:
         service=base_url(),
         # The page's inline style sheet, by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
+        # Where a form's answer may take the browser: to the program that a person lets connect.
+        targets=f" {g.form_target}" if "form_target" in g else "",
         frames="'self'" if g.get("has_preview") else "'none'",
         ancestors=_choose_ancestors(),
     )

@@ -10,7 +10,6 @@ down_revision: str | None = "0006"
 def upgrade() -> None:
     """Change the schema."""
     _create_idempotency_key()
-    _create_oauth_client()
     _create_access_token()
     _create_oauth_code()
     _create_webhook_endpoint()
@@ -38,18 +37,6 @@ def _create_idempotency_key() -> None:
         sa.PrimaryKeyConstraint("owner", "key", name=op.f("pk_idempotency_key")),
     )
     op.create_index(op.f("ix_idempotency_key_created_at"), "idempotency_key", ["created_at"])
-
-
-def _create_oauth_client() -> None:
-    op.create_table(
-        "oauth_client",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(length=80), nullable=False),
-        sa.Column("redirect_uris", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_oauth_client")),
-    )
-    op.create_index(op.f("ix_oauth_client_created_at"), "oauth_client", ["created_at"])
 
 
 def _create_access_token() -> None:
@@ -87,24 +74,21 @@ def _create_oauth_code() -> None:
     op.create_table(
         "oauth_code",
         sa.Column("code_hash", sa.String(), nullable=False),
-        sa.Column("client_id", sa.String(), nullable=False),
+        sa.Column("client_hash", sa.String(), nullable=False),
         sa.Column("account_id", sa.String(), nullable=False),
         sa.Column("made_by_id", sa.String(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=True),
         sa.Column("scopes", sa.JSON(), nullable=False),
         sa.Column("redirect_uri", sa.String(length=500), nullable=False),
         sa.Column("code_challenge", sa.String(length=128), nullable=False),
-        sa.Column("resource", sa.String(length=500), nullable=True),
         sa.Column("token_days", sa.Integer(), nullable=True),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
         _reference("oauth_code", "account_id", "account", "CASCADE"),
-        _reference("oauth_code", "client_id", "oauth_client", "CASCADE"),
         _reference("oauth_code", "made_by_id", "account", "CASCADE"),
         _reference("oauth_code", "project_id", "project", "CASCADE"),
         sa.PrimaryKeyConstraint("code_hash", name=op.f("pk_oauth_code")),
     )
     op.create_index(op.f("ix_oauth_code_account_id"), "oauth_code", ["account_id"])
-    op.create_index(op.f("ix_oauth_code_client_id"), "oauth_code", ["client_id"])
     op.create_index(op.f("ix_oauth_code_expires_at"), "oauth_code", ["expires_at"])
     op.create_index(op.f("ix_oauth_code_made_by_id"), "oauth_code", ["made_by_id"])
     op.create_index(op.f("ix_oauth_code_project_id"), "oauth_code", ["project_id"])

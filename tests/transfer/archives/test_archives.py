@@ -58,7 +58,6 @@ OTHER_TABLES = {
     "access_token": "A credential belongs to one instance; of the token only a hash is known.",
     "access_request": "It asks for a credential of one instance.",
     "idempotency_key": "It is gone within a day.",
-    "oauth_client": "A client is registered with one instance.",
     "oauth_code": "It is gone within a minute.",
     "proposal": "An agent of one instance waits for its answer.",
     "webhook_endpoint": "Its receiver knows one instance, whose events it follows.",

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: the service's operations as tools for language models."""

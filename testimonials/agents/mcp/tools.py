@@ -1,0 +1,191 @@
+"""Tools: operations of the API, described for language models and run as under ``/v1``."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from flask import Flask, Response, current_app
+from werkzeug.routing import Rule
+
+from testimonials.access.callers import Caller
+from testimonials.access.guards import Rule as AccessRule
+from testimonials.access.guards import may_pass
+from testimonials.agents.mcp.inner_calls import call_view, list_projects
+from testimonials.agents.mcp.messages import INVALID_PARAMS, MessageRefused
+from testimonials.agents.mcp.tool_table import TOOLS, Tool
+from testimonials.core.web.api.openapi import describe_api, method_of, operations
+from testimonials.core.web.endpoint import dump_json
+
+Schema = dict[str, Any]
+
+PROJECT = "projectId"
+KEY = "idempotencyKey"
+PROJECT_SCHEMA = {
+    "type": "string",
+    "description": "The project's `_id`. May be left out where there is only one.",
+}
+KEY_SCHEMA = {
+    "type": "string",
+    "description": "Any text of your own. The call is done once however often it is sent with it.",
+}
+# What to do about an error besides what its message says.
+ADVICE = {
+    "MISSING_SCOPE": "Ask the owner for more with ask_for_access.",
+    "NOT_FOUND": "The ids are in the answers of the list tools, such as list_projects.",
+}
+
+
+@dataclass(frozen=True)
+class PreparedTool:
+    """A tool with its operation; `places` says of each argument where it is sent."""
+
+    tool: Tool
+    rule: Rule
+    method: str
+    access: AccessRule
+    input_schema: Schema
+    places: Mapping[str, str]
+
+    def describe(self) -> dict[str, Any]:
+        is_read = self.method == "GET"
+        return {
+            "name": self.tool.name,
+            "title": self.tool.title,
+            "description": self.tool.description,
+            "inputSchema": self.input_schema,
+            "annotations": {
+                "title": self.tool.title,
+                "readOnlyHint": is_read,
+                "destructiveHint": self.tool.is_destructive,
+                "idempotentHint": is_read or self.method != "POST",
+                "openWorldHint": False,
+            },
+        }
+
+
+def list_tools(caller: Caller) -> list[dict[str, Any]]:
+    """Return the tools whose operation the caller may run or propose."""
+    return [each.describe() for each in _tools().values() if may_pass(caller, each.access)]
+
+
+def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a tool; return its result, which holds errors of the operation too.
+
+    Raises `MessageRefused` for an unknown tool.
+    """
+    tool = _tools().get(str(params.get("name")))
+    arguments = params.get("arguments") or {}
+    if tool is None or not isinstance(arguments, dict):
+        raise MessageRefused(INVALID_PARAMS, "There is no such tool, or its arguments are broken.")
+    if unknown := sorted(arguments.keys() - tool.places.keys()):
+        known = ", ".join(tool.places) or "none"
+        return _refuse(f"Unknown: {', '.join(unknown)}. The arguments of this tool are: {known}.")
+    if PROJECT in tool.places and PROJECT not in arguments:
+        projects = list_projects()
+        if len(projects) != 1:
+            names = ", ".join(f"{key} ({slug})" for key, slug in projects.items()) or "none yet"
+            return _refuse(f"Say which project with projectId. There are: {names}.")
+        arguments = arguments | {PROJECT: next(iter(projects))}
+    return _read_result(_run(tool, arguments))
+
+
+def _run(tool: PreparedTool, arguments: Mapping[str, Any]) -> Response:
+    sent: dict[str, dict[str, Any]] = {"query": {}, "body": {}, "header": {}, "path": {}}
+    for name, value in arguments.items():
+        place, _, placed_as = tool.places[name].partition(":")
+        sent[place][placed_as or name] = value if place == "body" else _write_plain(value)
+    return call_view(
+        tool.rule.endpoint,
+        tool.method,
+        values=sent["path"],
+        query=sent["query"],
+        body=sent["body"] if "body" in tool.places.values() else None,
+        headers=sent["header"],
+    )
+
+
+def _write_plain(value: object) -> str:
+    """Return a value as a query or a path has it; what is no plain value is refused there."""
+    return value if isinstance(value, str) else dump_json(value).decode()
+
+
+def _read_result(response: Response) -> dict[str, Any]:
+    body = response.get_json()
+    if response.status_code < 400:
+        text = dump_json(body).decode()
+        return {"content": [{"type": "text", "text": text}], "structuredContent": body}
+    advice = ADVICE.get(body["code"], "")
+    if wait := response.headers.get("Retry-After"):
+        advice = f"Try again in {wait} seconds."
+    return _refuse(f"{body['message']} {advice}".strip(), body)
+
+
+def _refuse(message: str, body: object = None) -> dict[str, Any]:
+    content = [{"type": "text", "text": message}]
+    details = {} if body is None else {"structuredContent": body}
+    return {"content": content, "isError": True} | details
+
+
+def _tools() -> dict[str, PreparedTool]:
+    return _prepare_tools(current_app._get_current_object())  # type: ignore[attr-defined]
+
+
+@cache
+def _prepare_tools(app: Flask) -> dict[str, PreparedTool]:
+    document = describe_api(app)
+    schemas = document["components"]["schemas"]
+    described = {
+        operation["operationId"]: operation
+        for methods in document["paths"].values()
+        for operation in methods.values()
+    }
+    routes = {view.__name__: (rule, view) for rule, _, view in operations(app)}
+    return {
+        tool.name: _prepare(tool, *routes[tool.operation], described[tool.operation], schemas)
+        for tool in TOOLS
+    }
+
+
+def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Schema) -> PreparedTool:
+    properties, places, required = {}, {}, []
+    for parameter in described["parameters"]:
+        name = _to_camel_case(parameter["name"])
+        about = {"description": parameter["description"]} if "description" in parameter else {}
+        properties[name] = _resolve(parameter["schema"], schemas) | about
+        places[name] = f"{parameter['in']}:{parameter['name']}"
+        required += [name] if parameter.get("required") else []
+    if PROJECT in places:
+        properties[PROJECT] = PROJECT_SCHEMA
+        required.remove(PROJECT)
+    if (body := described.get("requestBody")) is not None:
+        resolved = _resolve(body["content"]["application/json"]["schema"], schemas)
+        properties |= resolved["properties"]
+        places |= dict.fromkeys(resolved["properties"], "body")
+        required += resolved.get("required", [])
+    method = method_of(rule)
+    if method == "POST":
+        properties[KEY], places[KEY] = KEY_SCHEMA, "header:Idempotency-Key"
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema |= {"required": required} if required else {}
+    return PreparedTool(tool, rule, method, view.access, schema, places)
+
+
+def _resolve(schema: Any, schemas: Schema) -> Any:
+    """Return a schema with what its references lead to in their places."""
+    if isinstance(schema, list):
+        return [_resolve(each, schemas) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # A pattern of white space tells a model nothing; the operation checks it anyway.
+    left_out = {"$ref"} | ({"pattern"} if isinstance(schema.get("pattern"), str) else set())
+    kept = {name: each for name, each in schema.items() if name not in left_out}
+    resolved = {name: _resolve(each, schemas) for name, each in kept.items()}
+    if "$ref" in schema:
+        resolved = _resolve(schemas[schema["$ref"].rpartition("/")[2]], schemas) | resolved
+    return resolved
+
+
+def _to_camel_case(name: str) -> str:
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)

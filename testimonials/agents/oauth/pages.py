@@ -1,0 +1,95 @@
+"""The one page of OAuth that a person sees: what a program asks for, and Allow or Don’t allow."""
+
+from flask import Blueprint, g, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.access.scopes import DEFAULT_SCOPES, NEVER, Scope
+from testimonials.agents.oauth.authorizing import Asked, add_code, find_request
+from testimonials.agents.oauth.clients import describe_place, origin_of
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.dashboard.forms import Errors
+from testimonials.dashboard.guards import require_proof, require_session
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import list_projects
+
+consent = Blueprint("consent", __name__)
+
+# What the page carries from the program's request into the form.
+CARRIED = (
+    "client_id",
+    "redirect_uri",
+    "response_type",
+    "scope",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "resource",
+)
+ALL_PROJECTS = "all"
+LIFETIMES = {"30": "30 days", "90": "90 days", "365": "One year"}
+
+
+@consent.get("/oauth/authorize")
+@require_session
+def show_consent(owner: SignedIn) -> ResponseReturnValue:
+    """Show who asks for what."""
+    return answer_privately(_page(owner, find_request(request.args), {}))
+
+
+@consent.post("/oauth/authorize")
+@require_session
+def allow(owner: SignedIn) -> ResponseReturnValue:
+    """Take the browser back to the program, with a code for what was allowed."""
+    asked = find_request(request.form)
+    # The browser takes the answer of this form there, also after the password was asked for.
+    g.form_target = origin_of(asked.redirect_uri)
+    return _allow(owner=owner, asked=asked)
+
+
+@require_proof("connect a program", "dashboard.show_start")
+def _allow(owner: SignedIn, asked: Asked) -> ResponseReturnValue:
+    sent = request.form
+    scopes = [scope for scope in asked.scopes if scope in sent.getlist("scopes")]
+    project = sent.get("project", "")
+    if errors := _judge(owner, scopes, project, sent.get("days", "")):
+        return answer_privately(_page(owner, asked, errors), 422)
+    begin_write()
+    limit = None if project == ALL_PROJECTS else project
+    code = add_code(asked, owner.account_id, limit, scopes, int(sent["days"]))
+    db.session.commit()
+    return redirect(asked.answer(code=code), 303)
+
+
+def _judge(owner: SignedIn, scopes: list[Scope], project: str, days: str) -> Errors:
+    errors: Errors = {}
+    if not scopes:
+        errors["scopes"] = ["Choose at least one, or don’t allow it."]
+    own = {each.id for each in list_projects(owner.account_id)}
+    if project not in own | {ALL_PROJECTS}:
+        errors["project"] = ["Choose one of your projects, or all."]
+    if days not in LIFETIMES:
+        errors["days"] = ["Choose one of these."]
+    return errors
+
+
+def _page(owner: SignedIn, asked: Asked, errors: Errors) -> str:
+    g.form_target = origin_of(asked.redirect_uri)
+    sent = request.form if request.method == "POST" else request.args
+    return render_template(
+        "agents/consent.html",
+        email=owner.email,
+        client=asked.client.name,
+        place=describe_place(asked.redirect_uri),
+        decline_url=asked.answer(error="access_denied"),
+        carried=[(name, sent[name]) for name in CARRIED if name in sent],
+        scopes=asked.scopes,
+        checked=sent.getlist("scopes") if errors else DEFAULT_SCOPES,
+        projects={each.id: each.name for each in list_projects(owner.account_id)}
+        | {ALL_PROJECTS: "All projects"},
+        project=sent.get("project"),
+        lifetimes=LIFETIMES,
+        days=sent.get("days", "90"),
+        never=NEVER,
+        errors=errors,
+    )
