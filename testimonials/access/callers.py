@@ -32,5 +32,5 @@ class Caller:
 
     @property
     def label(self) -> str:
-        """How the history of a testimonial names it."""
-        return f"Agent …{self.name}" if self.is_key else f"{self.name} (access token)"
+        """How the history of a testimonial names it, which moderators read too."""
+        return "An agent (API key)" if self.is_key else f"{self.name} (access token)"
