@@ -22,14 +22,20 @@ LONGEST = 1000
 
 class EmailMalformed(ServiceError):
     code = "EMAIL_INVALID"
+    meaning = "This isn't an e-mail address."
+    remedy = "Correct the address."
 
 
 class EmailDisposable(ServiceError):
     code = "EMAIL_DISPOSABLE"
+    meaning = "Disposable e-mail addresses are not accepted."
+    remedy = "Use the owner's permanent address."
 
 
 class SignupClosed(ServiceError):
     code = "SIGNUP_CLOSED"
+    meaning = "This service takes no new accounts for the address."
+    remedy = "Ask its operator."
 
 
 def normalize_email(text: str) -> str:

@@ -94,6 +94,10 @@ def forgot_url() -> str:
     return f"{app_url()}/forgot"
 
 
+def account_url() -> str:
+    return f"{app_url()}/dashboard/account"
+
+
 def claim_url(token: str) -> str:
     return f"{app_url()}/claim/{token}"
 
@@ -126,6 +130,11 @@ def request_url(token: str, answer: str) -> str:
 def author_url(token: str, page: str = "") -> str:
     """Return the URL of the author's own page, or of one below it such as `correct`."""
     return f"{app_url()}/yours/{token}{'/' if page else ''}{page}"
+
+
+def error_url(code: str) -> str:
+    """Return the URL of an error code in the API's reference."""
+    return f"{base_url()}/docs#{code}"
 
 
 def agent_guide_url() -> str:

@@ -31,16 +31,22 @@ class SlugTaken(ServiceError):
     """Another project owns the slug (spec, "POST /v1/projects")."""
 
     code = "SLUG_TAKEN"
+    meaning = "Another project has this slug."
+    remedy = "Choose another, or leave it out."
     default_message = "This slug is already taken. Please choose a different one."
 
 
 class SlugReserved(ServiceError):
     code = "SLUG_RESERVED"
+    meaning = "The service itself uses this slug."
+    remedy = "Choose another, or leave it out."
 
 
 class ProjectLimitReached(ServiceError):
     status = 402
     code = "PROJECT_LIMIT_REACHED"
+    meaning = "The account is at its limit of projects."
+    remedy = "Ask the owner to delete one or to get more; `message` says where."
 
 
 def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:

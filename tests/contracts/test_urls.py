@@ -55,6 +55,8 @@ ENDPOINTS = {
     "unsubscribe_url": "unsubscribe.show_unsubscribe",
     "request_url": "requests.show_answer",
     "author_url": "author.show_correction",
+    "account_url": "account.show_account",
+    "error_url": "site.show_docs",
     "agent_guide_url": "site.get_guide_for_agents",
     "mcp_url": "mcp.answer_agent",
     "resource_metadata_url": "oauth.describe_resource",

@@ -16,6 +16,8 @@ class PictureRefused(ServiceError):
 
     status = 422
     code = "PICTURE_REFUSED"
+    meaning = "The picture can't be drawn."
+    remedy = "Do without: `message` says why."
 
 
 def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:

@@ -29,6 +29,8 @@ class ImageRefused(ServiceError):
 
     status = 422
     code = "IMAGE_REFUSED"
+    meaning = "The file can't be used as a picture."
+    remedy = "Send one that `message` describes."
 
 
 class ImageBusy(ServiceError):
@@ -36,6 +38,8 @@ class ImageBusy(ServiceError):
 
     status = 503
     code = "IMAGES_BUSY"
+    meaning = "Too many pictures are being worked on. Nothing was changed."
+    remedy = "Try again in a few seconds."
 
 
 LOGO = Use(640, 320, 2 * MEGABYTE)

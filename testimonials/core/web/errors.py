@@ -13,6 +13,7 @@ from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.data.outages import log_fault
+from testimonials.core.web.api.elsewhere import find_elsewhere
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import gettext_noop, ngettext, translate, use_visitors_language
 
@@ -27,6 +28,9 @@ class ServiceError(Exception):
     status = 400
     code = "BAD_REQUEST"
     default_message = "The request can't be processed."
+    # What the code means and what to do about it, for the API's table; empty: only pages raise it.
+    meaning = ""
+    remedy = ""
     # The heading of its page, if not the status's.
     title: str | None = None
 
@@ -47,6 +51,8 @@ class ValidationFailed(ServiceError):
     """A field breaks a rule; `errors` maps each field to its messages."""
 
     code = "VALIDATION_FAILED"
+    meaning = "A field, parameter or header breaks a rule, is missing, or is unknown."
+    remedy = "Change what `errors` names, by field."
 
     @classmethod
     def of(cls, errors: FieldErrors) -> "ValidationFailed":
@@ -59,6 +65,8 @@ class BodyInvalid(ServiceError):
     """The body is not a JSON object."""
 
     code = "INVALID_BODY"
+    meaning = "The body is empty or isn't what the call takes: JSON, or a file of certain types."
+    remedy = "Send what `message` asks for, with its `Content-Type`."
 
 
 class CredentialsInvalid(ServiceError):
@@ -66,6 +74,8 @@ class CredentialsInvalid(ServiceError):
 
     status = 401
     code = "INVALID_CREDENTIALS"
+    meaning = "The credentials are missing, don't match, or are no longer valid."
+    remedy = "Send both headers of the account, or an access token, as they were last issued."
     default_message = (
         "The account id and API key do not match. Send both headers, x-service-account-id and "
         "x-api-key, with the values of the latest POST /v1/auth/agent-init response or from the "
@@ -81,6 +91,8 @@ class NotFound(ServiceError):
 
     status = 404
     code = "NOT_FOUND"
+    meaning = "The path or the thing doesn't exist, or belongs to somebody else."
+    remedy = "Check the path and the ids in it; `message` may say where it is done instead."
     default_message = "Project not found. No project with this id belongs to the account."
 
 
@@ -99,6 +111,8 @@ class RateLimited(ServiceError):
 
     status = 429
     code = "RATE_LIMITED"
+    meaning = "Too many requests."
+    remedy = "Wait for the seconds in `Retry-After`."
 
 
 HTTP_MESSAGES = {
@@ -230,6 +244,9 @@ def _answer_http_error(error: HTTPException) -> Response:
     )
     if not wants_json(request.path):
         message = PAGE_MESSAGES.get(response.status_code, message)
+    elif response.status_code in (404, 405):
+        where = find_elsewhere(request.method, request.path)
+        message = f"Not through the API. {where}" if where else message
     elif response.status_code == 413:
         most = request.max_content_length or 0
         message = message.format(limit=most // 1024, bytes=most)

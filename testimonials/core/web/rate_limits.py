@@ -179,6 +179,9 @@ def _refuse(limit: Limit, reset_time: float) -> NoReturn:
             "RateLimit-Limit": str(limit.per_hour),
             "RateLimit-Remaining": "0",
             "RateLimit-Reset": str(wait),
+            # As draft-ietf-httpapi-ratelimit-headers-10 has them.
+            "RateLimit-Policy": f'"{limit.scope}";q={limit.per_hour};w={limit.hours * 3600}',
+            "RateLimit": f'"{limit.scope}";r=0;t={wait}',
         },
     )
 

@@ -12,6 +12,7 @@ from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from testimonials.core.urls import base_url
+from testimonials.core.web.api.problems import use_problem_details
 from testimonials.core.web.errors import ServiceError, wants_json
 from testimonials.settings.current import current_settings
 
@@ -99,8 +100,10 @@ def _add_headers(response: Response) -> Response:
     headers.setdefault("Referrer-Policy", "strict-origin-when-cross-origin")
     is_page = response.mimetype == "text/html"
     headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
-    if wants_json(request.path) and response.status_code >= 400:
+    if response.status_code >= 400 and wants_json(request.path):
         headers.setdefault("Cache-Control", "no-store")
+        if request.path.startswith("/v1/") and response.mimetype == "application/json":
+            use_problem_details(response)
     if request.is_secure and (policy := current_settings().hsts):
         headers.setdefault("Strict-Transport-Security", policy)
     return response

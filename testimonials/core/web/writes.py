@@ -37,6 +37,8 @@ class PreconditionFailed(ServiceError):
 
     status = 412
     code = "PRECONDITION_FAILED"
+    meaning = "The resource was changed since you read it. Nothing was changed now."
+    remedy = "Read it again, and repeat the change with its new `ETag` in `If-Match`."
 
 
 class KeyReused(ServiceError):
@@ -44,6 +46,8 @@ class KeyReused(ServiceError):
 
     status = 422
     code = "IDEMPOTENCY_KEY_REUSED"
+    meaning = "The Idempotency-Key was used for another call within 24 hours."
+    remedy = "Use a new key for each call, and the same key only to repeat one."
     default_message = (
         "This Idempotency-Key was used for another call within the last 24 hours: method, path or "
         "body differ. Nothing was changed. Use a new key for each call, and the same key only to "
@@ -56,6 +60,8 @@ class AnswerNotKept(ServiceError):
 
     status = 409
     code = "ANSWER_NOT_KEPT"
+    meaning = "The call was carried out before; its answer held a secret, which isn't kept."
+    remedy = "Read what was made, and have its secret replaced if you don't have it."
     default_message = (
         "This call was carried out with this Idempotency-Key already, and not a second time now. "
         "Its answer held a secret, which is shown only once. If you don’t have it, read what was "
