@@ -13,7 +13,7 @@ from testimonials.auth.addresses import hash_mailbox, normalize_email, require_o
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.links import make_claim_link
-from testimonials.auth.schemas import AccountSchema, AgentInitAnswerSchema, AgentInitSchema
+from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSchema
 from testimonials.auth.services import NewAccess, is_known_email, start_account
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.writes import commit_answer
@@ -36,7 +36,7 @@ ACCOUNT_EXISTS = {
 @auth.post("/v1/auth/agent-init")
 @limiter.per_address(AGENT_INIT_PER_ADDRESS, ipv6_bits=48)
 @endpoint(
-    data=AgentInitAnswerSchema,
+    data=SignUpSchema,
     body=AgentInitSchema,
     raises=(429,),
     is_public=True,

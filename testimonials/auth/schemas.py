@@ -11,7 +11,7 @@ class AgentInitSchema(StrictSchema):
     email = Text(254, one_line=True, blank=False, required=True, metadata={"format": "email"})
 
 
-class AgentInitAnswerSchema(Schema):
+class SignUpSchema(Schema):
     """The answer of agent-init: the first four fields; for a claimed account, the others and
     ``claimRequired``."""
 

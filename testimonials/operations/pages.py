@@ -12,7 +12,7 @@ from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.front_page import describe_front_page
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
-from testimonials.operations.reference import describe_operations, describe_schemas
+from testimonials.operations.reference import describe_operations, describe_schemas, describe_shared
 from testimonials.settings.current import current_settings
 
 site: Blueprint = Blueprint("site", __name__)
@@ -83,6 +83,7 @@ def show_docs() -> ResponseReturnValue:
         "docs/reference.html",
         api=_document(),
         operations=describe_operations(_document(), base_url()),
+        shared=describe_shared(_document()),
         schemas=describe_schemas(_document()),
         base_url=base_url(),
     )

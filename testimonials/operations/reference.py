@@ -20,7 +20,19 @@ def describe_schemas(document: Document) -> list[dict[str, Any]]:
     return [
         {"name": name, "fields": describe_fields(document, schema)}
         for name, schema in sorted(document["components"]["schemas"].items())
-        if schema.get("properties")
+        if schema.get("properties") and not name.endswith("Answer")
+    ]
+
+
+def describe_shared(document: Document) -> list[dict[str, Any]]:
+    """Return the headers and parameters that many calls share, those of answers last."""
+    components = document["components"]
+    sent = [each | {"sent": "with a call"} for each in components["parameters"].values()]
+    headers = components["headers"].items()
+    got = [each | {"name": name, "sent": "with an answer"} for name, each in headers]
+    return [
+        {"name": each["name"], "sent": each["sent"], "description": each["description"]}
+        for each in (*sent, *got)
     ]
 
 
@@ -66,7 +78,8 @@ def _describe_operation(
         "operation_id": operation["operationId"],
         "summary": operation["summary"],
         "description": operation["description"],
-        "parameters": operation.get("parameters", []),
+        # Those that many calls share stand in a table of their own.
+        "parameters": [each for each in operation.get("parameters", []) if "name" in each],
         "body": content
         and {"fields": describe_fields(document, content["schema"]), "example": example},
         "responses": [

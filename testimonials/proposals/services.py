@@ -27,6 +27,8 @@ KEPT = timedelta(days=400)
 class TooManyProposals(ServiceError):
     status = 409
     code = "TOO_MANY_PROPOSALS"
+    meaning = "As many proposals wait for the owner of the project as there may be."
+    remedy = "Withdraw some, or wait until some are decided."
     default_message = (
         f"{MOST_WAITING} proposals wait for the owner of this project, the most there may be. "
         "Withdraw some of yours, or wait until some are decided."
@@ -38,11 +40,15 @@ class ProposalDecided(ServiceError):
 
     status = 409
     code = "PROPOSAL_DECIDED"
+    meaning = "The proposal no longer waits: it was decided or withdrawn."
+    remedy = "Read it, and make another if that is needed."
 
 
 class NotYours(ServiceError):
     status = 403
     code = "NOT_YOURS"
+    meaning = "Somebody else made the proposal."
+    remedy = "Leave it to who made it, or to the owner."
     default_message = "Only who made a proposal can withdraw it."
 
 

@@ -172,6 +172,8 @@ def limited(answer: TestResponse, limit: int, what: str) -> None:
     assert answer.headers["RateLimit-Limit"] == str(limit)
     assert answer.headers["RateLimit-Remaining"] == "0"
     assert answer.headers["RateLimit-Reset"] == str(wait)
+    assert f";q={limit};w=3600" in answer.headers["RateLimit-Policy"]
+    assert answer.headers["RateLimit"].endswith(f";r=0;t={wait}")
 
 
 def test_the_sixth_request_of_an_ip_in_an_hour_is_429(client: FlaskClient) -> None:

@@ -9,6 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from testimonials.core.web.api.elsewhere import PLACES
 from tests.conftest import Caller, MakeApp
 
 pytestmark = pytest.mark.sqlite
@@ -196,6 +197,56 @@ def test_bad_query(owner: Caller, query: str) -> None:
     project = owner.create_project()["_id"]
     answer = owner.get(f"/v1/projects/{project}/testimonials?{query}")
     assert list(check_shape(answer, 400)["errors"]) == [query.partition("=")[0]]
+
+
+def test_problem_details_for_who_asks(owner: Caller) -> None:
+    """RFC 9457, beside the fields of every error."""
+    for accept, is_problem in (
+        ("application/problem+json", True),
+        ("application/json, application/problem+json", True),
+        ("application/json, application/problem+json;q=0.5", False),
+        ("application/problem+json;q=0", False),
+        ("*/*", False),
+    ):
+        for path in ("/v1/projects/x", "/v1/nothing", "/v1/projects?x=1"):
+            answer = owner.client.get(path, headers=owner.headers | {"Accept": accept})
+            assert (answer.mimetype == "application/problem+json") is is_problem
+            body = answer.get_json()
+            assert {"message", "code"} <= body.keys()
+            if is_problem:
+                assert body["type"] == f"https://testimonials.example.com/docs#{body['code']}"
+                assert body["status"] == answer.status_code
+                assert body["detail"] == body["message"] != body["title"]
+                assert f'id="{body["code"]}"' in owner.client.get("/docs").text
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        ("DELETE /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
+        ("PUT /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
+        ("GET /v1/projects/{id}/team/members", "/dashboard/projects/{id}/team"),
+        ("POST /v1/projects/{id}/import", "/dashboard/projects/{id}/import"),
+        ("GET /v1/projects/{id}/export", "/dashboard/projects/{id}/settings"),
+        ("POST /v1/projects/{id}/widgets", "/dashboard/projects/{id}/widgets"),
+        ("POST /v1/tokens", "/dashboard/account"),
+        ("DELETE /v1/me", "/dashboard/account"),
+        ("POST /v1/auth/login", "/login"),
+    ],
+)
+def test_what_only_the_dashboard_has_says_where(owner: Caller, call: str, place: str) -> None:
+    project = owner.create_project()["_id"]
+    method, path = call.format(id=project).split()
+    answer = owner.client.open(path, method=method, headers=owner.headers)
+    body = check_shape(answer, 404, 405)
+    assert f"https://testimonials.example.com{place.format(id=project)}" in body["message"]
+
+
+def test_calls_that_messages_name_are_there(app: Flask, owner: Caller) -> None:
+    rules = {re.sub(r"<\w+>", ":id", rule.rule) for rule in app.url_map.iter_rules()}
+    named = {path for *_, text in PLACES for path in re.findall(r"(/v1/[\w/:-]+\w)", text)}
+    assert named
+    assert named <= rules
 
 
 def test_fault_says_no_more_than_that_it_failed(

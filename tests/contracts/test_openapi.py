@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, whole, and what the service answers is what it says."""
 
 import copy
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,13 +12,45 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.core.web.api.openapi import method_of
+from testimonials.core.web.api.openapi import method_of, operations
+from testimonials.core.web.errors import ServiceError
 from tests.conftest import Caller, MakeCaller
 
 pytestmark = pytest.mark.sqlite
 
 Document = dict[str, Any]
 
+# Codes that no call of the API answers.
+ONLY_ON_PAGES = {
+    "ARCHIVE_REFUSED",
+    "AUTHOR_LINK_INVALID",
+    "AUTHOR_REFUSED",
+    "BROKEN_REQUEST",
+    "CROSS_SITE_REQUEST",
+    "EMAIL_TAKEN",
+    "EVENT_REFUSED",
+    "FILE_REFUSED",
+    "FORMAT_NOT_IMPLEMENTED",
+    "FORM_STALE",
+    "HIGHLIGHT_REFUSED",
+    "INVITATION_INVALID",
+    "LINK_EXPIRED",
+    "LINK_INVALID",
+    "LINK_REPLACED",
+    "LINK_USED",
+    "MAPPING_WRONG",
+    "NOTHING_LEFT",
+    "ORDER_FULL",
+    "ORDER_UNKNOWN",
+    "OWNER_STAYS",
+    "PLAN_UNKNOWN",
+    "ROLE_TOO_LOW",
+    "SIGNED_OUT",
+    "SIGN_IN_REFUSED",
+    "STEP_UNKNOWN",
+    "TABLE_UNREADABLE",
+    "WIDGET_LIMIT_REACHED",
+}
 # The document does not list itself: it describes what takes an account's calls.
 UNLISTED = {("/v1/openapi.json", "get")}
 BODY = {"authorName": "Maya Kowalski", "text": "It simply works."}
@@ -61,7 +94,12 @@ def test_is_valid_openapi(document: Document) -> None:
 
 
 def test_references_lead_somewhere(document: Document) -> None:
-    names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    names = {
+        f"#/components/{kind}/{name}"
+        for kind, parts in document["components"].items()
+        for name in parts
+        if kind != "securitySchemes"
+    }
     used = set(_references(document))
     assert used <= names
     assert names - used == set()
@@ -77,8 +115,40 @@ def test_every_operation_can_be_called_by_name(document: Document) -> None:
         assert "``" not in operation["summary"] + operation["description"]
     for path, methods in document["paths"].items():
         for operation in methods.values():
-            in_path = {item["name"] for item in operation["parameters"] if item["in"] == "path"}
+            in_path = {item["name"] for item in operation["parameters"] if item.get("in") == "path"}
             assert in_path == set(re.findall(r"{(\w+)}", path))
+
+
+def test_every_call_says_who_may_make_it_and_what_it_offers(
+    described_app: Flask, document: Document
+) -> None:
+    for rule, operation, view in operations(described_app):
+        path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
+        described = document["paths"][path][method_of(rule).lower()]
+        offered = {each.get("$ref", "").rpartition("/")[2] for each in described["parameters"]}
+        if method_of(rule) == "GET":
+            assert "ifNoneMatch" in offered
+        elif not operation.is_public:
+            # What it calls is what it offers: see `core.web.writes`.
+            assert "begin_call" in inspect.unwrap(view).__code__.co_names, path
+            assert offered >= {"idempotencyKey", "dryRun"}
+        if not operation.is_public:
+            assert described["x-scope"] is None or described["x-scope"] in described["description"]
+        for status, response in described["responses"].items():
+            schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+            assert status >= "400" or re.search("Answer$", schema.get("$ref", "Answer")), path
+
+
+def test_every_error_code_of_the_api_is_explained(document: Document) -> None:
+    """A code with a meaning is one of the API's; a page's own has none."""
+    listed = set(document["x-error-codes"])
+    raised = {each.code for each in subclasses(ServiceError)}
+    assert not ONLY_ON_PAGES - raised, "these are gone"
+    assert raised - listed == ONLY_ON_PAGES, "say what it means, or that only pages raise it"
+    for each in document["x-error-codes"].values():
+        assert each["meaning"].endswith(".")
+        assert each["remedy"].endswith(".")
+        assert 400 <= each["status"] < 600
 
 
 def test_lists_every_route_of_the_api_and_nothing_else(
@@ -212,6 +282,12 @@ def test_without_credentials_it_is_401_as_documented(document: Document, agent: 
             )
             assert answer.status_code == 401
             validate(document, answer, path, method)
+
+
+def subclasses(error: type[ServiceError]) -> set[type[ServiceError]]:
+    """Return every kind of error below one."""
+    found = set(error.__subclasses__())
+    return found.union(*map(subclasses, found))
 
 
 def _references(value: Any) -> Iterator[str]:

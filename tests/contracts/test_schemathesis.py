@@ -108,6 +108,8 @@ def is_negative(case: schemathesis.Case, location: ParameterLocation) -> bool:
 
 def is_beyond_a_schema(answer: schemathesis.Response) -> bool:
     """Tell whether a refusal is one that the document can't foretell."""
+    if answer.status_code in (412, 422):
+        return answer.json()["code"] in ("PRECONDITION_FAILED", "IDEMPOTENCY_KEY_REUSED")
     if answer.status_code != 400:
         return False
     body = answer.json()

@@ -4,6 +4,8 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
+from testimonials.core.web.api.error_codes import list_error_codes
+
 
 def data_of(answer: TestResponse) -> Any:
     """Check the envelope of a success; return its payload."""
@@ -28,6 +30,8 @@ def error_of(answer: TestResponse, status: int, code: str, *fields: str) -> dict
     body: dict[str, Any] = answer.get_json()
     assert set(body) == {"message", "code"} | ({"errors"} if fields else set())
     assert body["code"] == code
+    if answer.request.path.startswith("/v1/"):
+        assert code in {each.code for each in list_error_codes()}
     assert isinstance(body["message"], str)
     if fields:
         assert set(body["errors"]) == set(fields)

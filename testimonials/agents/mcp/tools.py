@@ -150,7 +150,8 @@ def _prepare_tools(app: Flask) -> dict[str, PreparedTool]:
 
 def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Schema) -> PreparedTool:
     properties, places, required = {}, {}, []
-    for parameter in described["parameters"]:
+    # Those that many calls share stand apart, by reference.
+    for parameter in (each for each in described["parameters"] if "$ref" not in each):
         name = _to_camel_case(parameter["name"])
         about = {"description": parameter["description"]} if "description" in parameter else {}
         properties[name] = _resolve(parameter["schema"], schemas) | about

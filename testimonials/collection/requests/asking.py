@@ -39,6 +39,8 @@ class AskingRefused(ServiceError):
 
     status = 422
     code = "ASKING_REFUSED"
+    meaning = "These people can't be asked now. No mail was sent."
+    remedy = "Change the list, or wait, as `message` says."
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ class ActionRefused(ServiceError):
 
     status = 409
     code = "ACTION_REFUSED"
+    meaning = "The state of the testimonial doesn't allow this."
+    remedy = "Read it again: it may be done already."
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ class TagRefused(ServiceError):
 
     status = 422
     code = "TAG_REFUSED"
+    meaning = "A tag's name isn't allowed, or there are too many tags."
+    remedy = "Change the tags as `message` says."
 
 
 @dataclass(frozen=True)

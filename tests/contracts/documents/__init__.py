@@ -21,6 +21,7 @@ from testimonials.operations.reference import (
     describe_operations,
     describe_rules,
     describe_schemas,
+    describe_shared,
 )
 from testimonials.serving.server import serve
 from testimonials.settings.table import PREFIX, Settings, load_settings
@@ -61,6 +62,14 @@ def render_api() -> str:
     parts += ["## Statuses", _table(["Status", "Meaning"], [list(each) for each in common])]
     for operation in operations:
         parts += list(_render_operation(operation, common))
+    parts += [
+        "## Headers and parameters",
+        _table(["Name", "Sent", "Meaning"], _list_shared(document)),
+    ]
+    parts += [
+        "## Error codes",
+        _table(["Code", "Status", "Meaning", "What to do"], _list_codes(document)),
+    ]
     parts.append("## Shapes of answers")
     for schema in describe_schemas(document):
         is_body = document["components"]["schemas"][schema["name"]].get("additionalProperties")
@@ -73,6 +82,18 @@ def render_agent_quickstart() -> str:
     """Return `/llms.txt` as a service at an example address serves it."""
     with _app().test_request_context():
         return render_agent_guide()
+
+
+def _list_shared(document: dict[str, Any]) -> list[list[str]]:
+    found = describe_shared(document)
+    return [[f"`{each['name']}`", each["sent"], each["description"]] for each in found]
+
+
+def _list_codes(document: dict[str, Any]) -> list[list[str]]:
+    codes = document["x-error-codes"].items()
+    return [
+        [f"`{code}`", str(each["status"]), each["meaning"], each["remedy"]] for code, each in codes
+    ]
 
 
 # By file: the heading and sentence it is begun with, the marker, and what stands between.

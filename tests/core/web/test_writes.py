@@ -104,15 +104,11 @@ def test_errors_are_not_kept(app: Flask, owner: Caller) -> None:
 
 
 @pytest.mark.sqlite
-@pytest.mark.parametrize("key", ["", '""', "x" * 256, "café", '"'])
+@pytest.mark.parametrize("key", ["", '""', "x" * 256, "café", '"', '"a"b"'])
 def test_a_key_that_is_none_is_refused_and_nothing_done(
     app: Flask, owner: Caller, path: str, key: str
 ) -> None:
     answer = send(owner, path, BODY, Idempotency_Key=key)
-    if key == '"':
-        # A text like any other.
-        data_of(answer)
-        return
     error_of(answer, 400, "VALIDATION_FAILED", "Idempotency-Key")
     assert count_rows(app, Row) == 0
 

@@ -12,41 +12,22 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from testimonials import __version__
+from testimonials.core.web.api.answers import ERROR_SCHEMA, Register, describe_responses
+from testimonials.core.web.api.error_codes import list_error_codes
+from testimonials.core.web.api.shared import HEADERS, PARAMETERS
 from testimonials.core.web.endpoint import Operation
 from testimonials.settings.current import current_settings
-
-ERRORS = {
-    400: "A field is missing or invalid; `message` says what to change, `errors` lists by field.",
-    401: "The account id and API key did not match, or one of the headers is missing.",
-    402: "`code` is PROJECT_LIMIT_REACHED: the account is at its project limit.",
-    404: "The project does not exist or does not belong to the account.",
-    413: "The body is over 64 KiB.",
-    422: "It can't be done with what is stored; `message` says why.",
-    429: "Rate limit exceeded; `Retry-After` gives the seconds to wait.",
-    503: "Too many at once; `Retry-After` gives the seconds to wait.",
-}
-
-ERROR_SCHEMA = {
-    "type": "object",
-    "required": ["message", "code"],
-    "properties": {
-        "message": {"type": "string", "description": "What is wrong and how to fix it."},
-        "code": {"type": "string", "description": "Stable, UPPER_SNAKE."},
-        "errors": {
-            "type": "object",
-            "description": "On 400: field name to the list of broken rules.",
-            "additionalProperties": {"type": "array", "items": {"type": "string"}},
-        },
-    },
-    "not": {"required": ["data"]},
-}
 
 INTRODUCTION = """\
 Create projects, configure a testimonial widget, fetch an embed snippet, write and read \
 testimonials. Every successful response is `{"message": string, "data": payload}` with status 200. \
-Every error is `{"message": string, "code": string}` and, on 400, `errors` by field. Every request \
-but POST /v1/auth/agent-init needs the headers `x-service-account-id` and `x-api-key`. Fields and \
-endpoints may be added at any time; ignore fields you don't know."""
+Every error is `{"message": string, "code": string}` and, on 400, `errors` by field; with `Accept: \
+application/problem+json` it has the fields of RFC 9457 too. Every request but POST \
+/v1/auth/agent-init needs the headers `x-service-account-id` and `x-api-key`, or `Authorization: \
+Bearer` with an access token. Every query parameter that a call doesn't have is an error. Fields \
+and endpoints may be added at any time; ignore fields you don't know."""
+KEY_HEADERS = {"accountId": "x-service-account-id", "apiKey": "x-api-key"}
+SECURITY: list[dict[str, list[str]]] = [{"accountId": [], "apiKey": []}, {"accessToken": []}]
 
 
 @cache
@@ -57,26 +38,46 @@ def describe_api(app: Flask) -> dict[str, Any]:
 
 def build_openapi(app: Flask, version: str) -> dict[str, Any]:
     """Describe every ``/v1`` route of `app` that carries an `Operation`."""
+    marshmallow = MarshmallowPlugin()
     spec = APISpec(
         title="Testimonials",
         version=version,
         openapi_version="3.1.0",
-        plugins=[MarshmallowPlugin()],
-        info={"description": INTRODUCTION},
+        plugins=[marshmallow],
+        info={"description": INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}},
         servers=[{"url": current_settings(app).base_url}],
     )
-    for name, header in (("accountId", "x-service-account-id"), ("apiKey", "x-api-key")):
-        spec.components.security_scheme(name, {"type": "apiKey", "in": "header", "name": header})
-    spec.components.schema("Error", ERROR_SCHEMA)
+    _describe_shared(spec)
+    resolver: Any = marshmallow.resolver
+
+    def register(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+        if name not in spec.components.schemas:
+            spec.components.schema(name, resolver.resolve_schema_dict(schema))
+        return {"$ref": f"#/components/schemas/{name}"}
+
     for rule, operation, view in operations(app):
-        method = method_of(rule)
         spec.path(
             path=re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule),
-            operations={method.lower(): _describe(operation, rule, view)},
+            operations={method_of(rule).lower(): _describe(operation, rule, view, register)},
         )
     document: dict[str, Any] = spec.to_dict()
+    document["x-error-codes"] = {
+        each.code: {"status": each.status, "meaning": each.meaning, "remedy": each.remedy}
+        for each in list_error_codes()
+    }
     _open_answers(document)
     return document
+
+
+def _describe_shared(spec: APISpec) -> None:
+    for name, header in KEY_HEADERS.items():
+        spec.components.security_scheme(name, {"type": "apiKey", "in": "header", "name": header})
+    spec.components.security_scheme("accessToken", {"type": "http", "scheme": "bearer"})
+    spec.components.schema("Error", ERROR_SCHEMA)
+    for name, described in PARAMETERS.items():
+        spec.components.parameter(name, described["in"], described)
+    for name, described in HEADERS.items():
+        spec.components.header(name, described)
 
 
 def operations(app: Flask) -> Iterator[tuple[Rule, Operation, Any]]:
@@ -122,18 +123,21 @@ def _references(schema: Any) -> Iterator[str]:
             yield from _references(value)
 
 
-def _describe(operation: Operation, rule: Rule, view: Any) -> dict[str, Any]:
+def _describe(operation: Operation, rule: Rule, view: Any, register: Register) -> dict[str, Any]:
     text = inspect.cleandoc(view.__doc__ or "").replace("``", "`")
     summary, _, description = text.partition("\n\n")
+    access, called = getattr(view, "access", None), _find_calls(view)
     described: dict[str, Any] = {
         "operationId": view.__name__,
         "tags": [rule.endpoint.split(".")[0]],
         "summary": summary.replace("\n", " ").rstrip("."),
-        "description": description,
-        "parameters": _parameters(operation, rule),
-        "responses": _responses(operation),
-        "security": [] if operation.is_public else [{"accountId": [], "apiKey": []}],
+        "description": "\n\n".join(each for each in (description, _say_who(access)) if each),
+        "parameters": _parameters(operation, rule, called),
+        "responses": describe_responses(operation, method_of(rule), called, access, register),
+        "security": [] if operation.is_public else SECURITY,
     }
+    if access is not None:
+        described["x-scope"] = access.scope and str(access.scope)
     if operation.body is not None:
         content: dict[str, Any] = {"schema": operation.body}
         if operation.example is not None:
@@ -146,7 +150,25 @@ def _describe(operation: Operation, rule: Rule, view: Any) -> dict[str, Any]:
     return described
 
 
-def _parameters(operation: Operation, rule: Rule) -> list[Any]:
+def _find_calls(view: Any) -> set[str]:
+    """Name what a view calls, and the keywords it does so with: which headers count there."""
+    code = inspect.unwrap(view).__code__
+    keywords = (each for each in code.co_consts if isinstance(each, tuple))
+    return {*code.co_names, *(name for each in keywords for name in each)}
+
+
+def _say_who(access: Any) -> str:
+    """Return who may make a call."""
+    if access is None:
+        return ""
+    scope = f"an access token with the scope `{access.scope}`"
+    who = ["the account's key"] * access.by_key + [scope if access.scope else "any access token"]
+    drafters = ["the account's key"] * (not access.by_key) + ["the scope `draft`"]
+    waits = f" With {' or '.join(drafters)} it becomes a proposal, which waits for the owner (202)."
+    return f"Needs {' or '.join(who)}.{waits * access.drafts}"
+
+
+def _parameters(operation: Operation, rule: Rule, called: set[str]) -> list[Any]:
     parameters: list[Any] = [
         {
             "name": name,
@@ -159,44 +181,9 @@ def _parameters(operation: Operation, rule: Rule) -> list[Any]:
     ]
     if operation.query is not None:
         parameters.append({"in": "query", "schema": operation.query})
-    return parameters
-
-
-def _responses(operation: Operation) -> dict[str, Any]:
-    payload: Any = operation.data
-    if operation.many:
-        payload = {"type": "array", "items": operation.data}
-    elif operation.is_paged:
-        payload = {
-            "type": "object",
-            "required": ["items", "next"],
-            "properties": {
-                "items": {"type": "array", "items": operation.data},
-                "next": {
-                    "type": ["string", "null"],
-                    "description": "`after` of the next page; null on the last one.",
-                },
-            },
-        }
-    envelope = {
-        "type": "object",
-        "required": ["message", "data"],
-        "additionalProperties": False,
-        "properties": {"message": {"type": "string"}, "data": payload},
-    }
-    content: dict[str, Any] = {"application/json": {"schema": envelope}}
-    if operation.content_type is not None:
-        content = {operation.content_type: {"schema": {"type": "string", "format": "binary"}}}
-    success = {"description": "Done.", "content": content}
-    responses: dict[str, Any] = {"200": success}
-    statuses = {400, *operation.raises}
-    if not operation.is_public:
-        statuses.add(401)
-    if operation.body is not None or operation.content_types:
-        statuses |= {400, 413}
-    for status in sorted(statuses):
-        responses[str(status)] = {
-            "description": ERRORS[status],
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
-    return responses
+    if method_of(rule) == "GET":
+        return [*parameters, "ifNoneMatch"]
+    names = ["dryRun"] if operation.is_public else ["idempotencyKey", "dryRun"]
+    if "require_match" in called:
+        names.append("ifMatch")
+    return [*parameters, *names]
