@@ -42,6 +42,7 @@ from testimonials.projects.media_pages import media
 from testimonials.projects.notifications.pages import unsubscribe
 from testimonials.projects.team.invitation_pages import invitation
 from testimonials.testimonials.api import init_pages, testimonials
+from testimonials.testimonials.moderation.api import moderation
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
 from testimonials.widget.feed import feed
@@ -55,6 +56,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     projects,
     widget,
     testimonials,
+    moderation,
     pictures,
     claim,
     session,

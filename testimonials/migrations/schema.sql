@@ -591,4 +591,6 @@ CREATE UNIQUE INDEX uq_project_account_id_external_id ON project (account_id, ex
 
 CREATE UNIQUE INDEX uq_testimonial_project_id_external_id ON testimonial (project_id, external_id);
 
+CREATE INDEX ix_testimonial_trash ON testimonial (project_id, created_at, id) WHERE deleted_at IS NOT NULL;
+
 INSERT INTO alembic_version (version_num) VALUES ('0007')

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, Boolean, Computed, Double, ForeignKey, Index, String, Text, false
+from sqlalchemy import text as sql
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from testimonials.core.data.database import Base, Timestamp, present
@@ -43,6 +44,14 @@ class Testimonial(Base):
             "rank",
             "created_at",
             "id",
+        ),
+        Index(
+            "ix_testimonial_trash",
+            "project_id",
+            "created_at",
+            "id",
+            sqlite_where=sql("deleted_at IS NOT NULL"),
+            postgresql_where=sql("deleted_at IS NOT NULL"),
         ),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
         Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),
@@ -121,6 +130,10 @@ class Testimonial(Base):
             kept.get(name) or TestimonialTag(name=name, project_id=self.project_id)
             for name in names
         ]
+
+    @property
+    def held_reasons(self) -> list[str] | None:
+        return self.held_for.split(",") if self.held_for else None
 
     @property
     def public_reply(self) -> dict[str, Any] | None:

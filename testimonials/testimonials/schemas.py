@@ -19,6 +19,11 @@ OPTIONAL = (
     "reviewedAt",
     "highlights",
     "reply",
+    "externalId",
+    "originalText",
+    "heldFor",
+    "deletedAt",
+    "history",
 )
 
 

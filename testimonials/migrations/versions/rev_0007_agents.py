@@ -219,6 +219,13 @@ def _add_external_ids() -> None:
         ["project_id", "external_id"],
         unique=True,
     )
+    op.create_index(
+        "ix_testimonial_trash",
+        "testimonial",
+        ["project_id", "created_at", "id"],
+        sqlite_where=sa.text("deleted_at IS NOT NULL"),
+        postgresql_where=sa.text("deleted_at IS NOT NULL"),
+    )
 
 
 def _add_columns_for_proposals() -> None:

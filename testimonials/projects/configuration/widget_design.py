@@ -98,21 +98,25 @@ class NumberChoice(RuleField, fields.Integer):
 class Identifiers(RuleField):
     """Ids of testimonials in an order, each once; ids that show nothing are skipped when shown."""
 
-    def __init__(self, *, description: str = "", **options: Any) -> None:
-        rule = f"Must be at most {MAX_CHOSEN} different ids of testimonials."
+    def __init__(self, *, least: int = 0, description: str = "", **options: Any) -> None:
+        self.least = least
+        amount = f"{least} to {MAX_CHOSEN}" if least else f"at most {MAX_CHOSEN}"
+        rule = f"Must be {amount} different ids of testimonials."
         super().__init__(
             rule=rule,
             metadata={
                 "type": "array",
-                "items": {"type": "string"},
+                "items": {"type": "string", "pattern": "^[0-9a-f]{24}$"},
+                "minItems": least,
                 "maxItems": MAX_CHOSEN,
+                "uniqueItems": True,
                 "description": description,
             },
             **options,
         )
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, list) or len(value) > MAX_CHOSEN:
+        if not isinstance(value, list) or not self.least <= len(value) <= MAX_CHOSEN:
             raise self.make_error("invalid")
         if not all(isinstance(each, str) and is_identifier(each) for each in value):
             raise self.make_error("invalid")

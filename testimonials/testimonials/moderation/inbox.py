@@ -20,11 +20,15 @@ SOURCES = ("public_page", "manual", "import", "demo")
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """A tab of the inbox, narrowed by words to find, stars (1 to 5), source and tag."""
+    """A tab of the inbox, narrowed by words to find, stars (1 to 5), source and tag.
+
+    `rating` is so many stars, `min_rating` these or more.
+    """
 
     tab: str = "pending"
     q: str = ""
     rating: int | None = None
+    min_rating: int | None = None
     source: str = ""
     tag: str = ""
 
@@ -41,7 +45,7 @@ def list_inbox(
     A page past the end gives the last one, since decisions shorten the list. `counts` are the
     project's (`count_tabs`).
     """
-    condition = _condition(project_id, wanted)
+    condition = match_filter(project_id, wanted)
     total = counts[wanted.tab]
     if wanted.is_narrowed:
         total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
@@ -61,7 +65,7 @@ def find_rows(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[Testimonial]:
     """Return the project's testimonials with these ids, or with `is_all` all that match."""
-    condition = _condition(project_id, wanted)
+    condition = match_filter(project_id, wanted)
     if not is_all:
         condition = and_(Testimonial.project_id == project_id, Testimonial.id.in_(ids))
     query = select(Testimonial).where(condition).options(selectinload(Testimonial.tag_rows))
@@ -102,7 +106,8 @@ def count_samples(project_id: str) -> int:
     return int(db.session.scalar(query) or 0)
 
 
-def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
+def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
+    """Return the condition for the testimonials that a filter finds."""
     conditions: list[ColumnElement[bool]] = [Testimonial.project_id == project_id]
     in_trash = Testimonial.deleted_at.is_not(None)
     conditions.append(in_trash if wanted.tab == "trash" else ~in_trash)
@@ -131,6 +136,8 @@ def _condition(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         conditions.append(
             and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)
         )
+    if wanted.min_rating is not None:
+        conditions.append(Testimonial.rating >= wanted.min_rating)
     if wanted.source:
         conditions.append(Testimonial.source == wanted.source)
     if wanted.tag:

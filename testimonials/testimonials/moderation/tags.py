@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from marshmallow import ValidationError
 from sqlalchemy import func, select
+from sqlalchemy.orm import selectinload
 
 from testimonials.core.text_rules import TAG_LENGTH
-from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.fields import Text
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -105,6 +106,46 @@ def remove_tag(
     return _change_tags(
         project, rows, lambda tags: [tag for tag in tags if fold(tag) != folded], actor
     )
+
+
+def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, str, int]:
+    """Rename a tag of the locked project, in the trash too; return both names and how many have it.
+
+    If there is a tag of the new name, the two become one. Raises `NotFound` and `TagRefused`.
+    """
+    known = find_spellings(project.id)
+    old = _find_tag(known, name)
+    wanted = _read_one(new)
+    (tag,) = [wanted] if fold(wanted) == fold(old) else spell(known, [wanted])
+    changes = [
+        (row, {"tags": sorted({*row.tags} - {old} | {tag}, key=str.casefold)})
+        for row in _list_tagged(project, old)
+        if tag != old
+    ]
+    return old, tag, change_all(project, changes, actor, "tag")[1]
+
+
+def delete_tag(project: Project, name: str, actor: str) -> tuple[str, str, int]:
+    """Remove a tag from all testimonials of the locked project; return its name and the batch.
+
+    See `change_all`. Raises `NotFound`.
+    """
+    tag = _find_tag(find_spellings(project.id), name)
+    return tag, *remove_tag(project, _list_tagged(project, tag), tag, actor)
+
+
+def _find_tag(known: dict[str, str], name: str) -> str:
+    if (tag := known.get(fold(name))) is None:
+        raise NotFound(f"This project has no tag named {name[:TAG_LENGTH]}.")
+    return tag
+
+
+def _list_tagged(project: Project, name: str) -> Sequence[Testimonial]:
+    tagged = select(TestimonialTag.testimonial_id).where(
+        TestimonialTag.project_id == project.id, TestimonialTag.name == name
+    )
+    query = select(Testimonial).where(Testimonial.id.in_(tagged))
+    return db.session.scalars(query.options(selectinload(Testimonial.tag_rows))).all()
 
 
 def _read_tag(text: str) -> str:

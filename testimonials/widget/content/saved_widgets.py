@@ -16,6 +16,7 @@ from testimonials.projects.configuration.widget_design import read_design, trim_
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.projects.slugs import make_slug
+from testimonials.testimonials.moderation.tags import fold
 from testimonials.widget.design.drafts import change_draft
 from testimonials.widget.models import SavedWidget
 
@@ -129,6 +130,16 @@ def change_widget(
     widget.updated_at = clock.now()
     mark_changed(project)
     db.session.flush()
+
+
+def replace_tag(project: Project, old: str, new: str) -> None:
+    """Let the widgets of the locked project that select by a tag select by another name."""
+    widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
+    for widget in widgets:
+        tags = read_settings(widget).design["tags"]
+        if fold(old) in map(fold, tags) and fold(old) != fold(new):
+            kept = (new if fold(tag) == fold(old) else tag for tag in tags)
+            change_widget(project, widget, {"tags": list(dict.fromkeys(kept))})
 
 
 def delete_widget(project: Project, widget: SavedWidget) -> None:

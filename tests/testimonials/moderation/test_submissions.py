@@ -1,0 +1,135 @@
+"""GET .../submissions: everything, whatever its state, for tokens that may read."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert
+
+from testimonials.access.scopes import Scope
+from testimonials.core import clock
+from testimonials.extensions import begin_write, db
+from testimonials.testimonials import models
+from testimonials.testimonials.moderation.schemas import STATUSES
+from tests.conftest import Caller
+from tests.support.plans import explain_statements
+from tests.support.rows import add_testimonial, count_for_planner
+from tests.support.tokens import TokenCaller, give_token
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project()["_id"])
+
+
+@pytest.fixture
+def reader(app: Flask, owner: Caller) -> TokenCaller:
+    return give_token(app, owner, Scope.READ)
+
+
+def read(caller: Caller, project_id: str, query: str = "") -> Any:
+    answer = caller.get(f"/v1/projects/{project_id}/submissions{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.json["data"]  # type: ignore[index]
+
+
+def names(caller: Caller, project_id: str, query: str) -> list[str]:
+    return [item["authorName"] for item in read(caller, project_id, query)["items"]]
+
+
+def test_lists_what_waits_with_what_only_its_owner_sees(
+    app: Flask, reader: TokenCaller, project_id: str
+) -> None:
+    values = {"status": "pending", "author_email": "maya@example.com", "original_text": "Ist good"}
+    add_testimonial(app, project_id, **values)
+    add_testimonial(app, project_id, author_name="Approved")
+    (item,) = read(reader, project_id)["items"]
+    assert item["authorEmail"] == "maya@example.com"
+    assert item["originalText"] == "Ist good"
+    assert item["tags"] == []
+    assert "heldFor" not in item
+    add_testimonial(app, project_id, status="spam", held_for="links,fast")
+    assert read(reader, project_id, "?status=spam")["items"][0]["heldFor"] == ["links", "fast"]
+
+
+def test_filters_narrow_the_list(app: Flask, reader: TokenCaller, project_id: str) -> None:
+    for status in STATUSES:
+        add_testimonial(app, project_id, status=status, author_name=status, rating=3)
+    add_testimonial(app, project_id, author_name="trash", deleted_at=clock.now())
+    add_testimonial(app, project_id, author_name="Vera", rating=4.5, text="A quick one")
+    for status in {*STATUSES, "trash"} - {"approved"}:
+        assert names(reader, project_id, f"?status={status}") == [status]
+    everything = names(reader, project_id, "?status=all")
+    assert everything == ["Vera", *(name for name in reversed(STATUSES) if name != "spam")]
+    assert names(reader, project_id, "?status=all&minRating=4") == ["Vera"]
+    assert names(reader, project_id, "?status=all&q=quick+vera") == ["Vera"]
+    assert names(reader, project_id, "?status=approved&source=manual") == []
+    answer = reader.get(f"/v1/projects/{project_id}/submissions?status=new&minRating=9")
+    assert set(answer.json["errors"]) == {"status", "minRating"}
+
+
+def test_pages_follow_each_other_by_cursor(
+    app: Flask, reader: TokenCaller, project_id: str
+) -> None:
+    for number in range(5):
+        add_testimonial(app, project_id, status="pending", author_name=str(number))
+    page = read(reader, project_id, "?limit=2")
+    found = [item["authorName"] for item in page["items"]]
+    while page["next"]:
+        page = read(reader, project_id, f"?limit=2&after={page['next']}")
+        found += [item["authorName"] for item in page["items"]]
+    assert found == ["4", "3", "2", "1", "0"]
+
+
+def test_is_for_tokens_that_may_read_that_project(
+    app: Flask, owner: Caller, outsider: Caller, project_id: str
+) -> None:
+    path = f"/v1/projects/{project_id}/submissions"
+    other = str(owner.create_project()["_id"])
+    for caller, status in (
+        (owner, 403),
+        (give_token(app, owner, Scope.DRAFT, Scope.PUBLISH, Scope.CONFIGURE), 403),
+        (give_token(app, owner, Scope.READ, project_id=other), 404),
+        (give_token(app, outsider), 404),
+    ):
+        answer = caller.get(path)
+        assert answer.status_code == status
+        if status == 403:
+            assert answer.json["code"] == "MISSING_SCOPE"
+            assert "read" in answer.json["message"]
+
+
+@pytest.mark.sqlite
+def test_each_state_is_read_from_an_index_in_order(
+    app: Flask, reader: TokenCaller, project_id: str
+) -> None:
+    with app.app_context():
+        begin_write()
+        rows = [
+            {
+                "id": f"{number:024x}",
+                "project_id": project_id,
+                "status": STATUSES[number % len(STATUSES)],
+                "source": "public_page",
+                "author_name": "Maya",
+                "author_role": "",
+                "text": "Words",
+                "submitted_at": clock.now(),
+                "created_at": clock.from_milliseconds(number),
+                "updated_at": clock.now(),
+                "deleted_at": None if number % 50 else clock.now(),
+            }
+            for number in range(3000)
+        ]
+        db.session.execute(insert(models.Testimonial), rows)
+        db.session.commit()
+        engine = db.engine
+    count_for_planner(app)
+    for status in (*STATUSES, "trash", "all"):
+        after = read(reader, project_id, f"?status={status}&limit=5")["next"]
+        plan = explain_statements(
+            engine, partial(read, reader, project_id, f"?status={status}&after={after}")
+        )[0]
+        assert "USING INDEX" in plan, status
+        assert "TEMP B-TREE" not in plan, status
