@@ -97,7 +97,9 @@ def _write_curl(
     lines = [f"curl -sS -X {method} '{base_url}{filled}'"]
     if "application/json" not in operation["responses"]["200"]["content"]:
         lines.append("-o answer")
-    if operation["security"]:
+    if operation["security"] == [{"accessToken": []}]:
+        lines.append("-H 'Authorization: Bearer <TOKEN>'")
+    elif operation["security"]:
         lines += ["-H 'x-service-account-id: <ACCOUNT_ID>'", "-H 'x-api-key: <API_KEY>'"]
     if example is not None:
         body = json.dumps(json.loads(example), ensure_ascii=False)

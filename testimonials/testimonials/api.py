@@ -15,7 +15,6 @@ from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project, find_version
 from testimonials.proposals.calls import carry_out
-from testimonials.proposals.schemas import ProposalSchema
 from testimonials.testimonials import services
 from testimonials.testimonials.schemas import (
     DeletedCountSchema,
@@ -38,7 +37,6 @@ CACHE_BYTES = 32 * 1024 * 1024
 @endpoint(
     data=TestimonialSchema,
     body=TestimonialCreateSchema,
-    proposal=ProposalSchema,
     raises=(404,),
     example={
         "authorName": "Maya Kowalski",

@@ -12,7 +12,6 @@ from testimonials.core.web.writes import begin_call, require_match
 from testimonials.projects.reach import find_project
 from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchema
 from testimonials.proposals.calls import carry_out
-from testimonials.proposals.schemas import ProposalSchema
 from testimonials.widget.content.saved_widgets import describe_widgets, find_widget
 from testimonials.widget.schemas import (
     EmbedSnippetQuerySchema,
@@ -33,7 +32,6 @@ _WIDGETS = WidgetSchema(many=True)
 @endpoint(
     data=ProjectSchema,
     body=WidgetConfigUpdateSchema,
-    proposal=ProposalSchema,
     raises=(404,),
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
 )

@@ -6,6 +6,7 @@ know by itself is where a new placeholder leads: `build_world` makes the thing, 
 """
 
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
 from testimonials.widget.script.assembly import script_digest
+from tests.access.tokens import give_token
 from tests.agents.oauth.asking import ask_to_connect
 from tests.attacks.forms import Field, Form, crawl
 from tests.auth.browsers import COOKIE, mailed_path, open_browser, session_ids
@@ -43,7 +45,10 @@ UNKNOWN = {
     "digest": "55555555",
     "token_id": "6" * 24,
     "filename": "none.css",
+    "tag": "no-such-tag",
 }
+# Stands in examples of calls for a testimonial.
+EXAMPLE_ID = "6a12d3b4c5f6a7b8c9d0e1f2"
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,8 @@ class World:
     queries: dict[str, str]
     cookies: dict[str, str] = field(default_factory=dict)
     keys: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Access tokens of the same accounts, with every scope.
+    tokens: dict[str, dict[str, str]] = field(default_factory=dict)
     forms: list[Form] = field(default_factory=list)
 
     def open(self, app: Flask, visitor: str) -> FlaskClient:
@@ -132,6 +139,14 @@ class World:
             door.rule.endpoint, {name: values[name] for name in door.names} | dict(door.words)
         )
         return path + (self.queries.get(path, "") if door.is_safe else "")
+
+    def call(self, app: Flask, door: Door) -> dict[str, Any]:
+        """Return what an agent sends to a door of the API: its example, or a picture."""
+        operation = getattr(app.view_functions[door.rule.endpoint], "operation", None)
+        if getattr(operation, "content_types", None):
+            return {"data": to_bytes(photo(8, 8), "PNG"), "content_type": "image/png"}
+        example = json.dumps(getattr(operation, "example", None) or {})
+        return {"json": json.loads(example.replace(EXAMPLE_ID, self.ids["testimonial_id"]))}
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
         """Return what the forms of the owner's pages send to a path, and at least one body."""
@@ -173,6 +188,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "digest": script_digest(),
             "token_id": _make_token(browser, project),
             "filename": "img/mark.svg",
+            "tag": "secret-tag",
         },
         own={
             "project_id": other,
@@ -183,6 +199,11 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
         links=_find_links(app),
         queries={"/oauth/authorize": f"?{urlencode(ask_to_connect(app.test_client()))}"},
         keys={name: caller.headers for name, caller in people.items()},
+        tokens={
+            name: give_token(app, caller).headers
+            for name, caller in people.items()
+            if name != "gone"
+        },
     )
     for name, each in browsers.items():
         cookie = each.get_cookie(COOKIE)

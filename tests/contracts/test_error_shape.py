@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core.web.api.elsewhere import PLACES
+from tests.access.tokens import give_token
 from tests.conftest import Caller, MakeApp
 
 pytestmark = pytest.mark.sqlite
@@ -26,6 +27,10 @@ PATHS = (
     "/v1/projects/{id}/testimonials",
     "/v1/projects/{id}/testimonials/demo",
     "/v1/projects/{id}/testimonials/{id}/picture",
+    "/v1/projects/{id}/submissions",
+    "/v1/projects/{id}/undo",
+    "/v1/projects/{id}/tags",
+    "/v1/projects/{id}/tags/{id}",
     "/v1/openapi.json",
 )
 UNKNOWN = (
@@ -48,6 +53,12 @@ WITH_BODY = (
     ("POST", "/v1/projects/{id}/testimonials"),
     ("POST", "/v1/auth/agent-init"),
 )
+# What is sent where an empty object is refused before the project is looked up.
+BODY_OF = {
+    "/v1/projects/{id}/testimonials": {"authorName": "Maya", "text": "Good."},
+    "/v1/projects/{id}/undo": {"undo": "x"},
+    "/v1/projects/{id}/tags/{id}": {"name": "x"},
+}
 BODIES: dict[str, tuple[bytes, str | None]] = {
     "empty": (b"", "application/json"),
     "white space": (b" \n", "application/json"),
@@ -89,7 +100,7 @@ def check_shape(answer: TestResponse, *statuses: int) -> Any:
 
 def test_list_of_paths_is_whole(app: Flask) -> None:
     rules = {
-        re.sub(r"<\w+>", "{id}", rule.rule)
+        re.sub(r"<(path:)?\w+>", "{id}", rule.rule)
         for rule in app.url_map.iter_rules()
         if rule.rule.startswith("/v1")
     }
@@ -154,16 +165,14 @@ def test_bad_pair(owner: Caller, outsider: Caller, headers: str) -> None:
 def test_unknown_project_and_foreign_one_look_the_same(
     app: Flask, owner: Caller, outsider: Caller, project: str
 ) -> None:
-    foreign = outsider.create_project()["_id"]
+    foreign, headers = outsider.create_project()["_id"], give_token(app, owner).headers
     for path in PATHS:
         if "{id}" not in path:
             continue
         for method in set(app.url_map.bind("").allowed_methods(path.format(id="x"))) - {"HEAD"}:
-            body = {"authorName": "Maya", "text": "Good."} if path.endswith("monials") else {}
+            body = BODY_OF.get(path, {})
             answers = [
-                owner.client.open(
-                    path.format(id=wanted), method=method, headers=owner.headers, json=body
-                )
+                owner.client.open(path.format(id=wanted), method=method, headers=headers, json=body)
                 for wanted in (project, foreign)
             ]
             assert check_shape(answers[0], 404) == check_shape(answers[1], 404)

@@ -52,9 +52,10 @@ def find_counted(app: Flask) -> Iterator[tuple[str, Door]]:
 def find_requests(app: Flask, world: World, door: Door) -> list[dict[str, Any]]:
     """Return what the owner sends to a door, once for each set of fields that a form there has."""
     if door.first == "v1":
-        operation = getattr(app.view_functions[door.rule.endpoint], "operation", None)
-        example = getattr(operation, "example", None) or {}
-        return [{"headers": world.keys["owner"], "json": example}]
+        return [
+            {"headers": each["owner"]} | world.call(app, door)
+            for each in (world.keys, world.tokens)
+        ]
     if door.is_safe:
         return [{}]
     bodies = world.bodies(world.path(door))

@@ -40,8 +40,6 @@ class Operation:
     # Of a body that is no JSON; `body` is None then.
     content_types: tuple[str, ...]
     max_bytes: int
-    # Of the ``data`` when the change waits for the owner (202); None: it never does.
-    proposal: type[Schema] | None
 
 
 def endpoint(
@@ -57,16 +55,15 @@ def endpoint(
     content_type: str | None = None,
     content_types: tuple[str, ...] = (),
     max_bytes: int = MAX_BODY_BYTES,
-    proposal: type[Schema] | None = None,
 ) -> Callable[[View], View]:
     """Describe a view and hand it the loaded ``body`` and ``query`` as keyword arguments.
 
     `data` is the schema of the answer's ``data`` (of each item, with `many`; of each of its
-    ``items``, with `is_paged`), `proposal` that of a change that waits for the owner, `raises` the
-    error statuses besides 401 and 403, `example` a body to show, `content_type` that of a file.
-    With `content_types` the body is a file of one of them, and the view gets its bytes as
-    ``content``; `max_bytes` is the most that a body may have. The view's docstring is its
-    description. Raises `BodyInvalid` and `ValidationFailed` (both 400).
+    ``items``, with `is_paged`), `raises` the error
+    statuses besides 401, `example` a body to show, `content_type` that of a file. With
+    `content_types` the body is a file of one of them, and the view gets its bytes as ``content``;
+    `max_bytes` is the most that a body may have. The view's docstring is its description. Raises
+    `BodyInvalid` and `ValidationFailed` (both 400).
     """
 
     # Made once, since making a schema takes longer than checking a body with it.
@@ -89,7 +86,7 @@ def endpoint(
             return view(**arguments)
 
         described = (data, many, is_paged, body, query, raises, is_public, example, content_type)
-        operation = Operation(*described, content_types, max_bytes, proposal)
+        operation = Operation(*described, content_types, max_bytes)
         wrapper.operation = operation  # type: ignore[attr-defined]
         return wrapper
 

@@ -52,6 +52,7 @@ class SubmissionQuerySchema(CursorQuerySchema):
     minRating = Choice(
         *map(str, range(RATING_RANGE[0], RATING_RANGE[1] + 1)),
         load_default=None,
+        allow_none=False,
         description="Only with so many stars or more.",
     )
     q = Text(

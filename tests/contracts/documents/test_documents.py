@@ -91,10 +91,14 @@ def test_every_command_and_option_is_listed() -> None:
 @pytest.mark.parametrize("render", [render_api, render_agent_quickstart])
 def test_every_call_is_mentioned(described_app: Flask, render: Callable[[], str]) -> None:
     text = render()
-    for rule, _, _ in operations(described_app):
+    for rule, _, view in operations(described_app):
+        is_for_tokens = hasattr(view, "access") and not view.access.by_key
+        if render is render_agent_quickstart and is_for_tokens:
+            # The guide is for who comes without anything, and short.
+            continue
         # In the guide an id is the shell's variable; a query or quote may follow.
         path = re.sub(
-            r"<(\w+)>",
+            r"<(?:path:)?(\w+)>",
             lambda name: rf"(?:\{{{name[1]}\}}|\${name[1].upper()})",
             rule.rule,
         )
@@ -176,7 +180,9 @@ def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> N
         "owner@example.com": "somebody-else@example.com",
     }
     blocks = re.findall(r"```sh\n(.*?)\n```", render_api(), re.DOTALL)
-    assert len(blocks) == 12
+    # What the key doesn't reach needs a token, and often something that a call before has made.
+    blocks = [block for block in blocks if "<TOKEN>" not in block]
+    assert len(blocks) >= 12
     for block in blocks:
         for name, value in variables.items():
             block = block.replace(name, value)

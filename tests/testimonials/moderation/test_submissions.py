@@ -12,10 +12,10 @@ from testimonials.core import clock
 from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models
 from testimonials.testimonials.moderation.schemas import STATUSES
+from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, count_for_planner
-from tests.support.tokens import TokenCaller, give_token
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from flask import Flask
 
 from testimonials.access.scopes import Scope
+from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, read_project, read_testimonials
-from tests.support.tokens import TokenCaller, give_token
 
 
 @pytest.fixture

@@ -27,7 +27,8 @@ application/problem+json` it has the fields of RFC 9457 too. Every request but P
 Bearer` with an access token. Every query parameter that a call doesn't have is an error. Fields \
 and endpoints may be added at any time; ignore fields you don't know."""
 KEY_HEADERS = {"accountId": "x-service-account-id", "apiKey": "x-api-key"}
-SECURITY: list[dict[str, list[str]]] = [{"accountId": [], "apiKey": []}, {"accessToken": []}]
+KEY: dict[str, list[str]] = {"accountId": [], "apiKey": []}
+TOKEN: dict[str, list[str]] = {"accessToken": []}
 
 
 @cache
@@ -134,7 +135,7 @@ def _describe(operation: Operation, rule: Rule, view: Any, register: Register) -
         "description": "\n\n".join(each for each in (description, _say_who(access)) if each),
         "parameters": _parameters(operation, rule, called),
         "responses": describe_responses(operation, method_of(rule), called, access, register),
-        "security": [] if operation.is_public else SECURITY,
+        "security": _list_credentials(operation, access),
     }
     if access is not None:
         described["x-scope"] = access.scope and str(access.scope)
@@ -157,6 +158,13 @@ def _find_calls(view: Any) -> set[str]:
     return {*code.co_names, *(name for each in keywords for name in each)}
 
 
+def _list_credentials(operation: Operation, access: Any) -> list[dict[str, list[str]]]:
+    if operation.is_public:
+        return []
+    is_for_key = access is None or access.by_key or access.drafts
+    return [KEY, TOKEN] if is_for_key else [TOKEN]
+
+
 def _say_who(access: Any) -> str:
     """Return who may make a call."""
     if access is None:
@@ -175,7 +183,9 @@ def _parameters(operation: Operation, rule: Rule, called: set[str]) -> list[Any]
             "in": "path",
             "required": True,
             "schema": {"type": "string"},
-            "description": f"The {name.removesuffix('_id')}'s `_id`.",
+            "description": f"The {name.removesuffix('_id')}'s `_id`."
+            if name.endswith("_id")
+            else f"The {name}'s name.",
         }
         for name in sorted(rule.arguments)
     ]
