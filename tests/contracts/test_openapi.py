@@ -326,9 +326,10 @@ def _references(value: Any) -> Iterator[str]:
 def _names(document: Document, value: Any) -> set[str]:
     """Name the schemas that something refers to, and those that these refer to."""
     found: set[str] = set()
-    fresh = {each.rpartition("/")[2] for each in _references(value)}
-    while fresh := fresh - found:
+    waiting = [value]
+    while waiting:
+        names = re.findall(r"#/components/schemas/(\w+)", str(waiting.pop()))
+        fresh = set(names) - found
         found |= fresh
-        parts = [document["components"]["schemas"][name] for name in fresh]
-        fresh = {each.rpartition("/")[2] for each in _references(parts)}
+        waiting += [document["components"]["schemas"][name] for name in fresh]
     return found
