@@ -6,8 +6,10 @@ from typing import Any
 
 from flask import render_template
 
+from testimonials.access.models import UNUSED
 from testimonials.access.scopes import Scope
 from testimonials.access.tokens import ListedToken, list_tokens
+from testimonials.core import clock
 from testimonials.core.urls import agent_guide_url, base_url
 from testimonials.dashboard.share.embed_code import highlight
 from testimonials.projects.access import Access, Role
@@ -65,9 +67,11 @@ def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
     token, use = listed.token, listed.last_use
+    is_used = use is not None and use.at > clock.now() - UNUSED
     return {
         "token": token,
-        "state": token.state if not (use and token.state == "unused") else "active",
+        # The stored time of the last use is a minute late.
+        "state": "active" if token.state == "unused" and is_used else token.state,
         "made_by": "you" if token.made_by_id == access.user.account_id else listed.made_by,
         "scopes": label_scopes(token.scopes),
         "use": use,

@@ -8,11 +8,14 @@ function show(content) {
   const dialog = document.createElement('dialog');
   dialog.className = 'dialog';
   // The page has its own first heading.
-  const title = document.createElement('h2');
-  title.id = 'dialog-title';
-  title.append(...content.querySelector('h1').childNodes);
-  content.querySelector('h1').replaceWith(title);
-  dialog.setAttribute('aria-labelledby', title.id);
+  const head = document.createElement('div');
+  head.className = 'dialog-head';
+  head.innerHTML = '<h2 id="dialog-title"></h2><button class="icon-button" type="button" aria-label="Close" data-dialog-close>'
+    + '<svg class="icon" aria-hidden="true" focusable="false"><use href="#i-cross"/></svg></button>';
+  const title = content.querySelector('h1');
+  head.querySelector('h2').append(...title.childNodes);
+  title.replaceWith(head);
+  dialog.setAttribute('aria-labelledby', 'dialog-title');
   dialog.append(content);
   dialog.addEventListener('click', (event) => {
     if (!event.target.closest('[data-dialog-close]')) return;
@@ -22,7 +25,7 @@ function show(content) {
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-  content.querySelector('input:not([type="hidden"]), a, button')?.focus();
+  content.querySelector('input:not([type="hidden"]), a, .button')?.focus();
   offerCopies(dialog);
 }
 
