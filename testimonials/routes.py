@@ -27,6 +27,7 @@ from testimonials.dashboard.inbox.pages import inbox
 from testimonials.dashboard.inbox.picture_pages import picture
 from testimonials.dashboard.inbox.testimonial_pages import editor
 from testimonials.dashboard.integrations.pages import integrations
+from testimonials.dashboard.integrations.request_pages import access_requests
 from testimonials.dashboard.integrations.token_pages import tokens
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.notification_pages import notifications
@@ -79,6 +80,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     share,
     integrations,
     tokens,
+    access_requests,
     asking,
     importing,
     exporting,

@@ -18,6 +18,9 @@ from flask.testing import FlaskClient
 from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
+from testimonials.access.callers import Caller as ApiCaller
+from testimonials.access.requests import ask_for_access
+from testimonials.extensions import begin_write, db
 from testimonials.widget.script.assembly import script_digest
 from tests.access.tokens import give_token
 from tests.agents.oauth.asking import ask_to_connect
@@ -44,6 +47,7 @@ UNKNOWN = {
     "slug": "no-such-place",
     "digest": "55555555",
     "token_id": "6" * 24,
+    "request_id": "7" * 24,
     "filename": "none.css",
     "tag": "no-such-tag",
 }
@@ -187,6 +191,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "image_id": image,
             "digest": script_digest(),
             "token_id": _make_token(browser, project),
+            "request_id": _ask_for_access(app, people["owner"]),
             "filename": "img/mark.svg",
             "tag": "secret-tag",
         },
@@ -252,6 +257,15 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     found = re.search(r"/media/(\w+)\.webp", page)
     assert found
     return found[1]
+
+
+def _ask_for_access(app: Flask, owner: Caller) -> str:
+    with app.app_context():
+        begin_write()
+        caller = ApiCaller(owner.account_id, owner.email, owner.api_key[-4:])
+        asked = ask_for_access(caller, "Secret agent", ["read"], None, SECRET)
+        db.session.commit()
+        return asked.id
 
 
 def _make_token(browser: FlaskClient, project: str) -> str:

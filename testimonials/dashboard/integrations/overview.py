@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import render_template, request
 
+from testimonials.access.requests import list_waiting_requests
 from testimonials.dashboard.account.activity_view import describe_newest, read_search
 from testimonials.dashboard.guards import build_shell
 from testimonials.dashboard.integrations.token_view import (
@@ -12,7 +13,7 @@ from testimonials.dashboard.integrations.token_view import (
     find_newest_use,
 )
 from testimonials.dashboard.notices import read_notice
-from testimonials.projects.access import Access
+from testimonials.projects.access import Access, Role
 
 
 def render_overview(access: Access, *, new_token: dict[str, str] | None = None) -> str:
@@ -24,6 +25,10 @@ def render_overview(access: Access, *, new_token: dict[str, str] | None = None) 
         "newest_use": find_newest_use(tokens),
         "clients": describe_connect(access.project, request.args.get("client", "")),
         "activity": describe_newest(search),
+        # Only the account's owner decides about them.
+        "asked": list_waiting_requests(access.project.account_id)
+        if access.role == Role.OWNER
+        else [],
     }
     return render_template(
         "dashboard/integrations/integrations.html",

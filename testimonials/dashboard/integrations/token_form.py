@@ -42,10 +42,9 @@ class TokenForm:
     errors: Errors = field(default_factory=dict)
 
     @property
-    def values(self) -> dict[str, Any]:
-        """What `make_token` takes."""
+    def terms(self) -> dict[str, Any]:
+        """What the token may do, where and for how long."""
         return {
-            "name": self.name,
             "scopes": self.scopes,
             "project_id": None if self.project == ALL else self.project,
             "days": None if self.ends == NEVER else int(self.ends),

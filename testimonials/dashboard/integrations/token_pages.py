@@ -59,7 +59,9 @@ def make(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     if is_repeated(owner.account_id):
         db.session.rollback()
         return _go_back("This token was made already. It was shown once.")
-    _, plain = make_token(access.project.account_id, made_by_id=owner.account_id, **form.values)
+    _, plain = make_token(
+        access.project.account_id, name=form.name, made_by_id=owner.account_id, **form.terms
+    )
     db.session.commit()
     return answer_privately(render_overview(access, new_token={"name": form.name, "plain": plain}))
 

@@ -10,7 +10,7 @@ from testimonials.access.models import UNUSED
 from testimonials.access.scopes import Scope
 from testimonials.access.tokens import ListedToken, list_tokens
 from testimonials.core import clock
-from testimonials.core.urls import agent_guide_url, base_url
+from testimonials.core.urls import agent_guide_url, base_url, mcp_url
 from testimonials.dashboard.share.embed_code import highlight
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
@@ -45,13 +45,13 @@ def label_scopes(scopes: Iterable[str]) -> list[str]:
 def describe_connect(project: Project, client: str) -> list[dict[str, Any]]:
     """Return the ways to connect an agent; an unknown `client` opens the first."""
     current = client if client in CLIENTS else next(iter(CLIENTS))
-    addresses = {"base": base_url(), "guide": agent_guide_url(), "project": project}
+    values = {"base": base_url(), "mcp": mcp_url(), "guide": agent_guide_url(), "project": project}
     return [
         {
             "key": key,
             "name": name,
             "code": highlight(
-                render_template(f"dashboard/integrations/connect/{key}.txt", **addresses)
+                render_template(f"dashboard/integrations/connect/{key}.txt", **values)
             ),
             "is_current": key == current,
         }
