@@ -115,6 +115,8 @@ def is_write() -> bool:
 
 def read_query(schema: StrictSchema) -> dict[str, Any]:
     """Return the loaded query; an unknown or a repeated parameter is an error too."""
+    if not request.query_string:
+        return dict(_load_empty(schema))
     names = [*schema.fields, *([DRY_RUN] if is_write() else [])]
     known = f"The parameters are: {', '.join(names)}." if names else "This call takes none."
     errors = {}
@@ -136,6 +138,11 @@ def read_query(schema: StrictSchema) -> dict[str, Any]:
     if errors:
         raise ValidationFailed.of(errors)
     return loaded
+
+
+@functools.cache
+def _load_empty(schema: StrictSchema) -> dict[str, Any]:
+    return load(schema, {})
 
 
 def _read_file(content_types: tuple[str, ...], max_bytes: int) -> bytes:
@@ -202,8 +209,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+# Made once, since `json.dumps` would make one each time.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def dump_json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def wrap(message: str, data: bytes) -> bytes:
