@@ -26,6 +26,8 @@ MOST_WAITING = 5
 class TooManyWaiting(ServiceError):
     status = 409
     code = "TOO_MANY_WAITING"
+    meaning = "As many requests for access wait for the owner as there may be."
+    remedy = "Ask the owner to open one of their links, or wait until they expire."
     default_message = (
         f"{MOST_WAITING} requests for access wait for the owner already. Ask the owner to open one "
         "of their links, or wait until they expire after three days."
