@@ -42,6 +42,7 @@ from testimonials.projects.api import projects
 from testimonials.projects.media_pages import media
 from testimonials.projects.notifications.pages import unsubscribe
 from testimonials.projects.team.invitation_pages import invitation
+from testimonials.proposals.api import proposals
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.testimonials.moderation.api import moderation
 from testimonials.widget.api import widget
@@ -58,6 +59,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     widget,
     testimonials,
     moderation,
+    proposals,
     pictures,
     claim,
     session,

@@ -39,6 +39,8 @@ def describe_shared(document: Document) -> list[dict[str, Any]]:
 def describe_fields(document: Document, schema: Document) -> list[dict[str, Any]]:
     """Return the fields of an object schema: name, type, required, rules, description."""
     schema = _resolve(document, schema)
+    if "oneOf" in schema:
+        schema = _merge([_resolve(document, each) for each in schema["oneOf"]])
     required = schema.get("required", [])
     return [
         {
@@ -115,7 +117,22 @@ def _resolve(document: Document, schema: Document) -> Document:
     return found
 
 
+def _merge(schemas: list[Document]) -> Document:
+    """Return one object schema for several: what a field may be in any of them."""
+    merged: Document = {}
+    for name in dict.fromkeys(name for each in schemas for name in each["properties"]):
+        found = [each["properties"][name] for each in schemas if name in each["properties"]]
+        values = [value for field in found for value in field.get("enum", [])]
+        merged[name] = found[0] | ({"enum": values} if values else {})
+        if "$ref" in found[0]:
+            merged[name] = {"anyOf": found}
+    required = set.intersection(*(set(each.get("required", [])) for each in schemas))
+    return {"properties": merged, "required": list(required)}
+
+
 def _name_type(field: Document) -> str:
+    if "anyOf" in field:
+        return " or ".join(map(_name_type, field["anyOf"]))
     if "$ref" in field:
         return str(field["$ref"]).rpartition("/")[2]
     if field.get("type") == "array":

@@ -10,7 +10,6 @@ from typing import Any
 from testimonials.access.scopes import Scope
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import StrictSchema
-from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
@@ -19,6 +18,7 @@ from testimonials.projects.schemas import (
 from testimonials.proposals import changes
 from testimonials.proposals.values import (
     DecisionSchema,
+    DesignUpdateSchema,
     LogoSchema,
     RequestSchema,
     TestimonialEditSchema,
@@ -85,7 +85,7 @@ KINDS: dict[str, Kind] = {
     ),
     "design": Kind(
         "change the widget’s design",
-        WidgetDesignSchema(),
+        DesignUpdateSchema(),
         Scope.CONFIGURE,
         changes.change_design,
         changes.read_design,

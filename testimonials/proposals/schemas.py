@@ -1,8 +1,59 @@
 """Shapes of proposals in the API."""
 
-from marshmallow import Schema, fields
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from testimonials.core.web.fields import Time
+from marshmallow import Schema, ValidationError, fields
+
+from testimonials.core.urls import project_url
+from testimonials.core.web.fields import Choice, StrictSchema, Text, Time
+from testimonials.core.web.paging import CursorQuerySchema
+from testimonials.proposals.kinds import KINDS
+from testimonials.proposals.services import STATUSES
+from testimonials.proposals.values import Identifier
+
+REASON_LENGTH = 500
+
+
+def _make_variant(kind: str) -> type[StrictSchema]:
+    title = "".join(part.capitalize() for part in kind.split("."))
+    parts: dict[str, fields.Field[Any]] = {
+        "kind": Choice(kind, required=True),
+        "values": fields.Nested(type(KINDS[kind].schema), required=True),
+        "reason": Text(REASON_LENGTH, load_default="", description="Why, in words for the owner."),
+    }
+    if KINDS[kind].needs_target:
+        parts["targetId"] = Identifier(
+            attribute="target_id", required=True, description="The testimonial’s `_id`."
+        )
+    variant: Any = StrictSchema.from_dict(parts, name=f"Propose{title}Schema")
+    return variant  # type: ignore[no-any-return]
+
+
+class ProposeSchema(StrictSchema):
+    """A change for the owner to accept: its kind, and the values that this kind takes."""
+
+    kind = Choice(*KINDS, required=True)
+
+    # By kind; the document has them in place of this schema.
+    variants: ClassVar[dict[str, type[StrictSchema]]] = {
+        kind: _make_variant(kind) for kind in KINDS
+    }
+    _checks: ClassVar[dict[str, StrictSchema]] = {kind: each() for kind, each in variants.items()}
+
+    def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        kind = payload.get("kind")
+        if not isinstance(kind, str) or kind not in self._checks:
+            raise ValidationError({"kind": [f"Must be one of: {', '.join(KINDS)}."]})
+        return self._checks[kind].check(payload)
+
+
+class ProposalQuerySchema(CursorQuerySchema):
+    """The query of the list of proposals."""
+
+    status = Choice(
+        *STATUSES, load_default=None, allow_none=False, description="Only those in this state."
+    )
 
 
 class ProposalSchema(Schema):
@@ -10,14 +61,22 @@ class ProposalSchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     projectId = fields.String(attribute="project_id", required=True)
-    kind = fields.String(required=True)
+    kind = fields.String(required=True, metadata={"enum": list(KINDS)})
     targetId = fields.String(attribute="target_id", allow_none=True, required=True)
     values = fields.Dict(required=True)
     reason = fields.String(required=True)
-    status = fields.String(
-        required=True, metadata={"enum": ["waiting", "accepted", "declined", "withdrawn"]}
+    status = fields.String(required=True, metadata={"enum": list(STATUSES)})
+    result = fields.Dict(
+        allow_none=True,
+        required=True,
+        metadata={"description": "What accepting it made, such as `testimonialId`."},
     )
-    result = fields.Dict(allow_none=True, required=True)
-    note = fields.String(allow_none=True, required=True)
+    note = fields.String(
+        allow_none=True, required=True, metadata={"description": "The owner’s words to you."}
+    )
     createdAt = Time(attribute="created_at", required=True)
     decidedAt = Time(attribute="decided_at", allow_none=True, required=True)
+    url = fields.Function(
+        lambda proposal: project_url(proposal.project_id, "proposals"),
+        metadata={"type": "string", "description": "Where the owner decides."},
+    )

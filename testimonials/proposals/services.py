@@ -1,6 +1,5 @@
 """The rules of proposals: making, listing and withdrawing them."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
@@ -27,8 +27,8 @@ KEPT = timedelta(days=400)
 class TooManyProposals(ServiceError):
     status = 409
     code = "TOO_MANY_PROPOSALS"
-    meaning = "As many proposals wait for the owner of the project as there may be."
-    remedy = "Withdraw some, or wait until some are decided."
+    meaning = "As many proposals wait for the owner of this project as may."
+    remedy = "Withdraw some of yours, or wait until some are decided."
     default_message = (
         f"{MOST_WAITING} proposals wait for the owner of this project, the most there may be. "
         "Withdraw some of yours, or wait until some are decided."
@@ -41,14 +41,14 @@ class ProposalDecided(ServiceError):
     status = 409
     code = "PROPOSAL_DECIDED"
     meaning = "The proposal no longer waits: it was decided or withdrawn."
-    remedy = "Read it, and make another if that is needed."
+    remedy = "Read it to see what became of it."
 
 
 class NotYours(ServiceError):
     status = 403
     code = "NOT_YOURS"
-    meaning = "Somebody else made the proposal."
-    remedy = "Leave it to who made it, or to the owner."
+    meaning = "The proposal was made with another credential."
+    remedy = "Leave it to whoever made it, or to the owner."
     default_message = "Only who made a proposal can withdraw it."
 
 
@@ -62,8 +62,9 @@ def propose(
 ) -> Proposal:
     """Add a proposal to the locked project, from values as the kind's schema loads them.
 
-    The same one again, by the same credential, is the one that waits already. Raises `NotFound` for
-    a target that isn't in the project, and `TooManyProposals`.
+    The same one again, by the same credential, is the one that waits already. What can't be done is
+    refused with the reason that accepting it would have; raises `TooManyProposals` too. Where
+    people are asked by mail, the account is locked before the project.
     """
     before = KINDS[kind].read_before(project, target_id, values)
     stored = KINDS[kind].schema.dump(values)
@@ -73,6 +74,7 @@ def propose(
             return each
     if count_waiting(project) >= MOST_WAITING:
         raise TooManyProposals
+    _try_out(project, kind, values, target_id)
     actor = current_actor()
     proposal = Proposal(
         project_id=project.id,
@@ -121,13 +123,11 @@ def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposa
 
 
 def list_proposals(
-    caller: Caller, project: Project, status: str | None, limit: int, after: str | None
-) -> Sequence[Proposal]:
-    """Return proposals that the caller may see, oldest first, after the one with an id."""
+    caller: Caller, project: Project, status: str | None, limit: int, after: Cursor | None
+) -> Page:
+    """Return a page of the proposals that the caller may see, newest first."""
     query = _of_project(project, status).where(_is_seen_by(caller))
-    if after is not None:
-        query = query.where(Proposal.id > after)
-    return db.session.scalars(query.limit(limit)).all()
+    return read_page(query, Proposal, limit, after)
 
 
 def count_waiting(project: Project) -> int:
@@ -166,6 +166,16 @@ def delete_old_proposals() -> int:
     return len(removed)
 
 
+def _try_out(project: Project, kind: str, values: dict[str, Any], target_id: str | None) -> None:
+    """Make the change and take it back; raise what accepting it now would."""
+    trial = db.session.begin_nested()
+    try:
+        KINDS[kind].apply(project, target_id, values, "")
+        db.session.flush()
+    finally:
+        trial.rollback()
+
+
 def _is_seen_by(caller: Caller) -> ColumnElement[bool]:
     if not caller.is_key and Scope.READ in caller.scopes:
         return Proposal.project_id.is_not(None)
@@ -173,5 +183,5 @@ def _is_seen_by(caller: Caller) -> ColumnElement[bool]:
 
 
 def _of_project(project: Project, status: str | None = None) -> Select[Any]:
-    query = select(Proposal).where(Proposal.project_id == project.id).order_by(Proposal.id)
+    query = select(Proposal).where(Proposal.project_id == project.id)
     return query if status is None else query.where(Proposal.status == status)

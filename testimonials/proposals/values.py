@@ -12,7 +12,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
 from testimonials.core.web.languages import ENGLISH, LANGUAGES
-from testimonials.projects.configuration.widget_design import NumberChoice
+from testimonials.projects.configuration.widget_design import NumberChoice, WidgetDesignSchema
 from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
@@ -78,6 +78,10 @@ class NewHighlights(Highlights):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
+
+
+class DesignUpdateSchema(WidgetDesignSchema):
+    """The widget's design beyond its specified settings; what is left out stays."""
 
 
 class LogoSchema(StrictSchema):

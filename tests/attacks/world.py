@@ -44,6 +44,7 @@ UNKNOWN = {
     "account_id": "2" * 24,
     "session_id": "3" * 24,
     "image_id": "4" * 24,
+    "proposal_id": "5" * 24,
     "slug": "no-such-place",
     "digest": "55555555",
     "token_id": "6" * 24,
@@ -177,6 +178,8 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     expect(browsers["removed"].post("/dashboard/account/email", data=form))
     expect(browsers["removed"].post(mailed_path(app, "email-change")))
     image = _fill(app, browser, owner, project)
+    change = {"kind": "testimonial.add", "values": {"authorName": NAME, "text": SECRET}}
+    proposal = owner.post(f"/v1/projects/{project}/proposals", change).get_json()["data"]["_id"]
     expect(browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "deleted-slug"}))
     expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
     expect(browsers["gone"].post("/dashboard/account/delete", data={"confirm": "gone@example.com"}))
@@ -189,6 +192,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "account_id": people["moderator"].account_id,
             "session_id": session_ids(app, owner.account_id)[0],
             "image_id": image,
+            "proposal_id": proposal,
             "digest": script_digest(),
             "token_id": _make_token(browser, project),
             "request_id": _ask_for_access(app, people["owner"]),

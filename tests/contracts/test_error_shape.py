@@ -31,6 +31,8 @@ PATHS = (
     "/v1/projects/{id}/undo",
     "/v1/projects/{id}/tags",
     "/v1/projects/{id}/tags/{id}",
+    "/v1/projects/{id}/proposals",
+    "/v1/projects/{id}/proposals/{id}",
     "/v1/openapi.json",
 )
 UNKNOWN = (
@@ -57,6 +59,7 @@ WITH_BODY = (
 BODY_OF = {
     "/v1/projects/{id}/testimonials": {"authorName": "Maya", "text": "Good."},
     "/v1/projects/{id}/undo": {"undo": "x"},
+    "/v1/projects/{id}/proposals": {"kind": "page", "values": {}},
     "/v1/projects/{id}/tags/{id}": {"name": "x"},
 }
 BODIES: dict[str, tuple[bytes, str | None]] = {

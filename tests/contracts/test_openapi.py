@@ -174,11 +174,13 @@ def test_every_field_of_a_body_is_described(document: Document) -> None:
         if "requestBody" in operation
     ]
     for body in bodies:
-        name = body["schema"]["$ref"].rpartition("/")[2]
-        schema = document["components"]["schemas"][name]
-        assert schema["additionalProperties"] is False
-        assert [field for field, rule in schema["properties"].items() if "type" not in rule] == []
-        jsonschema_rs.Draft202012Validator(schema).validate(body["example"])
+        for reference in _references(body["schema"]):
+            schema = document["components"]["schemas"][reference.rpartition("/")[2]]
+            assert schema["additionalProperties"] is False
+            rules = schema["properties"].items()
+            assert [name for name, rule in rules if not rule.keys() & {"type", "$ref"}] == []
+        whole = body["schema"] | {"components": document["components"]}
+        jsonschema_rs.Draft202012Validator(whole).validate(body["example"])
 
 
 def test_answers_may_grow_and_bodies_may_not(document: Document) -> None:
@@ -240,9 +242,18 @@ def test_answers_of_a_whole_journey_are_as_documented(
     call(testimonials + "/demo", "delete", project_id=project)
     agent = give_token(app, owner)
     project = call("/v1/projects", "post", {"businessName": "Kiln & Clay"})["_id"]
-    for visit in (visit_inbox,):
+    for visit in (visit_inbox, visit_proposals):
         visit(call, app, project)
     assert seen == listed(document)
+
+
+def visit_proposals(call: Call, _app: Flask, project: str) -> None:
+    proposals = "/v1/projects/{project_id}/proposals"
+    change = {"kind": "page", "values": {"headline": "How was it?"}, "reason": "Shorter"}
+    made = call(proposals, "post", change, project_id=project)["_id"]
+    call(proposals, "get", project_id=project)
+    call(proposals + "/{proposal_id}", "get", project_id=project, proposal_id=made)
+    call(proposals + "/{proposal_id}", "delete", project_id=project, proposal_id=made)
 
 
 def visit_inbox(call: Call, app: Flask, project: str) -> None:

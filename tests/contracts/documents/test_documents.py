@@ -170,7 +170,10 @@ def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> N
     project = service.call("POST", "/v1/projects", {}, credentials).data["_id"]
     path = f"/v1/projects/{project}/testimonials"
     row = service.call("POST", path, {"authorName": "Maya", "text": "Good."}, credentials).data
+    change = {"kind": "widget", "values": {"showStars": False}}
+    path = f"/v1/projects/{project}/proposals"
     variables = {
+        "<PROPOSAL_ID>": service.call("POST", path, change, credentials).data["_id"],
         "<TESTIMONIAL_ID>": row["_id"],
         "<ACCOUNT_ID>": credentials["x-service-account-id"],
         "<API_KEY>": credentials["x-api-key"],

@@ -99,11 +99,11 @@ def _open_answers(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     bodies: set[str] = set()
     found = {
-        content["schema"]["$ref"]
+        reference
         for methods in document["paths"].values()
         for operation in methods.values()
         for content in operation.get("requestBody", {}).get("content", {}).values()
-        if "$ref" in content["schema"]
+        for reference in _references(content["schema"])
     }
     while found := {each.rpartition("/")[2] for each in found} - bodies:
         bodies |= found
@@ -140,7 +140,9 @@ def _describe(operation: Operation, rule: Rule, view: Any, register: Register) -
     if access is not None:
         described["x-scope"] = access.scope and str(access.scope)
     if operation.body is not None:
-        content: dict[str, Any] = {"schema": operation.body}
+        variants = getattr(operation.body, "variants", {})
+        schema = {"oneOf": list(variants.values())} if variants else operation.body
+        content: dict[str, Any] = {"schema": schema}
         if operation.example is not None:
             content["example"] = operation.example
         described["requestBody"] = {"required": True, "content": {"application/json": content}}

@@ -1,0 +1,136 @@
+"""Deciding about proposals: accepting one runs the same service as the owner's own click."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from marshmallow import ValidationError
+from sqlalchemy import select
+
+from testimonials.access.models import AccessToken
+from testimonials.activity.actors import ActorKind
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import ServiceError, ValidationFailed
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.proposals.kinds import KINDS
+from testimonials.proposals.models import Proposal
+
+ACTOR_LENGTH = 254
+GONE = "It isn’t here any more. Decided proposals are kept for 400 days."
+NOT_ALLOWED = "Only the project’s owner and admins decide about this."
+
+
+class DecisionRefused(ServiceError):
+    """The proposal isn't decided; the message says why."""
+
+    status = 409
+    code = "DECISION_REFUSED"
+
+
+@dataclass(frozen=True)
+class Decider:
+    """Who decides: the account, None for the operator, and how the history names them.
+
+    `kinds` are those that they may decide about.
+    """
+
+    account_id: str | None
+    label: str
+    kinds: Collection[str] = tuple(KINDS)
+
+
+@dataclass
+class Decided:
+    """What a decision did: the proposals it was for, and by id why others stay as they are."""
+
+    done: list[Proposal] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+    # What undoes the only one that was accepted (`undo_batch`), where something does.
+    undo: str | None = None
+
+
+def decide_proposals(
+    project: Project, ids: Iterable[str], status: str, decider: Decider, note: str = ""
+) -> Decided:
+    """Accept or decline proposals of the locked project, oldest first; `status` says which.
+
+    One that can't be accepted goes on waiting. Where people are asked by mail, the account is
+    locked before the project.
+    """
+    wanted = list(filter(is_identifier, dict.fromkeys(ids)))
+    rows = db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id == project.id, Proposal.id.in_(wanted))
+        .order_by(Proposal.id)
+    ).all()
+    decided = Decided(problems=dict.fromkeys(set(wanted) - {row.id for row in rows}, GONE))
+    agents, people = name_agents(rows), name_people(rows)
+    for row in rows:
+        try:
+            _require_open(row, decider, people)
+            with db.session.begin_nested():
+                actor = f"{agents[row.id]}, accepted by {decider.label}"[:ACTOR_LENGTH]
+                undo = _accept(project, row, actor) if status == "accepted" else None
+                _close(project, row, status, decider, note)
+        except ServiceError as error:
+            decided.problems[row.id] = error.message
+        else:
+            decided.done.append(row)
+            decided.undo = undo if len(decided.done) == 1 else None
+    return decided
+
+
+def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
+    """Return by proposal how pages and the history name who made it."""
+    rows = list(rows)
+    ids = {row.actor_name for row in rows if row.actor_kind == ActorKind.TOKEN}
+    query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
+    tokens = {
+        row[0]: f"{row[1]} (access token{', revoked since' if row[2] else ''})"
+        for row in db.session.execute(query.where(AccessToken.id.in_(ids)))
+    }
+    return {
+        row.id: tokens.get(row.actor_name or "", "A deleted access token")
+        if row.actor_kind == ActorKind.TOKEN
+        else "An agent (API key)"
+        for row in rows
+    }
+
+
+def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
+    """Return the addresses of those who decided, by the ids of their accounts."""
+    ids = {row.decided_by_id for row in rows} - {None}
+    found = db.session.execute(select(Account.id, Account.email).where(Account.id.in_(ids)))
+    return {row[0]: row[1] for row in found}
+
+
+def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) -> None:
+    if row.status != "waiting":
+        who = people.get(row.decided_by_id or "", "somebody else")
+        who = "the agent" if row.status == "withdrawn" else who
+        raise DecisionRefused(f"Nothing was changed: {who} has {row.status} it already.")
+    if row.kind not in decider.kinds:
+        raise DecisionRefused(NOT_ALLOWED)
+
+
+def _accept(project: Project, row: Proposal, actor: str) -> str | None:
+    """Make the change, and return what undoes it; raise why it can't be made any more."""
+    kind = KINDS[row.kind]
+    try:
+        values = kind.schema.check(row.values)
+    except ValidationError as error:
+        raise ValidationFailed.of(error.messages_dict) from None
+    outcome = kind.apply(project, row.target_id, values, actor)
+    row.result = outcome.result
+    return outcome.undo
+
+
+def _close(project: Project, row: Proposal, status: str, decider: Decider, note: str) -> None:
+    row.status, row.note = status, note or None
+    row.decided_at, row.decided_by_id = clock.now(), decider.account_id
+    details = {"proposal": row.id, "status": status, "title": KINDS[row.kind].title}
+    record_project_event(EventType.PROPOSAL_DECIDED, project, **details)

@@ -1,0 +1,145 @@
+"""/v1/projects/:id/proposals: what agents propose, and what they read of it."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from testimonials.access.scopes import Scope
+from testimonials.extensions import begin_write, db
+from testimonials.proposals.models import Proposal
+from testimonials.proposals.services import MOST_WAITING
+from tests.conftest import Caller
+from tests.proposals.agents import hold_picture, make_agent, propose, read_proposal
+from tests.support.rows import add_testimonial
+
+SECRET = "Words that nobody may see yet"
+
+
+@pytest.fixture
+def project(agent: Caller) -> str:
+    return str(agent.create_project(slug="kiln", businessName="Kiln & Clay")["_id"])
+
+
+@pytest.fixture
+def waiting(app: Flask, project: str) -> str:
+    return add_testimonial(app, project, status="pending", text="I like it.")
+
+
+def test_nothing_of_any_kind_of_proposal_shows_anywhere(
+    app: Flask, agent: Caller, project: str, waiting: str
+) -> None:
+    shown = agent.create_testimonial(project)["_id"]
+    picture = hold_picture(app)
+    pages = (
+        "/kiln/wall",
+        f"/widget/{project}",
+        f"/widget/{project}/data",
+        f"/media/{picture}.webp",
+    )
+    paths = (f"/v1/projects/{project}", f"/v1/projects/{project}/testimonials")
+    before = [agent.client.get(path).data for path in pages]
+    answers = [agent.get(path).data for path in paths]
+    proposed: dict[str, tuple[dict[str, Any], str | None]] = {
+        "page": ({"headline": SECRET, "collectFields": {"rating": False}}, None),
+        "logo": ({"imageId": picture}, None),
+        "widget": ({"layout": "carousel", "initialCount": 3}, None),
+        "design": ({"brandColor": "#9a3412", "labels": {"showMore": SECRET}}, None),
+        "testimonial.add": ({"authorName": "Ida", "text": SECRET, "rating": 4.5}, None),
+        "testimonial.edit": (
+            {"text": SECRET, "reply": SECRET, "pinned": True, "tags": ["B", "a"], "rating": None},
+            shown,
+        ),
+        "testimonial.decide": ({"decision": "approve", "ids": [waiting]}, None),
+        "request": ({"people": [{"email": "ida@example.com"}], "subject": SECRET}, None),
+    }
+    for kind, (values, target) in proposed.items():
+        more = {"targetId": target} if target else {}
+        made = propose(agent, project, kind, values, reason="Because.", **more)
+        assert made == made | {"kind": kind, "targetId": target, "status": "waiting"}
+        assert made["values"] == made["values"] | values or kind in ("design", "request")
+        assert (made["result"], made["note"], made["decidedAt"]) == (None, None, None)
+        assert read_proposal(agent, project, made["_id"]) == made
+    assert before == [agent.client.get(path).data for path in pages]
+    assert answers == [agent.get(path).data for path in paths]
+    assert agent.client.get(pages[-1]).status_code == 404
+    # Each answer of this one has an id of its own.
+    form = agent.client.get("/kiln").text
+    assert SECRET not in form
+    assert 'name="rating"' in form
+
+
+def test_what_could_not_be_accepted_is_refused_at_once(
+    agent: Caller, project: str, waiting: str
+) -> None:
+    path = f"/v1/projects/{project}/proposals"
+    one, target = {"ids": [waiting]}, {"targetId": waiting}
+    unknown = {"ids": ["0" * 24], "decision": "approve"}
+    for status, body, said in (
+        (400, {"kind": "slug", "values": {}}, "kind: Must be one of: page, logo"),
+        (400, {"kind": "page", "values": {"buttonColor": "red"}}, "buttonColor"),
+        (400, {"kind": "page", "values": {"website": "ftp://x"}}, "website"),
+        (400, {"kind": "page", "values": {}, "targetId": waiting}, "targetId: Unknown field"),
+        (400, {"kind": "testimonial.edit", "values": {"text": "x"}}, "targetId: This field"),
+        (400, {"kind": "page", "values": {}, "reason": "x" * 501}, "at most 500"),
+        (404, {"kind": "testimonial.edit", "values": {}, "targetId": "0" * 24}, "no such testi"),
+        (404, {"kind": "logo", "values": {"imageId": "0" * 24}}, "no such picture"),
+        (404, {"kind": "testimonial.decide", "values": unknown}, "no such"),
+        (409, {"kind": "testimonial.decide", "values": one | {"decision": "restore"}}, "pending"),
+        (409, {"kind": "testimonial.edit", "values": {"pinned": True}} | target, "approved"),
+    ):  # fmt: skip
+        answer = agent.post(path, body)
+        assert (answer.status_code, said in answer.json["message"]) == (status, True), answer.text
+    assert agent.get(path).json["data"] == {"items": [], "next": None}
+
+
+def test_only_so_many_wait_and_the_same_twice_is_one(agent: Caller, project: str) -> None:
+    values = {"headline": "New words"}
+    first = propose(agent, project, "page", values)
+    assert propose(agent, project, "page", values) == first
+    with agent.client.application.app_context():
+        begin_write()
+        row = db.session.get_one(Proposal, first["_id"])
+        more = {"kind": row.kind, "actor_kind": row.actor_kind, "project_id": project}
+        db.session.add_all(
+            Proposal(values={"headline": str(n)}, **more) for n in range(MOST_WAITING - 1)
+        )
+        db.session.commit()
+    path = f"/v1/projects/{project}/proposals"
+    answer = agent.post(path, {"kind": "page", "values": {"headline": "One more"}})
+    assert (answer.status_code, answer.json["code"]) == (409, "TOO_MANY_PROPOSALS")
+    assert agent.delete(f"{path}/{first['_id']}").json["data"]["status"] == "withdrawn"
+    assert agent.delete(f"{path}/{first['_id']}").json["code"] == "PROPOSAL_DECIDED"
+    assert propose(agent, project, "page", values)["_id"] != first["_id"]
+    page = agent.get(f"{path}?status=waiting&limit=100").json["data"]
+    assert (len(page["items"]), page["next"] is None) == (100, False)
+    assert agent.get(f"{path}?status=withdrawn").json["data"]["items"][0]["_id"] == first["_id"]
+
+
+def test_each_credential_sees_and_withdraws_its_own(owner: Caller, outsider: Caller) -> None:
+    project = owner.create_project()["_id"]
+    drafter = make_agent(owner, Scope.DRAFT, project=project)
+    reader = make_agent(owner, Scope.READ)
+    elsewhere = make_agent(owner, Scope.DRAFT, project=owner.create_project()["_id"])
+    path = f"/v1/projects/{project}/proposals"
+    by_key = propose(owner, project, "page", {"headline": "By the key"})["_id"]
+    by_token = propose(drafter, project, "page", {"headline": "By the key"})["_id"]
+    assert (
+        drafter.patch(f"/v1/projects/{project}/widget-config", {"showStars": False}).status_code
+        == 202
+    )
+
+    def seen(caller: Caller) -> set[str]:
+        return {each["_id"] for each in caller.get(path).json["data"]["items"]}
+
+    assert seen(owner) == {by_key}
+    assert seen(drafter) >= {by_token}
+    assert len(seen(drafter)) == 2
+    assert len(seen(reader)) == 3
+    assert reader.post(path, {"kind": "page", "values": {}}).json["code"] == "MISSING_SCOPE"
+    assert [caller.get(path).status_code for caller in (elsewhere, outsider)] == [404, 404]
+    assert drafter.get(f"{path}/{by_key}").status_code == 404
+    assert owner.delete(f"{path}/{by_token}").status_code == 404
+    both = make_agent(owner, Scope.READ, Scope.DRAFT)
+    assert both.delete(f"{path}/{by_token}").json["code"] == "NOT_YOURS"
+    assert drafter.delete(f"{path}/{by_token}").status_code == 200
