@@ -12,7 +12,11 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
 from testimonials.core.web.languages import ENGLISH, LANGUAGES
-from testimonials.projects.configuration.widget_design import NumberChoice, WidgetDesignSchema
+from testimonials.projects.configuration.widget_design import (
+    NumberChoice,
+    WidgetDesignSchema,
+    WidgetLabelsSchema,
+)
 from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
@@ -80,8 +84,14 @@ class NewHighlights(Highlights):
         return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
 
 
+class LabelsUpdateSchema(WidgetLabelsSchema):
+    """The owner's own words on the widget's buttons; they take the place of all earlier ones."""
+
+
 class DesignUpdateSchema(WidgetDesignSchema):
     """The widget's design beyond its specified settings; what is left out stays."""
+
+    labels = fields.Nested(LabelsUpdateSchema)
 
 
 class LogoSchema(StrictSchema):
