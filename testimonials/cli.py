@@ -11,6 +11,7 @@ from sqlalchemy.exc import DatabaseError
 
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
+from testimonials.agents.mcp.stdio import mcp
 from testimonials.application import build_app
 from testimonials.core.commands import describe_refusal, describe_trouble, is_outside_trouble
 from testimonials.serving.server import serve
@@ -76,3 +77,4 @@ def _make_app() -> Flask:
 
 
 main.add_command(serve)
+main.add_command(mcp)

@@ -15,6 +15,7 @@ from testimonials.core import urls
 ROOT = Path(testimonials.__file__).parent
 # Who else writes the beginning of a path, and why.
 WRITERS = {
+    "agents/mcp/stdio.py": "The service that it calls runs elsewhere.",
     "core/urls.py": "It is the place for it.",
     "core/web/errors.py": "An unknown address has no view; its beginning says how to answer.",
     "operations/metrics.py": "It counts requests by their path.",

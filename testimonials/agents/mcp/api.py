@@ -1,8 +1,9 @@
 """The door of MCP: one address, one message in, one JSON answer out."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 from flask import Blueprint, Response, request
+from werkzeug.exceptions import MethodNotAllowed
 
 from testimonials.access.callers import Caller
 from testimonials.access.guards import require_access
@@ -30,6 +31,13 @@ def answer_agent(caller: Caller) -> Response:
     response = Response(dump_json(body) if body else b"", status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+@mcp.get("/mcp")
+@require_access(None, by_key=True)
+def refuse_stream(caller: Caller) -> NoReturn:
+    """Say that there are no messages but answers; older clients ask for a stream of them."""
+    raise MethodNotAllowed(["POST"])
 
 
 @mcp.before_request

@@ -112,7 +112,7 @@ def _check_envelope(method: str, params: Mapping[str, Any], headers: Headers) ->
         expected["Mcp-Name"] = params[name]
     for header, value in expected.items():
         sent = headers.get(header)
-        if sent is None or decode_header(sent) != value:
+        if sent is None or decode_header(sent.strip()) != value:
             raise MessageRefused(HEADER_MISMATCH, f"The header {header} is not what the body says.")
     if meta[VERSION_KEY] != CURRENT:
         raise _unsupported(meta[VERSION_KEY])

@@ -86,7 +86,7 @@ def give_token() -> Response:
         db.session.commit()
     body: dict[str, Any] = {"access_token": plain, "token_type": "Bearer"}
     if token.expires_at is not None:
-        body["expires_in"] = int((token.expires_at - clock.now()).total_seconds())
+        body["expires_in"] = round((token.expires_at - clock.now()).total_seconds())
     return _answer(body | {"scope": " ".join(token.scopes)})
 
 

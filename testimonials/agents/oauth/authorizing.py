@@ -145,7 +145,7 @@ def redeem(code: OAuthCode, client: Client) -> tuple[AccessToken, str]:
         code.account_id,
         code.project_id,
         client.name,
-        map(Scope, code.scopes),
+        list(map(Scope, code.scopes)),
         code.token_days,
         code.made_by_id,
         "oauth",

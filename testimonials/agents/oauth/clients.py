@@ -50,8 +50,8 @@ def is_redirect_uri(uri: object) -> bool:
 
 def register_client(name: str, redirect_uris: Sequence[str]) -> Client:
     """Return a new client, from addresses that `is_redirect_uri` allows."""
-    printable = "".join(each for each in " ".join(name.split()) if each.isprintable())
-    name = printable[:MAX_NAME].strip() or UNNAMED
+    printable = "".join(each if each.isprintable() else " " for each in name)
+    name = " ".join(printable.split())[:MAX_NAME].strip() or UNNAMED
     client_id = client_purpose.sign([name, list(redirect_uris)])
     return Client(client_id, name, tuple(redirect_uris))
 

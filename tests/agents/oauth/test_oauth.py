@@ -1,0 +1,326 @@
+"""Connecting by OAuth: a person's consent, the code, the token, and who tries to get round them."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.access.scopes import Scope
+from tests.agents.mcp.talking import Agent
+from tests.agents.oauth.asking import REDIRECT_URI, VERIFIER, ask_to_connect, register
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MovableClock
+
+ISSUER = "https://testimonials.example.com"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The browser of the owner, signed in."""
+    owner.create_project(slug="kiln")
+    return open_browser(app, owner)
+
+
+def consent(browser: FlaskClient, asked: dict[str, str], **choice: Any) -> TestResponse:
+    """Open the page and press Allow, with what is ticked there unless told."""
+    page = browser.get(f"/oauth/authorize?{urlencode(asked)}")
+    assert page.status_code == 200, page.text
+    ticked = re.findall(r'value="(\w+)" checked', page.text)
+    carried = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text))
+    assert carried == asked
+    form = carried | {"scopes": ticked, "project": "all", "days": "90"} | choice
+    return browser.post("/oauth/authorize", data=form)
+
+
+def read_code(answer: TestResponse) -> str:
+    """Return the code with which the browser is sent back."""
+    assert answer.status_code == 303, answer.text
+    where = urlsplit(answer.headers["Location"])
+    fields = parse_qs(where.query)
+    assert f"{where.scheme}://{where.netloc}{where.path}" == REDIRECT_URI
+    assert fields["state"] == ["a state"]
+    assert fields["iss"] == [ISSUER]
+    (code,) = fields["code"]
+    return code
+
+
+def exchange(
+    client: FlaskClient, asked: dict[str, str], code: str, changes: dict[str, str] | None = None
+) -> TestResponse:
+    """Show the code as the program that asked for it."""
+    form = {
+        "grant_type": "authorization_code",
+        "client_id": asked["client_id"],
+        "redirect_uri": asked["redirect_uri"],
+        "code": code,
+        "code_verifier": VERIFIER,
+        "resource": f"{ISSUER}/mcp",
+    }
+    return client.post("/oauth/token", data=form | (changes or {}))
+
+
+def test_it_ends_as_an_access_token_like_any_other(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
+    client = app.test_client()
+    asked = ask_to_connect(client)
+    answer = exchange(client, asked, read_code(consent(browser, asked)))
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Cache-Control"] == "no-store"
+    token = answer.json
+    assert token is not None
+    assert (token["token_type"], token["scope"]) == ("Bearer", "read draft")
+    assert token["expires_in"] == 90 * 24 * 3600
+    agent = Agent(client, {"Authorization": f"Bearer {token['access_token']}"})
+    assert agent.call("list_projects")[0]["publicPageConfig"]["slug"] == "kiln"
+    (project,) = owner.get("/v1/projects").json["data"]  # type: ignore[index]
+    integrations = browser.get(f"/dashboard/projects/{project['_id']}/integrations").text
+    assert "Shop assistant" in integrations
+    assert token["access_token"] not in integrations
+    assert (
+        "created the access token Shop assistant" in browser.get("/dashboard/account/activity").text
+    )
+    # Whoever holds it can end it.
+    for _ in range(2):
+        form = {"token": token["access_token"]}
+        assert client.post("/oauth/revoke", data=form).status_code == 200
+    assert agent.send("tools/list").status_code == 401
+
+
+def test_the_person_decides_what_is_given(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+    client, kiln = app.test_client(), owner.get("/v1/projects").json["data"][0]["_id"]  # type: ignore[index]
+    oven = owner.create_project(slug="oven")["_id"]
+    asked = ask_to_connect(client, scope="read draft publish unheard-of")
+    page = browser.get(f"/oauth/authorize?{urlencode(asked)}").text
+    assert "Shop assistant" in page
+    assert "agent.example" in page
+    for scope in (Scope.READ, Scope.DRAFT, Scope.PUBLISH):
+        assert scope.sentence in page
+    assert Scope.CONFIGURE.sentence not in page
+    choice = {"scopes": ["publish", "configure"], "project": kiln, "days": "30"}
+    code = read_code(consent(browser, asked, **choice))
+    token = exchange(client, asked, code).json
+    assert token is not None
+    # Never more than it asked for.
+    assert (token["scope"], token["expires_in"]) == ("publish", 30 * 24 * 3600)
+    headers = {"Authorization": f"Bearer {token['access_token']}"}
+    body = {"authorName": "Maya", "text": "Good"}
+    for project, status in ((kiln, 200), (oven, 404)):
+        path = f"/v1/projects/{project}/testimonials"
+        assert client.post(path, json=body, headers=headers).status_code == status
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"scopes": []}, "Choose at least one"),
+        ({"scopes": ["configure"]}, "Choose at least one"),
+        ({"project": ""}, "Choose one of your projects"),
+        ({"project": "0" * 24}, "Choose one of your projects"),
+        ({"days": "36500"}, "Choose one of these"),
+        ({"days": ""}, "Choose one of these"),
+    ],
+)
+def test_a_choice_that_is_none_is_asked_for_again(
+    app: Flask, browser: FlaskClient, choice: dict[str, Any], words: str
+) -> None:
+    answer = consent(browser, ask_to_connect(app.test_client()), **choice)
+    assert answer.status_code == 422
+    assert words in answer.text
+
+
+@pytest.mark.sqlite
+def test_no_other_project_can_be_chosen(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
+    foreign = outsider.create_project(slug="theirs")["_id"]
+    asked = ask_to_connect(app.test_client())
+    assert consent(browser, asked, project=foreign).status_code == 422
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"code_verifier": "w" * 43}, "invalid_grant"),
+        ({"code_verifier": ""}, "invalid_grant"),
+        ({"code_verifier": "é" * 43}, "invalid_grant"),
+        ({"redirect_uri": f"{REDIRECT_URI}/"}, "invalid_grant"),
+        ({"redirect_uri": "https://elsewhere.example/callback"}, "invalid_grant"),
+        ({"client_id": "another"}, "invalid_grant"),
+        ({"client_id": "made-up"}, "invalid_client"),
+        ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
+        ({"grant_type": "refresh_token"}, "unsupported_grant_type"),
+        ({"code": "guessed"}, "invalid_grant"),
+    ],
+)
+def test_a_stolen_code_is_worth_nothing(
+    app: Flask, browser: FlaskClient, changes: dict[str, str], error: str
+) -> None:
+    client = app.test_client()
+    asked = ask_to_connect(client)
+    code = read_code(consent(browser, asked))
+    if changes.get("client_id") == "another":
+        changes = {"client_id": register(client, REDIRECT_URI, name="Thief")}
+    answer = exchange(client, asked, code, changes)
+    assert (answer.status_code, answer.json["error"]) == (400, error)  # type: ignore[index]
+    assert answer.headers["Cache-Control"] == "no-store"
+    # Whoever has shown a code has used it up.
+    if error == "invalid_grant" and "code" not in changes:
+        assert exchange(client, asked, code).status_code == 400
+
+
+def test_a_code_works_once_and_for_a_minute(
+    app: Flask, browser: FlaskClient, moved_clock: MovableClock
+) -> None:
+    client = app.test_client()
+    asked = ask_to_connect(client)
+    code = read_code(consent(browser, asked))
+    moved_clock.move(seconds=59)
+    assert exchange(client, asked, code).status_code == 200
+    assert exchange(client, asked, code).status_code == 400
+    late = read_code(consent(browser, asked))
+    moved_clock.move(seconds=60)
+    assert exchange(client, asked, late).status_code == 400
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"client_id": "made-up"},
+        {"redirect_uri": "https://elsewhere.example/callback"},
+        {"redirect_uri": f"{REDIRECT_URI}/more"},
+        {"redirect_uri": f"{REDIRECT_URI}?x=1"},
+        {"redirect_uri": "https://agent.example:8443/callback"},
+        {"response_type": "token"},
+        {"code_challenge": ""},
+        {"code_challenge": "short"},
+        {"code_challenge_method": "plain"},
+        {"resource": "https://elsewhere.example/mcp"},
+    ],
+)
+def test_nobody_is_sent_away_for_a_broken_request(
+    app: Flask, browser: FlaskClient, changes: dict[str, str]
+) -> None:
+    asked = ask_to_connect(app.test_client(), **changes)
+    answer = browser.get(f"/oauth/authorize?{urlencode(asked)}")
+    assert answer.status_code == 400
+    assert "This program can’t connect" in answer.text
+    form = asked | {"scopes": "read", "project": "all", "days": "90"}
+    assert browser.post("/oauth/authorize", data=form).status_code == 400
+
+
+@pytest.mark.sqlite
+def test_a_program_on_the_same_machine_may_listen_at_any_port(
+    app: Flask, browser: FlaskClient
+) -> None:
+    client = app.test_client()
+    client_id = register(client, "http://127.0.0.1:3000/callback?app=1")
+    for uri, status in (
+        ("http://127.0.0.1:49152/callback?app=1", 200),
+        ("http://127.0.0.1/callback?app=1", 200),
+        ("http://localhost:3000/callback?app=1", 400),
+        ("http://127.0.0.1:3000/other", 400),
+        ("http://127.0.0.1:3000@elsewhere.example/callback?app=1", 400),
+        ("https://127.0.0.1:3000/callback?app=1", 400),
+    ):
+        asked = ask_to_connect(client, client_id=client_id, redirect_uri=uri)
+        page = browser.get(f"/oauth/authorize?{urlencode(asked)}")
+        assert page.status_code == status, uri
+    asked["redirect_uri"] = "http://127.0.0.1:49152/callback?app=1"
+    where = consent(browser, asked).headers["Location"]
+    assert where.startswith("http://127.0.0.1:49152/callback?app=1&code=")
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://elsewhere.example/callback",
+        "javascript:alert(1)",
+        "cursor://callback",
+        "https://",
+        "https://a.example/#x",
+        "https://me@a.example/",
+        "https://a.example\\@b.example/",
+        "https://a.example/ x",
+        "https://a.example/\n",
+        "https://ä.example/",
+        "https://a.example/" + "x" * 500,
+        "//a.example/",
+        "",
+        5,
+        None,
+    ],
+)
+def test_other_addresses_are_not_registered(client: FlaskClient, uri: object) -> None:
+    answer = client.post("/oauth/register", json={"redirect_uris": [uri]})
+    assert (answer.status_code, answer.json["error"]) == (400, "invalid_redirect_uri")  # type: ignore[index]
+
+
+@pytest.mark.sqlite
+def test_registering_takes_what_programs_send_and_keeps_nothing(
+    app: Flask, client: FlaskClient
+) -> None:
+    body = {
+        "client_name": "Shop\n\u202e assistant" + "x" * 200,
+        "redirect_uris": ["http://localhost:5/", "https://a.example/cb"],
+        "token_endpoint_auth_method": "client_secret_post",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "logo_uri": "https://a.example/logo.svg",
+    }
+    answer = client.post("/oauth/register", json=body)
+    made = answer.json
+    assert (answer.status_code, made is not None) == (201, True)
+    assert made is not None
+    assert made["token_endpoint_auth_method"] == "none"
+    assert made["client_name"].startswith("Shop assistantx")
+    assert len(made["client_name"]) == 80
+    for wrong in ({}, {"redirect_uris": []}, {"redirect_uris": ["https://a.example/"] * 6}):
+        assert client.post("/oauth/register", json=wrong).status_code == 400
+    assert client.post("/oauth/register", data=b"{").json["error"] == "invalid_client_metadata"  # type: ignore[index]
+
+
+@pytest.mark.sqlite
+def test_metadata_names_one_issuer(client: FlaskClient) -> None:
+    for path in ("", "/mcp"):
+        resource = client.get(f"/.well-known/oauth-protected-resource{path}").json
+        assert resource is not None
+        assert resource["resource"] == f"{ISSUER}/mcp"
+        assert resource["authorization_servers"] == [ISSUER]
+    server = client.get("/.well-known/oauth-authorization-server").json
+    assert server is not None
+    assert server["issuer"] == ISSUER
+    assert server["code_challenge_methods_supported"] == ["S256"]
+    assert server["authorization_response_iss_parameter_supported"] is True
+
+
+@pytest.mark.sqlite
+def test_saying_no_is_a_link_and_the_page_is_framed_by_nobody(
+    app: Flask, browser: FlaskClient
+) -> None:
+    asked = ask_to_connect(app.test_client())
+    page = browser.get(f"/oauth/authorize?{urlencode(asked)}")
+    refusal = f"{REDIRECT_URI}?error=access_denied&amp;state=a+state&amp;iss=https%3A%2F%2Ftest"
+    assert f'href="{refusal}' in page.text
+    policy = page.headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "form-action 'self' https://agent.example;" in policy
+    assert (
+        "form-action 'self';"
+        in browser.get("/dashboard/projects").headers["Content-Security-Policy"]
+    )
+
+
+def test_an_old_sign_in_needs_the_password_again(
+    app: Flask, browser: FlaskClient, moved_clock: MovableClock
+) -> None:
+    asked = ask_to_connect(app.test_client())
+    moved_clock.move(minutes=11)
+    answer = consent(browser, asked)
+    assert answer.status_code == 401
+    assert "Enter your password to connect a program" in answer.text
