@@ -12,6 +12,7 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from testimonials.commands import COMMANDS
 from testimonials.core.web.api.openapi import method_of, operations
 from testimonials.core.web.errors import ServiceError
 from tests.access.tokens import give_token
@@ -134,7 +135,10 @@ def test_every_call_says_who_may_make_it_and_what_it_offers(
             assert "ifNoneMatch" in offered
         elif not operation.is_public:
             # What it calls is what it offers: see `core.web.writes`.
-            assert "begin_call" in inspect.unwrap(view).__code__.co_names, path
+            called = set(inspect.unwrap(view).__code__.co_names)
+            assert "begin_call" in called, path
+            assert called & {"commit_answer", "carry_out"}, path
+            assert not called & {"commit", "begin_write"}, path
             assert offered >= {"idempotencyKey", "dryRun"}
         if not operation.is_public:
             assert described["x-scope"] is None or described["x-scope"] in described["description"]
@@ -145,6 +149,8 @@ def test_every_call_says_who_may_make_it_and_what_it_offers(
 
 def test_every_error_code_of_the_api_is_explained(document: Document) -> None:
     """A code with a meaning is one of the API's; a page's own has none."""
+    # Which modules the commands load beside those of the pages.
+    assert COMMANDS
     listed = set(document["x-error-codes"])
     raised = {each.code for each in subclasses(ServiceError)}
     assert not ONLY_ON_PAGES - raised, "these are gone"

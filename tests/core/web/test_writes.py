@@ -6,16 +6,20 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, Response
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.activity.models import Event
 from testimonials.core.data.idempotency import IdempotencyKey
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial as Row
+from tests.access.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.rows import count_rows
 from tests.support.shapes import data_of, error_of
@@ -114,7 +118,43 @@ def test_a_key_that_is_none_is_refused_and_nothing_done(
 
 
 @pytest.mark.sqlite
-def test_an_answer_with_a_secret_is_not_kept(client: FlaskClient, app: Flask) -> None:
+def test_no_token_gets_the_answer_that_another_got(app: Flask, owner: Caller, path: str) -> None:
+    project = path.split("/")[3]
+    key = {"Idempotency_Key": "k"}
+    first = data_of(send(owner, path, BODY, **key))
+    one, other = (give_token(app, owner, project_id=each) for each in (project, None))
+    again = [data_of(send(each, path, BODY, **key)) for each in (one, one, other)]
+    assert first["_id"] != again[0]["_id"] == again[1]["_id"] != again[2]["_id"]
+    # Nor what lies outside of its project.
+    elsewhere = f"/v1/projects/{owner.create_project()['_id']}/testimonials"
+    data_of(send(other, elsewhere, BODY, Idempotency_Key="l"))
+    error_of(send(one, elsewhere, BODY, Idempotency_Key="l"), 404, "NOT_FOUND")
+
+
+@pytest.mark.sqlite
+def test_a_call_whose_answer_held_a_secret_is_not_made_twice(
+    make_app: MakeApp, make_caller: MakeCaller
+) -> None:
+    app = make_app(is_own=True)
+
+    @app.post("/v1/secrets")
+    def make_secret() -> Response:
+        begin_call("account")
+        db.session.add(RateLimitCounter(key=new_identifier(), hits=1, expires_at=2e9))
+        return commit_answer("Made", {"name": "n", "secret": "s3cret"}, is_secret=True)
+
+    caller = make_caller("owner@example.com", on=app)
+    dry = send(caller, "/v1/secrets?dryRun=true", Idempotency_Key="k")
+    assert data_of(dry) == {"name": "n"}
+    assert data_of(send(caller, "/v1/secrets", Idempotency_Key="k"))["secret"] == "s3cret"
+    error_of(send(caller, "/v1/secrets", Idempotency_Key="k"), 409, "ANSWER_NOT_KEPT")
+    assert count_rows(app, RateLimitCounter) == 1
+    with app.app_context():
+        assert b"s3cret" not in db.session.query(IdempotencyKey).one().body
+
+
+@pytest.mark.sqlite
+def test_signing_up_again_with_a_key_gives_a_new_secret(client: FlaskClient, app: Flask) -> None:
     headers = {"Idempotency-Key": "k"}
     answers = [
         client.post("/v1/auth/agent-init", json={"email": "new@example.com"}, headers=headers)
