@@ -8,6 +8,7 @@ from testimonials.access.uses import init_uses
 from testimonials.agents.mcp.api import mcp
 from testimonials.agents.oauth.api import oauth
 from testimonials.agents.oauth.pages import consent
+from testimonials.agents.setup.api import setup
 from testimonials.auth.address_change.pages import address
 from testimonials.auth.api import auth
 from testimonials.auth.billing.pages import billing
@@ -55,6 +56,7 @@ from testimonials.widget.rendered.wall_pages import wall
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     auth,
+    setup,
     projects,
     widget,
     testimonials,

@@ -41,6 +41,7 @@ _SCHEME = "[Hh][Tt][Tt][Pp][Ss]?://"
 # For the OpenAPI document; the one with an optional scheme may be empty too.
 URL_PATTERN = f"^[{_SPACE}]*{_SCHEME}{_ADDRESS}[{_SPACE}]*$"
 WEBSITE_PATTERN = f"^[{_SPACE}]*(?:(?:{_SCHEME})?{_ADDRESS})?[{_SPACE}]*$"
+COLOUR_PATTERN = f"^[{_SPACE}]*#[0-9A-Fa-f]{{6}}[{_SPACE}]*$"
 
 _URL = re.compile(_SCHEME + _ADDRESS)
 

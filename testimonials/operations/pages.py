@@ -13,6 +13,7 @@ from testimonials.operations.front_page import describe_front_page
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
 from testimonials.operations.reference import describe_operations, describe_schemas, describe_shared
+from testimonials.operations.reference_text import write_reference
 from testimonials.settings.current import current_settings
 
 site: Blueprint = Blueprint("site", __name__)
@@ -94,6 +95,11 @@ def get_guide_for_agents() -> Response:
     return Response(render_agent_guide(), mimetype="text/plain")
 
 
+@site.get("/llms-full.txt")
+def get_full_guide_for_agents() -> Response:
+    return Response(render_full_guide(), mimetype="text/plain")
+
+
 @site.get("/robots.txt")
 def get_robots() -> Response:
     """Keep crawlers away from secret links."""
@@ -113,6 +119,17 @@ def render_agent_guide() -> str:
     claim_days = f"{current_settings().claim_days:g}"
     return render_template(
         "docs/llms.txt", base_url=base_url(), app_url=app_url(), claim_days=claim_days
+    )
+
+
+def render_full_guide() -> str:
+    """Return the guide for agents, every step by itself, and the reference of every call."""
+    return render_template(
+        "docs/llms-full.txt",
+        guide=render_agent_guide(),
+        reference=write_reference(_document(), base_url()),
+        base_url=base_url(),
+        app_url=app_url(),
     )
 
 

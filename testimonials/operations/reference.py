@@ -83,7 +83,11 @@ def _describe_operation(
         # Those that many calls share stand in a table of their own.
         "parameters": [each for each in operation.get("parameters", []) if "name" in each],
         "body": content
-        and {"fields": describe_fields(document, content["schema"]), "example": example},
+        and {
+            "name": content["schema"]["$ref"].rpartition("/")[2],
+            "fields": describe_fields(document, content["schema"]),
+            "example": example,
+        },
         "responses": [
             {"status": status, "description": response["description"]}
             for status, response in operation["responses"].items()
@@ -106,6 +110,9 @@ def _write_curl(
     if example is not None:
         body = json.dumps(json.loads(example), ensure_ascii=False)
         lines += ["-H 'Content-Type: application/json'", f"-d '{body}'"]
+    for content_type in list(operation.get("requestBody", {}).get("content", {}))[:1]:
+        if example is None:
+            lines += [f"-H 'Content-Type: {content_type}'", "--data-binary '@<FILE>'"]
     return " \\\n  ".join(lines)
 
 

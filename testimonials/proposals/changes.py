@@ -28,7 +28,7 @@ from testimonials.testimonials.moderation.services import (
 )
 from testimonials.testimonials.moderation.undoing import make_undo_token
 from testimonials.testimonials.schemas import TestimonialSchema
-from testimonials.testimonials.services import add_approved_testimonial
+from testimonials.testimonials.services import add_approved_testimonial, find_by_external_ids
 from testimonials.widget.services import update_widget_config, update_widget_design
 
 Values = dict[str, Any]
@@ -75,6 +75,10 @@ def change_design(project: Project, _target: str | None, values: Values, _actor:
 
 
 def add_testimonial(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
+    """Add a testimonial; one that is there under its writer's own id is returned as it is."""
+    if name := values.get("external_id"):
+        for row in find_by_external_ids(project, [name]).values():
+            return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
     row = add_approved_testimonial(project, values)
     record_addition(row, actor)
     record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)

@@ -15,6 +15,7 @@ LINE_LENGTH = 120
 TEXT_LENGTH = 2000
 AVATAR_LENGTH = 500
 REPLY_LENGTH = 2000
+EXTERNAL_ID_LENGTH = 120
 MAX_HIGHLIGHTS = 10
 RATING_RANGE = (1, 5)
 HANDLE_LENGTH = 15
@@ -26,6 +27,7 @@ AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=Tru
 AuthorLine = partial(Text, LINE_LENGTH, one_line=True)
 AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
 Reply = partial(Text, REPLY_LENGTH)
+ExternalId = partial(Text, EXTERNAL_ID_LENGTH, one_line=True, blank=False, attribute="external_id")
 Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 

@@ -6,7 +6,14 @@ from marshmallow import Schema, ValidationError, fields, post_dump, validates_sc
 
 from testimonials.core.web.fields import QueryCount, StrictSchema, Time
 from testimonials.core.web.paging import CursorQuerySchema
-from testimonials.testimonials.fields import AuthorAvatar, AuthorLine, AuthorName, Rating, Words
+from testimonials.testimonials.fields import (
+    AuthorAvatar,
+    AuthorLine,
+    AuthorName,
+    ExternalId,
+    Rating,
+    Words,
+)
 
 # Left out of an answer when not set; authorRole is not among them.
 OPTIONAL = (
@@ -36,6 +43,9 @@ class TestimonialCreateSchema(StrictSchema):
     authorRole = AuthorLine(attribute="author_role")
     authorCompany = AuthorLine(attribute="author_company")
     authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
+    externalId = ExternalId(
+        description="Your own id of it. Each is stored once: adding it again gives what is there."
+    )
 
 
 class TwitterSchema(Schema):
@@ -85,6 +95,9 @@ class TestimonialSchema(Schema):
         },
     )
     reply = fields.Nested(ReplySchema, attribute="public_reply")
+    externalId = fields.String(
+        attribute="external_id", metadata={"description": "The id that its writer gave it."}
+    )
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
 

@@ -30,6 +30,14 @@ def add_approved_testimonial(project: Project, columns: dict[str, Any]) -> Testi
     return add_row(project, columns | approved)
 
 
+def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Testimonial]:
+    """Return those of the project's testimonials that have the caller's own ids, also deleted."""
+    query = select(Testimonial).where(
+        Testimonial.project_id == project.id, Testimonial.external_id.in_(list(ids))
+    )
+    return {str(row.external_id): row for row in db.session.scalars(query)}
+
+
 def seed_demos(project: Project) -> None:
     """Add the six samples to a new project (spec, "States and transitions")."""
     name = project.business_name or FALLBACK_NAME

@@ -29,6 +29,7 @@ PUBLIC = {
         "/favicon.ico",
         "/healthz",
         "/llms.txt",
+        "/llms-full.txt",
         "/metrics",
         "/readyz",
         "/robots.txt",

@@ -28,6 +28,7 @@ PATHS = (
     "/v1/projects/{id}/testimonials/demo",
     "/v1/projects/{id}/testimonials/{id}/picture",
     "/v1/projects/{id}/submissions",
+    "/v1/setup",
     "/v1/projects/{id}/undo",
     "/v1/projects/{id}/tags",
     "/v1/projects/{id}/tags/{id}",
@@ -60,6 +61,7 @@ BODY_OF = {
     "/v1/projects/{id}/testimonials": {"authorName": "Maya", "text": "Good."},
     "/v1/projects/{id}/undo": {"undo": "x"},
     "/v1/projects/{id}/proposals": {"kind": "page", "values": {}},
+    "/v1/setup": {"externalId": "x"},
     "/v1/projects/{id}/tags/{id}": {"name": "x"},
 }
 BODIES: dict[str, tuple[bytes, str | None]] = {

@@ -246,6 +246,7 @@ def test_answers_of_a_whole_journey_are_as_documented(
     call(picture, "get", project_id=project, testimonial_id=row)
     assert len(call(testimonials, "get", project_id=project)["items"]) == 8
     call(testimonials + "/demo", "delete", project_id=project)
+    call("/v1/setup", "put", {"externalId": "kiln", "design": {"font": "serif"}})
     agent = give_token(app, owner)
     project = call("/v1/projects", "post", {"businessName": "Kiln & Clay"})["_id"]
     for visit in (visit_inbox, visit_proposals):
@@ -283,6 +284,8 @@ def visit_inbox(call: Call, app: Flask, project: str) -> None:
         ("/v1/projects", "post", {"slug": "v1"}, 400),
         ("/v1/projects", "post", {"businessName": 5, "colour": "red"}, 400),
         ("/v1/projects", "post", {"headline": "x" * 70_000}, 413),
+        ("/v1/setup", "put", {"externalId": "kiln", "page": {"theme": "blue"}}, 400),
+        ("/v1/setup", "put", {"externalId": "kiln", "projectId": "0" * 24}, 404),
         ("/v1/projects/{project_id}", "get", None, 404),
         ("/v1/projects/{project_id}/widget-config", "patch", {"theme": "blue"}, 400),
         ("/v1/projects/{project_id}/widget-config", "patch", {}, 404),

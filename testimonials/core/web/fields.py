@@ -16,6 +16,7 @@ from marshmallow.types import UnknownOption
 
 from testimonials.core.clock import iso
 from testimonials.core.text_rules import (
+    COLOUR_PATTERN,
     LINE_BREAK,
     TEXT_PATTERNS,
     UNUSABLE,
@@ -56,11 +57,10 @@ def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
         yield place, messages
         return
     for name, below in messages.items():
-        if isinstance(name, int):
-            yield from _flatten(f"{place}[{name}]", below)
-        else:
-            inner = f"{place}.{name}" if place else name
-            yield from _flatten(place if place and name == SCHEMA else inner, below)
+        inner = (
+            f"{place}[{name}]" if isinstance(name, int) else f"{place}.{name}" if place else name
+        )
+        yield from _flatten(place if place and name == SCHEMA else inner, below)
 
 
 class RuleField(fields.Field[Any]):
@@ -201,7 +201,8 @@ class Colour(RuleField, fields.String):
     rule = "Must be a colour such as #4F46E5."
 
     def __init__(self, *, description: str = "", **options: Any) -> None:
-        super().__init__(rule=self.rule, metadata={"description": description}, **options)
+        about = {"description": description, "pattern": COLOUR_PATTERN}
+        super().__init__(rule=self.rule, metadata=about, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):

@@ -26,7 +26,7 @@ from testimonials.projects.configuration.defaults import PAGE_CONFIG, WIDGET_CON
 from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
-from testimonials.testimonials.fields import REPLY_LENGTH, TEXT_LENGTH, Highlights
+from testimonials.testimonials.fields import REPLY_LENGTH, TEXT_LENGTH, ExternalId, Highlights
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.tags import MAX_TAGS
 from testimonials.testimonials.schemas import TestimonialCreateSchema
@@ -156,8 +156,7 @@ def _name_place(where: str, messages: Any) -> str:
     return f"{where}: {messages[0]}"
 
 
-# What `PUT /v1/setup` and the bulk endpoint take.
-EXTERNAL_ID = Text(120, one_line=True, blank=False)
+EXTERNAL_ID = ExternalId()
 _PARENT = "Known from its place in the archive."
 
 PROJECT = Part(

@@ -5,10 +5,8 @@
 
 import dataclasses
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 from flask import Flask
@@ -16,13 +14,8 @@ from flask import Flask
 from testimonials import create_app
 from testimonials.commands import COMMANDS, GROUPS
 from testimonials.core.web.api.openapi import build_openapi
-from testimonials.operations.pages import render_agent_guide
-from testimonials.operations.reference import (
-    describe_operations,
-    describe_rules,
-    describe_schemas,
-    describe_shared,
-)
+from testimonials.operations.pages import render_agent_guide, render_full_guide
+from testimonials.operations.reference_text import write_reference, write_table
 from testimonials.serving.server import serve
 from testimonials.settings.table import PREFIX, Settings, load_settings
 
@@ -40,7 +33,7 @@ def render_settings() -> str:
             default = f"{default:g}"
         shown = f"`{default}`" if default not in ("", ()) else "empty"
         rows.append([f"`{PREFIX}{field.name.upper()}`", shown, field.metadata["doc"]])
-    return _table(["Setting", "Default", "Meaning"], rows)
+    return write_table(["Setting", "Default", "Meaning"], rows)
 
 
 def render_commands() -> str:
@@ -54,28 +47,7 @@ def render_commands() -> str:
 
 def render_api() -> str:
     """Return the reference of the API, made from its OpenAPI document."""
-    document = build_openapi(_app(), "")
-    parts = [document["info"]["description"], f"All paths start at `{EXAMPLE_URL}`."]
-    operations = describe_operations(document, EXAMPLE_URL)
-    answers = Counter(_answer(each) for one in operations for each in one["responses"])
-    common = sorted(each for each, count in answers.items() if count > 2)
-    parts += ["## Statuses", _table(["Status", "Meaning"], [list(each) for each in common])]
-    for operation in operations:
-        parts += list(_render_operation(operation, common))
-    parts += [
-        "## Headers and parameters",
-        _table(["Name", "Sent", "Meaning"], _list_shared(document)),
-    ]
-    parts += [
-        "## Error codes",
-        _table(["Code", "Status", "Meaning", "What to do"], _list_codes(document)),
-    ]
-    parts.append("## Shapes of answers")
-    for schema in describe_schemas(document):
-        is_body = document["components"]["schemas"][schema["name"]].get("additionalProperties")
-        if is_body is not False:
-            parts += [f"### {schema['name']}", _fields(schema["fields"])]
-    return "\n\n".join(part for part in parts if part)
+    return write_reference(build_openapi(_app(), ""), EXAMPLE_URL)
 
 
 def render_agent_quickstart() -> str:
@@ -84,16 +56,10 @@ def render_agent_quickstart() -> str:
         return render_agent_guide()
 
 
-def _list_shared(document: dict[str, Any]) -> list[list[str]]:
-    found = describe_shared(document)
-    return [[f"`{each['name']}`", each["sent"], each["description"]] for each in found]
-
-
-def _list_codes(document: dict[str, Any]) -> list[list[str]]:
-    codes = document["x-error-codes"].items()
-    return [
-        [f"`{code}`", str(each["status"]), each["meaning"], each["remedy"]] for code, each in codes
-    ]
+def render_everything() -> str:
+    """Return `/llms-full.txt` as a service at an example address serves it."""
+    with _app().test_request_context():
+        return render_full_guide()
 
 
 # By file: the heading and sentence it is begun with, the marker, and what stands between.
@@ -176,7 +142,7 @@ def _render_command(command: click.Command, path: str) -> str:
     parts = [f"{level} {path} {command.name}", f"    {usage}", _help(command)]
     if options:
         rows = [[f"`{names}`", text.replace("  [", " [")] for names, text in options]
-        parts.append(_table(["Option", "Meaning"], rows))
+        parts.append(write_table(["Option", "Meaning"], rows))
     return "\n\n".join(parts)
 
 
@@ -187,57 +153,3 @@ def _help(command: click.Command) -> str:
 
 def _first_sentence(command: click.Command) -> str:
     return _help(command).partition("\n\n")[0]
-
-
-def _answer(response: dict[str, Any]) -> tuple[str, str]:
-    return str(response["status"]), response["description"]
-
-
-def _render_operation(operation: dict[str, Any], common: list[tuple[str, str]]) -> Iterator[str]:
-    yield f"## {operation['summary']}"
-    yield f"`{operation['method']} {operation['path']}`"
-    yield operation["description"]
-    if operation["parameters"]:
-        rows = [
-            [
-                f"`{item['name']}`",
-                item["in"],
-                item["schema"]["type"],
-                _rules(describe_rules(item["schema"]), item["required"]),
-                item.get("description", ""),
-            ]
-            for item in operation["parameters"]
-        ]
-        yield _table(["Parameter", "In", "Type", "Rules", "Meaning"], rows)
-    if operation["body"]:
-        yield _fields(operation["body"]["fields"])
-    answers = [_answer(each) for each in operation["responses"]]
-    usual = ", ".join(status for status, meaning in answers if (status, meaning) in common)
-    own = [f"{status}: {meaning}" for status, meaning in answers if (status, meaning) not in common]
-    yield " ".join([f"Answers {usual}.", *own])
-    yield f"```sh\n{operation['curl']}\n```"
-
-
-def _fields(fields: list[dict[str, Any]]) -> str:
-    rows = [
-        [
-            f"`{field['name']}`",
-            field["type"],
-            _rules(field["rules"], field["required"]),
-            field["description"],
-        ]
-        for field in fields
-    ]
-    return _table(["Field", "Type", "Rules", "Meaning"], rows)
-
-
-def _rules(rules: str, is_required: bool) -> str:
-    return "; ".join(part for part in ("required" if is_required else "", rules) if part)
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
-        for line in lines
-    )

@@ -1,0 +1,1 @@
+"""A whole project in one call, which is safe to repeat."""

@@ -1,0 +1,124 @@
+"""Shapes of PUT /v1/setup."""
+
+from marshmallow import Schema, fields
+
+from testimonials.core.web.api.parts import make_part, make_parts
+from testimonials.core.web.fields import StrictSchema, Switch, Text, Time
+from testimonials.projects.configuration.widget_design import WidgetDesignSchema
+from testimonials.projects.schemas import (
+    PageConfigUpdateSchema,
+    ProjectCreateSchema,
+    ProjectSchema,
+    WidgetConfigUpdateSchema,
+)
+from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
+from testimonials.testimonials.schemas import TestimonialCreateSchema
+from testimonials.widget.schemas import EmbedSnippetSchema
+
+MAX_TESTIMONIALS = 100
+MAX_BYTES = 512 * 1024
+REASON_LENGTH = 500
+
+
+class SetupPageSchema(PageConfigUpdateSchema):
+    """How the collection page looks; its words are those of the project."""
+
+    class Meta(StrictSchema.Meta):
+        exclude = ("businessName", "website", "headline", "description")
+
+
+class SetupDesignSchema(WidgetDesignSchema):
+    """The widget's design; what is left out stays."""
+
+
+class SetupTestimonialSchema(TestimonialCreateSchema):
+    """A testimonial under an id of the caller's own."""
+
+    externalId = ExternalId(required=True, description="Your own id of it; each is stored once.")
+
+
+class SetupSchema(StrictSchema):
+    """The body of PUT /v1/setup: what should be so. What is left out stays as it is."""
+
+    externalId = Text(
+        EXTERNAL_ID_LENGTH,
+        one_line=True,
+        blank=False,
+        required=True,
+        description="Your own key of the project. The first call makes it, later ones change it.",
+    )
+    projectId = Text(
+        24,
+        one_line=True,
+        blank=False,
+        metadata={"pattern": "^[0-9a-f]{24}$"},
+        description="The `_id` of a project that is there already, to give it your key.",
+    )
+    project = make_part(ProjectCreateSchema)
+    page = make_part(SetupPageSchema)
+    widget = make_part(WidgetConfigUpdateSchema)
+    design = make_part(SetupDesignSchema)
+    testimonials = make_parts(
+        fields.Nested(SetupTestimonialSchema),
+        MAX_TESTIMONIALS,
+        metadata={"description": "Those that are not there yet are added; none is removed."},
+    )
+    removeDemo = Switch(description="true: remove the samples.")
+    reason = Text(REASON_LENGTH, description="Why, for the owner who decides about the proposals.")
+
+
+class SetupStepSchema(Schema):
+    """One thing that was asked for, and what became of it."""
+
+    section = fields.String(
+        required=True,
+        metadata={
+            "enum": ["project", "page", "widget", "design", "testimonials", "samples"],
+        },
+    )
+    says = fields.String(required=True, metadata={"description": "The same in words."})
+    fields_ = fields.List(
+        fields.String(),
+        data_key="fields",
+        attribute="fields",
+        metadata={"description": "Names of fields, where only some are concerned."},
+    )
+    externalId = fields.String(metadata={"description": "Of a testimonial."})
+    testimonialId = fields.String(metadata={"description": "Of a testimonial."})
+    proposalId = fields.String(
+        metadata={"description": "What became of it: GET .../proposals/:proposal_id."}
+    )
+
+
+class SetupLinksSchema(Schema):
+    """Addresses to tell the owner."""
+
+    collectionPage = fields.String(required=True, metadata={"description": "Customers write here."})
+    wall = fields.String(required=True, metadata={"description": "All testimonials, in public."})
+    widgetPage = fields.String(required=True, metadata={"description": "The widget by itself."})
+    dashboard = fields.String(required=True, metadata={"description": "For the owner."})
+    proposals = fields.String(required=True, metadata={"description": "For the owner."})
+
+
+class ClaimStateSchema(Schema):
+    """Whether a person has claimed the account."""
+
+    isClaimed = fields.Boolean(required=True)
+    expiresAt = Time(
+        allow_none=True,
+        required=True,
+        metadata={"description": "Unclaimed until then, the account is removed."},
+    )
+
+
+class SetupResultSchema(Schema):
+    """What became of everything that was asked for."""
+
+    project = fields.Nested(ProjectSchema, required=True)
+    changed = fields.List(fields.Nested(SetupStepSchema), required=True)
+    already = fields.List(fields.Nested(SetupStepSchema), required=True)
+    proposed = fields.List(fields.Nested(SetupStepSchema), required=True)
+    refused = fields.List(fields.Nested(SetupStepSchema), required=True)
+    snippet = fields.Nested(EmbedSnippetSchema, required=True)
+    links = fields.Nested(SetupLinksSchema, required=True)
+    claim = fields.Nested(ClaimStateSchema, required=True)

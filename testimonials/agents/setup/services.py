@@ -1,0 +1,113 @@
+"""The rules of a setup: each part of it is settled by what its caller may do."""
+
+from typing import Any
+
+from testimonials.access.callers import Caller
+from testimonials.access.scopes import Scope
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.agents.setup.projects import find_or_create
+from testimonials.agents.setup.steps import Steps
+from testimonials.core.urls import collection_page_url
+from testimonials.core.web.errors import ServiceError
+from testimonials.projects.services import complete_website
+from testimonials.projects.slugs import make_slug
+from testimonials.proposals.kinds import KINDS
+from testimonials.testimonials.services import count_by_status, delete_demos, find_by_external_ids
+
+Values = dict[str, Any]
+
+
+class SameIdTwice(ServiceError):
+    """Two testimonials of one call have the same id."""
+
+    code = "EXTERNAL_ID_TWICE"
+
+
+def set_up(caller: Caller, body: Values) -> Steps:
+    """Bring about what `SetupSchema` loaded, in one transaction; return what became of it."""
+    testimonials = body.get("testimonials", [])
+    _require_different(testimonials)
+    words = dict(body.get("project", {}))
+    if "website" in words:
+        words["website"] = complete_website(words["website"])
+    project, is_new = find_or_create(
+        caller,
+        body["externalId"],
+        body.get("projectId"),
+        words,
+        has_words=bool(testimonials),
+    )
+    steps = Steps(caller, project, body.get("reason", ""))
+    slug = words.pop("slug", None)
+    words.pop("skipDemoTestimonials", None)
+    if is_new:
+        says = f"Created: {collection_page_url(project.slug)}"
+        steps.changed.append({"section": "project", "says": says})
+    elif slug is not None:
+        _settle_slug(steps, slug)
+    if words and not is_new:
+        steps.settle("project", "page", words)
+    for section, kind in (("page", "page"), ("widget", "widget"), ("design", "design")):
+        if values := body.get(section):
+            steps.settle(section, kind, values)
+    _settle_testimonials(steps, testimonials)
+    if body.get("removeDemo"):
+        _settle_samples(steps)
+    return steps
+
+
+def _require_different(testimonials: list[Values]) -> None:
+    ids = [each["external_id"] for each in testimonials]
+    if twice := {each for each in ids if ids.count(each) > 1}:
+        message = f"These ids name more than one testimonial: {', '.join(sorted(twice))}."
+        raise SameIdTwice(message, errors={"testimonials": [message]})
+
+
+def _settle_slug(steps: Steps, wanted: str) -> None:
+    step = {"section": "project", "fields": ["slug"]}
+    if make_slug(wanted) == steps.project.slug:
+        steps.already.append(step | {"says": "As it should be."})
+    else:
+        steps.refuse(
+            step,
+            f"The page’s address is {collection_page_url(steps.project.slug)}. Only the owner "
+            "changes it, in the dashboard.",
+        )
+
+
+def _settle_testimonials(steps: Steps, wanted: list[Values]) -> None:
+    """Add those that aren't there, and change the others."""
+    if not wanted:
+        return
+    rows = find_by_external_ids(steps.project, [each["external_id"] for each in wanted])
+    for values in wanted:
+        name = values["external_id"]
+        row = rows.get(name)
+        if row is None:
+            steps.settle("testimonials", "testimonial.add", values, externalId=name)
+        elif row.deleted_at is not None:
+            says = "The owner moved it to the trash; it is not added again."
+            step = {"section": "testimonials", "externalId": name, "testimonialId": row.id}
+            steps.already.append(step | {"says": says})
+        else:
+            known = {each.attribute or key for key, each in _EDIT.fields.items()}
+            edit = {key: value for key, value in values.items() if key in known}
+            names = {"externalId": name, "testimonialId": row.id}
+            steps.settle("testimonials", "testimonial.edit", edit, row.id, **names)
+
+
+_EDIT = KINDS["testimonial.edit"].schema
+
+
+def _settle_samples(steps: Steps) -> None:
+    step: Values = {"section": "samples"}
+    count = count_by_status(steps.project.id).get("demo", 0)
+    if not count:
+        steps.already.append(step | {"says": "There are no samples."})
+    elif steps.caller.is_key or Scope.PUBLISH in steps.caller.scopes:
+        delete_demos(steps.project)
+        record_project_event(EventType.SAMPLES_DELETED, steps.project, count=count)
+        steps.changed.append(step | {"says": f"{count} samples removed."})
+    else:
+        steps.refuse(step, f"This needs the scope {Scope.PUBLISH}.")
