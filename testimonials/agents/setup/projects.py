@@ -24,6 +24,8 @@ class ProjectInTrash(ServiceError):
 
     status = 409
     code = "PROJECT_IN_TRASH"
+    meaning = "The owner deleted the project with this `externalId`."
+    remedy = "Ask them to restore it, or send another `externalId`."
     default_message = (
         "The project with this externalId is in the trash. The owner can restore it in the "
         "dashboard for 7 days after it was deleted. For another project, send another externalId."
@@ -35,6 +37,8 @@ class ExternalIdTaken(ServiceError):
 
     status = 409
     code = "EXTERNAL_ID_TAKEN"
+    meaning = "The project has another `externalId`, or another project has this one."
+    remedy = "Send the one that `message` names, or another."
 
 
 class _MadeMeanwhileError(Exception):

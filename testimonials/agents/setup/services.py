@@ -22,6 +22,8 @@ class SameIdTwice(ServiceError):
     """Two testimonials of one call have the same id."""
 
     code = "EXTERNAL_ID_TWICE"
+    meaning = "Two testimonials of one call have the same `externalId`."
+    remedy = "Give each its own."
 
 
 def set_up(caller: Caller, body: Values) -> Steps:
