@@ -84,7 +84,7 @@ def _describe_operation(
         "parameters": [each for each in operation.get("parameters", []) if "name" in each],
         "body": content
         and {
-            "name": content["schema"]["$ref"].rpartition("/")[2],
+            "name": content["schema"].get("$ref", "").rpartition("/")[2],
             "fields": describe_fields(document, content["schema"]),
             "example": example,
         },

@@ -86,18 +86,8 @@ class WidgetConfigSchema(WidgetConfigUpdateSchema):
         field_obj.required = True
 
 
-class WidgetLabelsSchema(Schema):
-    """The owner's own words on the widget's buttons."""
-
-    showMore = fields.String()
-    readMore = fields.String()
-    showLess = fields.String()
-
-
 class WidgetDesignSchema(widget_design.WidgetDesignSchema):
     """All of a widget's design, as the API shows it."""
-
-    labels = fields.Nested(WidgetLabelsSchema)
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True

@@ -4,13 +4,13 @@ from marshmallow import Schema, fields
 
 from testimonials.core.web.api.parts import make_part, make_parts
 from testimonials.core.web.fields import StrictSchema, Switch, Text, Time
-from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
     ProjectCreateSchema,
     ProjectSchema,
     WidgetConfigUpdateSchema,
 )
+from testimonials.proposals.values import DesignUpdateSchema
 from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.widget.schemas import EmbedSnippetSchema
@@ -25,10 +25,6 @@ class SetupPageSchema(PageConfigUpdateSchema):
 
     class Meta(StrictSchema.Meta):
         exclude = ("businessName", "website", "headline", "description")
-
-
-class SetupDesignSchema(WidgetDesignSchema):
-    """The widget's design; what is left out stays."""
 
 
 class SetupTestimonialSchema(TestimonialCreateSchema):
@@ -57,7 +53,7 @@ class SetupSchema(StrictSchema):
     project = make_part(ProjectCreateSchema)
     page = make_part(SetupPageSchema)
     widget = make_part(WidgetConfigUpdateSchema)
-    design = make_part(SetupDesignSchema)
+    design = make_part(DesignUpdateSchema)
     testimonials = make_parts(
         fields.Nested(SetupTestimonialSchema),
         MAX_TESTIMONIALS,

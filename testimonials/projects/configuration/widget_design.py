@@ -125,7 +125,7 @@ class Identifiers(RuleField):
         return value
 
 
-class WidgetLabelsUpdateSchema(StrictSchema):
+class WidgetLabelsSchema(StrictSchema):
     """The owner's own words on the widget's buttons; one left out is in the visitor's language."""
 
     showMore = Text(LABEL_LENGTH, one_line=True, blank=False)
@@ -165,7 +165,7 @@ class WidgetDesignSchema(StrictSchema):
     )
     chosen = Identifiers(description="Ids of testimonials, in the owner's order.")
     onlyChosen = Switch(description="Show no others than those of `chosen`.")
-    labels = fields.Nested(WidgetLabelsUpdateSchema)
+    labels = fields.Nested(WidgetLabelsSchema)
     shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
 
 
