@@ -2,6 +2,7 @@
 
 import click
 
+from testimonials.access.cli import tokens
 from testimonials.activity.cli import activity
 from testimonials.auth.cli import accounts
 from testimonials.collection.authors.cli import authors
@@ -24,6 +25,7 @@ testimonials.add_command(import_testimonials)
 
 GROUPS: tuple[click.Group, ...] = (
     accounts,
+    tokens,
     projects,
     testimonials,
     authors,

@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Flask, current_app, has_request_context, request
 
+from testimonials.access.api import access
 from testimonials.access.uses import init_uses
 from testimonials.agents.mcp.api import mcp
 from testimonials.agents.oauth.api import oauth
@@ -57,6 +58,7 @@ from testimonials.widget.rendered.wall_pages import wall
 BLUEPRINTS: tuple[Blueprint, ...] = (
     auth,
     setup,
+    access,
     projects,
     widget,
     testimonials,

@@ -19,7 +19,7 @@ class Caller:
     name: str
     # None: the account's key.
     token_id: str | None = None
-    scopes: frozenset[Scope] = frozenset()
+    scopes: tuple[Scope, ...] = ()
     # The only project that it reaches; None: all of the account's.
     project_id: str | None = None
     # None: the account's key, or a token that never expires.
@@ -29,6 +29,10 @@ class Caller:
     @property
     def is_key(self) -> bool:
         return self.token_id is None
+
+    @property
+    def credential(self) -> str:
+        return "key" if self.is_key else "token"
 
     @property
     def label(self) -> str:

@@ -10,15 +10,28 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.access.callers import Caller
 from testimonials.access.scopes import Scope
-from testimonials.access.tokens import check_token
+from testimonials.access.tokens import TokenRefused, check_token
+from testimonials.access.uses import note_use
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.auth.services import check_credentials
 from testimonials.core.data.identifiers import TOKEN_PREFIX
 from testimonials.core.web.endpoint import View
-from testimonials.core.web.errors import CredentialsInvalid, ServiceError
+from testimonials.core.web.errors import ServiceError
 
 ACCOUNT_HEADER = "x-service-account-id"
 KEY_HEADER = "x-api-key"
+# In the environment of a call: which door it came in by, if not by the API itself.
+CALLED_BY = "testimonials.called_by"
+API = "api"
+
+TWO_CREDENTIALS = (
+    "Two different credentials were sent: an access token in Authorization, and another one in "
+    "x-api-key. Send one of them."
+)
+OTHER_ACCOUNT = (
+    "This access token is not one of the account in x-service-account-id. Send that account’s id, "
+    "or send the token alone, as Authorization: Bearer tst_tok_..."
+)
 
 
 class MissingScope(ServiceError):
@@ -68,11 +81,13 @@ def require_access(
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(**arguments: object) -> ResponseReturnValue:
-            caller = _admit(_find_caller(), rule)
+            caller = find_caller()
             kind = ActorKind.AGENT if caller.is_key else ActorKind.TOKEN
             act_as(kind, caller.token_id or caller.name)
             g.token_id = caller.token_id
-            return view(caller=caller, **arguments)
+            if caller.token_id is not None:
+                note_use(caller.token_id, view.__name__, request.environ.get(CALLED_BY, API))
+            return view(caller=_admit(caller, rule), **arguments)
 
         wrapper.access = rule  # type: ignore[attr-defined]
         return wrapper
@@ -94,15 +109,26 @@ def require_all_projects(caller: Caller) -> None:
         raise OneProjectOnly
 
 
-def _find_caller() -> Caller:
-    scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return check_token(bearer.strip())
+def find_caller() -> Caller:
+    """Return who calls: by the account's two headers, or by a token there or as Bearer.
+
+    A proxy may add a Bearer credential of its own, so only one that looks like ours counts beside
+    the two headers. Raises `CredentialsInvalid` (401).
+    """
     account_id, key = request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")
+    scheme, _, bearer = request.headers.get("Authorization", "").strip().partition(" ")
+    bearer = bearer.strip() if scheme.lower() == "bearer" else ""
+    if bearer.startswith(TOKEN_PREFIX) or (bearer and not key):
+        if key not in ("", bearer):
+            raise TokenRefused(TWO_CREDENTIALS)
+        caller = check_token(bearer)
+        if account_id not in ("", caller.id):
+            raise TokenRefused(OTHER_ACCOUNT)
+        return caller
     if key.startswith(TOKEN_PREFIX):
         caller = check_token(key)
         if caller.id != account_id:
-            raise CredentialsInvalid
+            raise TokenRefused(OTHER_ACCOUNT)
         return caller
     identity = check_credentials(account_id, key)
     return Caller(identity.id, identity.email, key[-4:])
@@ -121,7 +147,7 @@ def _admit(caller: Caller, rule: Rule) -> Caller:
             f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "
             "owner makes one in the dashboard, or grants yours: POST /v1/access-requests."
         )
-    has = ", ".join(each for each in Scope if each in caller.scopes) or "none"
+    has = ", ".join(caller.scopes) or "none"
     raise MissingScope(
         f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for another: "
         "POST /v1/access-requests."

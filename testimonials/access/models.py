@@ -9,9 +9,13 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.urls import access_request_url
 
 # A token that nobody used for this long is named, so that somebody revokes it.
 UNUSED = timedelta(days=90)
+
+# How long a request waits for the owner, and then for the agent.
+OPEN = timedelta(days=3)
 
 
 class AccessToken(Base):
@@ -57,7 +61,7 @@ class AccessToken(Base):
         if self.expires_at is not None and self.expires_at <= now:
             return "expired"
         if self.token_hash is None:
-            return "unfetched"
+            return "unfetched" if self.created_at > now - OPEN else "expired"
         return "unused" if (self.last_used_at or self.created_at) <= now - UNUSED else "active"
 
 
@@ -95,3 +99,17 @@ class AccessRequest(Base):
         is_fetched = self.token is not None and self.token.token_hash is not None
         is_over = self.status in ("waiting", "granted") and self.expires_at <= clock.now()
         return "expired" if is_over and not is_fetched else self.status
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the granted token can be fetched now."""
+        return self.token is not None and self.token.state == "unfetched"
+
+    @property
+    def granted_scopes(self) -> list[str] | None:
+        return None if self.token is None else self.token.scopes
+
+    @property
+    def url(self) -> str:
+        """Return where the owner decides about it."""
+        return access_request_url(self.id)

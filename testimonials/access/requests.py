@@ -1,14 +1,14 @@
 """Agents' requests for an access token: asking, deciding, and fetching what was granted."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from testimonials.access.callers import Caller
-from testimonials.access.models import AccessRequest, AccessToken
+from testimonials.access.emails import send_access_request_mail
+from testimonials.access.models import OPEN, AccessRequest, AccessToken
 from testimonials.access.scopes import Scope
-from testimonials.access.tokens import add_token, mint
+from testimonials.access.tokens import KEPT, add_token, mint
 from testimonials.activity.actors import current_actor, current_network
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event
@@ -18,8 +18,6 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
 
-# For deciding, and then again for fetching.
-OPEN = timedelta(days=3)
 MOST_WAITING = 5
 
 
@@ -46,10 +44,14 @@ def ask_for_access(
 ) -> AccessRequest:
     """Add a request for a token, which the owner opens by its link; raise `TooManyWaiting`.
 
+    The owner of a claimed account gets a mail.
+
     `project_id` is a project that the caller reaches; None asks for all of the account's.
     """
     # Of requests at once, only five get a place.
-    db.session.execute(select(Account.id).where(Account.id == caller.id).with_for_update())
+    account = db.session.scalars(
+        select(Account).where(Account.id == caller.id).with_for_update()
+    ).one()
     is_waiting = (AccessRequest.status == "waiting", AccessRequest.expires_at > clock.now())
     count = db.session.scalar(
         select(func.count(AccessRequest.id)).where(
@@ -68,6 +70,10 @@ def ask_for_access(
         expires_at=clock.now() + OPEN,
     )
     db.session.add(request)
+    db.session.flush()
+    # An unclaimed account's address may be a stranger's.
+    if account.is_claimed:
+        send_access_request_mail(account.email, request)
     _record(EventType.ACCESS_REQUESTED, request)
     return request
 
@@ -140,10 +146,13 @@ def fetch_token(request: AccessRequest) -> str | None:
 
     It is made now and never stored, so a lost answer can't be repeated.
     """
-    token = request.token
-    if request.state != "granted" or token is None or token.state != "unfetched":
-        return None
-    return mint(token)
+    return mint(request.token) if request.is_ready and request.token else None
+
+
+def delete_old_requests() -> int:
+    """Delete the requests that ended more than 90 days ago; return how many."""
+    old = delete(AccessRequest).where(AccessRequest.expires_at <= clock.now() - KEPT)
+    return len(db.session.scalars(old.returning(AccessRequest.id)).all())
 
 
 def _decide(request: AccessRequest, status: str) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, or_, select
 
 from testimonials.access.callers import Caller
 from testimonials.access.models import AccessToken
@@ -24,13 +25,20 @@ from testimonials.core.data.identifiers import (
 from testimonials.core.web.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.extensions import db
 
+DEFAULT_DAYS = 90
+# How long a token is listed after it expired or was revoked.
+KEPT = timedelta(days=90)
+# The states of tokens that work.
+WORKING = ("active", "unused")
+
 
 class TokenRefused(CredentialsInvalid):
     """The access token is unknown, has expired or was revoked."""
 
     default_message = (
         "This access token is unknown. Send it whole, as Authorization: Bearer tst_tok_..., or ask "
-        "the owner for another."
+        "the owner for another. An account’s key is no token: it goes into x-api-key, with the "
+        "account’s id in x-service-account-id."
     )
 
     def __init__(self, message: str | None = None) -> None:
@@ -89,7 +97,7 @@ def check_token(token: str) -> Caller:
             f"The access token “{row.name}” expired on {clock.day(row.expires_at)}. Ask the owner "
             "for another."
         )
-    scopes = frozenset(map(Scope, row.scopes))
+    scopes = tuple(map(Scope, row.scopes))
     return Caller(
         row.account_id, row.email, row.name, row.id, scopes, row.project_id, row.expires_at
     )
@@ -144,24 +152,20 @@ def mint(token: AccessToken) -> str:
     return plain
 
 
-def list_tokens(account_id: str, project_id: str | None = None) -> list[ListedToken]:
-    """Return the account's tokens, newest first, also those that no longer work.
+def list_tokens(account_id: str | None, project_id: str | None = None) -> list[ListedToken]:
+    """Return the tokens of an account, or of all, newest first, also those that no longer work.
 
     With a project, those that reach it: its own, and those for all projects.
     """
-    query = (
-        select(AccessToken, Account.email)
-        .join(Account, Account.id == AccessToken.made_by_id)
-        .where(AccessToken.account_id == account_id)
-        .order_by(AccessToken.created_at.desc(), AccessToken.id.desc())
-    )
-    if project_id is not None:
-        is_reached = or_(AccessToken.project_id.is_(None), AccessToken.project_id == project_id)
-        query = query.where(is_reached)
     return [
         ListedToken(token, email, find_last_use(token))
-        for token, email in db.session.execute(query)
+        for token, email in db.session.execute(_select(account_id, project_id))
     ]
+
+
+def count_tokens(account_id: str) -> int:
+    """Return how many of the account's tokens work."""
+    return sum(each.token.state in WORKING for each in list_tokens(account_id))
 
 
 def find_token(account_id: str, token_id: str, project_id: str | None = None) -> AccessToken:
@@ -178,7 +182,15 @@ def find_token(account_id: str, token_id: str, project_id: str | None = None) ->
     if is_identifier(token_id):
         token = db.session.scalars(query.with_for_update()).one_or_none()
     if token is None:
-        raise NotFound("There is no access token with this id.")
+        raise _unknown()
+    return token
+
+
+def get_token(token_id: str) -> AccessToken:
+    """Return the token of any account, locked, for the operator; raise `NotFound`."""
+    token = db.session.get(AccessToken, token_id, with_for_update=True)
+    if token is None:
+        raise _unknown()
     return token
 
 
@@ -205,20 +217,54 @@ def revoke_all_tokens(account_id: str) -> None:
     _revoke_all(AccessToken.account_id == account_id)
 
 
-def find_token_names(account_id: str | None = None) -> dict[str, str]:
-    """Return the names of an account's tokens, or of all, by their ids."""
-    query = select(AccessToken.id, AccessToken.name)
-    if account_id is not None:
-        query = query.where(AccessToken.account_id == account_id)
+def find_token_names(account_id: str | None, project_id: str | None = None) -> dict[str, str]:
+    """Return the names of the tokens that `list_tokens` lists, by their ids."""
+    query = _select(account_id, project_id).with_only_columns(AccessToken.id, AccessToken.name)
     return {row.id: row.name for row in db.session.execute(query)}
 
 
+def delete_ended_tokens() -> int:
+    """Delete the tokens that ended more than 90 days ago; return how many."""
+    before = clock.now() - KEPT
+    is_unfetched = and_(AccessToken.token_hash.is_(None), AccessToken.created_at <= before)
+    ended = delete(AccessToken).where(
+        or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before, is_unfetched)
+    )
+    return len(db.session.scalars(ended.returning(AccessToken.id)).all())
+
+
+def _select(account_id: str | None, project_id: str | None) -> Select[AccessToken, str]:
+    query = (
+        select(AccessToken, Account.email)
+        .join(Account, Account.id == AccessToken.made_by_id)
+        .order_by(AccessToken.created_at.desc(), AccessToken.id.desc())
+    )
+    if account_id is not None:
+        query = query.where(AccessToken.account_id == account_id)
+    if project_id is not None:
+        is_reached = or_(AccessToken.project_id.is_(None), AccessToken.project_id == project_id)
+        query = query.where(is_reached)
+    return query
+
+
 def _revoke_all(*conditions: ColumnElement[bool]) -> None:
-    query = select(AccessToken).where(*conditions).order_by(AccessToken.id).with_for_update()
-    for token in db.session.scalars(query):
-        revoke_token(token)
+    """Revoke what still can be; the record has one event for all."""
+    query = select(AccessToken).where(*conditions, AccessToken.revoked_at.is_(None))
+    tokens = db.session.scalars(query.order_by(AccessToken.id).with_for_update()).all()
+    for token in tokens:
+        token.revoked_at = clock.now()
+    if tokens:
+        _record(EventType.TOKEN_REVOKED, *tokens)
 
 
-def _record(type: EventType, token: AccessToken) -> None:
-    details = {"token": token.name, "scopes": token.scopes}
-    add_event(type, token.account_id, token.project_id, current_actor(), current_network(), details)
+def _unknown() -> NotFound:
+    return NotFound("There is no access token with this id.")
+
+
+def _record(type: EventType, *tokens: AccessToken) -> None:
+    first, (project_id, *others) = tokens[0], {each.project_id for each in tokens}
+    details: dict[str, Any] = {"token": ", ".join(each.name for each in tokens)}
+    if len(tokens) == 1:
+        details["scopes"] = first.scopes
+    account_id, place = first.account_id, None if others else project_id
+    add_event(type, account_id, place, current_actor(), current_network(), details)

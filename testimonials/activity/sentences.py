@@ -27,8 +27,12 @@ DONE = {
     "disown": "denied having written",
 }
 
-# Addresses or names by ids.
+# Addresses or names by ids; those of tokens by `token_key`.
 Names = Mapping[str, str]
+
+
+def token_key(token_id: str) -> str:
+    return f"{ActorKind.TOKEN}.{token_id}"
 
 
 def write_sentence(event: Event, people: Names, projects: Names) -> str:
@@ -56,7 +60,7 @@ def name_actor(event: Event, people: Names) -> str:
     return {
         ActorKind.PERSON: people.get(name, f"A former user (…{name[-SHOWN_OF_ID:]})"),
         ActorKind.AGENT: f"An agent (API key{' ending in ' if name else ''}{name})",
-        ActorKind.TOKEN: f"{people.get(name, 'A deleted token')} (access token)",
+        ActorKind.TOKEN: f"{people.get(token_key(name), 'A deleted token')} (access token)",
         ActorKind.OPERATOR: f"The operator ({name})",
         ActorKind.SYSTEM: name or "The service",
         ActorKind.VISITOR: name or "Somebody",

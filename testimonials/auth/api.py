@@ -76,7 +76,7 @@ def agent_init(body: dict[str, Any]) -> Response:
 def get_me(caller: Caller) -> Response:
     """Check the credentials.
 
-    Gives the account they belong to.
+    Gives the account they belong to and, of an access token, what it may do.
     """
     return answer("OK", _ACCOUNT.dump(caller))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from testimonials.access.tokens import count_tokens
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import normalize_email
@@ -182,6 +183,7 @@ def _describe(account: Account) -> dict[str, Any]:
         "keyLastFour": account.key_last_four,
         "keyCreatedAt": iso(account.key_created_at),
         "projects": count_projects(account.id),
+        "tokens": count_tokens(account.id),
         "plan": account.plan,
         "projectLimit": project_limit_of(account),
         "createdAt": iso(account.created_at),

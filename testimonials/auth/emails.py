@@ -158,7 +158,7 @@ def send_security_mail(email: str, what: str) -> None:
 
 
 def send_password_changed_mail(email: str, *, with_key: bool) -> None:
-    key = " Its API key was replaced too." if with_key else ""
+    key = " Its API key was replaced too, and its access tokens were revoked." if with_key else ""
     send_security_mail(email, f"The password of your account was changed.{key}")
 
 

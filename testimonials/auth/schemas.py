@@ -1,9 +1,11 @@
 """Requests, answers and forms about accounts."""
 
-from marshmallow import Schema, ValidationError, fields, validates
+from typing import Any
+
+from marshmallow import Schema, ValidationError, fields, post_dump, validates
 
 from testimonials.auth.addresses import Email, SignupClosed, require_open_signup
-from testimonials.core.web.fields import StrictSchema, Text
+from testimonials.core.web.fields import StrictSchema, Text, Time
 from testimonials.core.web.forms import FormSchema
 
 
@@ -26,6 +28,25 @@ class SignUpSchema(Schema):
 class AccountSchema(Schema):
     accountId = fields.String(attribute="id", required=True)
     email = fields.String(required=True)
+    credential = fields.String(required=True, metadata={"enum": ["key", "token"]})
+    # Of a token.
+    name = fields.String(metadata={"description": "The access token's name."})
+    scopes = fields.List(fields.String(), metadata={"description": "What the token may do."})
+    projectId = fields.String(
+        attribute="project_id",
+        allow_none=True,
+        metadata={"description": "The only project that the token reaches; null: all."},
+    )
+    expiresAt = Time(
+        attribute="expires_at",
+        allow_none=True,
+        metadata={"description": "When the token ends; null: never."},
+    )
+
+    @post_dump
+    def _omit_tokens_own(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        of_key = ("accountId", "email", "credential")
+        return {name: data[name] for name in of_key} if data["credential"] == "key" else data
 
 
 class NewLinkForm(FormSchema):

@@ -1,0 +1,1 @@
+"""Access tokens, requests for them, and what they allow."""

@@ -8,5 +8,9 @@ def test_gives_account_id_and_email(owner: Caller) -> None:
     assert answer.status_code == 200
     assert answer.json == {
         "message": "OK",
-        "data": {"accountId": owner.account_id, "email": "owner@example.com"},
+        "data": {
+            "accountId": owner.account_id,
+            "email": "owner@example.com",
+            "credential": "key",
+        },
     }

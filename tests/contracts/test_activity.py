@@ -46,8 +46,8 @@ SILENT_VIEWS = {
     "widget_editor.undo_draft": DRAFT,
 }
 # Types of doors that are being built.
-COMING = {"TOKEN_CREATED", "TOKEN_REVOKED"} | {
-    *("ACCESS_REQUESTED", "ACCESS_DECLINED", "WEBHOOK_ADDED", "WEBHOOK_CHANGED"),
+COMING = {
+    *("WEBHOOK_ADDED", "WEBHOOK_CHANGED"),
     *("WEBHOOK_ROTATED", "WEBHOOK_STOPPED", "WEBHOOK_REMOVED"),
 }
 READS = "It only reads."
@@ -56,6 +56,7 @@ SILENT_COMMANDS = {
     "accounts list": READS,
     "accounts show": READS,
     "activity list": READS,
+    "tokens list": READS,
     "projects list": READS,
     "projects show": READS,
     "projects members": READS,

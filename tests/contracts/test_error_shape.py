@@ -18,6 +18,8 @@ pytestmark = pytest.mark.sqlite
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 PATHS = (
     "/v1/auth/agent-init",
+    "/v1/access-requests",
+    "/v1/access-requests/{id}",
     "/v1/me",
     "/v1/projects",
     "/v1/projects/{id}",

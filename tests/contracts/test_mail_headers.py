@@ -12,6 +12,8 @@ from flask import Flask
 from sqlalchemy import delete, select
 
 from testimonials import create_app
+from testimonials.access.emails import send_access_request_mail
+from testimonials.access.models import AccessRequest
 from testimonials.auth import emails
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import claim_account, start_account
@@ -104,6 +106,8 @@ def write_every_kind(account: Account, text: str) -> None:
     emails.send_address_changed_mail(left, LINK)
     emails.send_taken_back_mail(account.email, text)
     emails.send_security_mail(account.email, text)
+    asked = AccessRequest(id="0" * 24, name=text, reason=text, scopes=["read", "publish"])
+    send_access_request_mail(account.email, asked)
     send_invitation_mail(project, joining, LINK)
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)

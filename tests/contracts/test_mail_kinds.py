@@ -15,6 +15,7 @@ ANSWERS = {
     "reset": "The reader asked for a new password.",
     "email-change": "The reader asked to use this address.",
     "address-changed": "The reader's own account was changed.",
+    "access-request": "What the reader gave a credential asks for another; ten a day at most.",
     "security": "The reader's own account was changed.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",

@@ -45,6 +45,7 @@ ENDPOINTS = {
     "script_url": "feed.get_pinned_script",
     "image_url": "media.get_image",
     "call_url": "projects.list_projects",
+    "access_request_url": "access_requests.show_request",
     "project_url": "inbox.show_inbox",
     "login_url": "session.show_login",
     "forgot_url": "session.show_forgot",

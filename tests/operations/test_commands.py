@@ -67,6 +67,7 @@ def test_every_command_answers_json(
     (mail,) = _read(app, "mail", "list")
     assert _read(app, "mail", "list", "--state", "queued") == [mail]
     assert _read(app, "mail", "list", "--state", "sent") == []
+    token = _read(app, "tokens", "create", "--account", owner.email, "--name", "Till")
     answers = {
         "accounts create": created,
         "accounts list": _read(app, "accounts", "list"),
@@ -75,6 +76,9 @@ def test_every_command_answers_json(
         "accounts set-plan": _read(app, "accounts", "set-plan", owner.email, "none"),
         "accounts rotate-key": _read(app, "accounts", "rotate-key", agent.email),
         "accounts sign-out": _read(app, "accounts", "sign-out", owner.email),
+        "tokens list": _read(app, "tokens", "list", "--account", owner.email),
+        "tokens create": token,
+        "tokens revoke": _read(app, "tokens", "revoke", token["tokenId"]),
         "projects list": _read(app, "projects", "list"),
         "projects show": _read(app, "projects", "show", "kiln"),
         "projects widgets": _read(app, "projects", "widgets", "kiln"),
@@ -104,6 +108,9 @@ def test_every_command_answers_json(
     assert set(answers) | {"mail test", "db move"} >= {name for name in COMMANDS if " " in name}
     assert len(answers["accounts list"]) == 3
     assert answers["accounts set-limit"]["projectLimit"] == 3
+    assert answers["accounts show"]["tokens"] == 1
+    assert [each["state"] for each in answers["tokens list"]] == ["active"]
+    assert answers["tokens revoke"]["state"] == "revoked"
     assert answers["accounts rotate-key"]["apiKey"] != agent.api_key
     assert agent.get("/v1/me").status_code == 401
     assert answers["projects show"]["testimonials"] == {"demo": 6}

@@ -6,7 +6,8 @@ from flask import Blueprint, Response, request
 from werkzeug.exceptions import MethodNotAllowed
 
 from testimonials.access.callers import Caller
-from testimonials.access.guards import require_access
+from testimonials.access.guards import CALLED_BY, require_access
+from testimonials.agents.mcp.inner_calls import MCP
 from testimonials.agents.mcp.protocol import answer_message
 from testimonials.core.urls import app_url, base_url, resource_metadata_url
 from testimonials.core.web.endpoint import dump_json, read_json_object
@@ -38,6 +39,12 @@ def answer_agent(caller: Caller) -> Response:
 def refuse_stream(caller: Caller) -> NoReturn:
     """Say that there are no messages but answers; older clients ask for a stream of them."""
     raise MethodNotAllowed(["POST"])
+
+
+@mcp.before_request
+def note_door() -> None:
+    """Say that calls here came by MCP, for the token's last use."""
+    request.environ[CALLED_BY] = MCP
 
 
 @mcp.before_request

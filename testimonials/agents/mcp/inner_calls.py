@@ -9,10 +9,11 @@ from typing import Any
 from flask import Response, current_app, request
 from werkzeug.test import EnvironBuilder
 
+from testimonials.access.guards import CALLED_BY
 from testimonials.extensions import db
 
-# In an inner request's environment: by which door the caller came.
-VIA = "testimonials.via"
+MCP = "mcp"
+
 # The headers that the inner request takes over.
 PASSED_ON = ("Authorization", "x-service-account-id", "x-api-key", "User-Agent")
 
@@ -35,7 +36,7 @@ def call_view(
         query_string=dict(query or {}),
         json=body,
         headers=list((passed | dict(headers or {})).items()),
-        environ_base={"REMOTE_ADDR": request.remote_addr, VIA: "mcp"},
+        environ_base={"REMOTE_ADDR": request.remote_addr, CALLED_BY: MCP},
     )
     # One connection for each thread: this request waits for the other one.
     db.session.remove()

@@ -8,6 +8,7 @@ address requires none: it is for people who can no longer sign in.
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.access.tokens import revoke_all_tokens
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
@@ -89,6 +90,8 @@ def take_account_back(token: str) -> ResponseReturnValue:
     account = take_back(former)
     send_taken_back_mail(replaced, account.email)
     act_as(ActorKind.PERSON, account.id)
+    # The intruder may have made one.
+    revoke_all_tokens(account.id)
     record_event(EventType.ADDRESS_RESTORED, account.id, old=replaced, email=account.email)
     db.session.commit()
     # The intruder may have seen the key.

@@ -4,6 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
+from testimonials.access.tokens import revoke_all_tokens
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
@@ -202,11 +203,13 @@ def _reset_form(account: Account, problem: str | None = None) -> Response:
 
 
 def _record_reset(account: Account, new_key: str | None) -> None:
+    """Mail and record it; with the key, the access tokens end too."""
     send_password_changed_mail(account.email, with_key=new_key is not None)
     act_as(ActorKind.PERSON, account.id)
     record_event(EventType.PASSWORD_RESET, account.id)
     if new_key:
         record_event(EventType.KEY_REPLACED, account.id)
+        revoke_all_tokens(account.id)
 
 
 def _new_key_page(account: Account, new_key: str) -> Response:

@@ -20,8 +20,8 @@ PATTERNS = (
         ),
         "(address)",
     ),
-    (re.compile(r"tst_live_\w++"), "(key)"),
-    (re.compile(r"whsec_\w++"), "(secret)"),
+    (re.compile(r"tst_(?:live|tok)_\w++"), "(key)"),
+    (re.compile(r"whsec_[\w+/=]++"), "(secret)"),
     # A signed token: payload, time and signature.
     (re.compile(r"(?<![\w-])[\w-]{8,}+\.[\w-]{5,8}+\.[\w-]{20,}+"), "(token)"),
     # A session token, or another random one.

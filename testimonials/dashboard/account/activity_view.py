@@ -82,14 +82,14 @@ class Search:
 def read_search(account_id: str, values: Mapping[str, str], project_id: str = "") -> Search:
     """Return the search in a URL's parameters, ignoring invalid ones."""
     kind, _, name = values.get("who", "").partition(".")
-    is_person = kind == ActorKind.PERSON and is_identifier(name)
+    is_one = kind in (ActorKind.PERSON, ActorKind.TOKEN) and is_identifier(name)
     before = values.get("before", "")
     return Search(
         account_id,
         project_id,
         q=values.get("q", "").strip()[:MOST_WORDS],
         type=values.get("type", "") if values.get("type") in GROUPS else "",
-        who=f"{kind}.{name}" if is_person else kind if kind in OTHERS or kind in KINDS else "",
+        who=f"{kind}.{name}" if is_one else kind if kind in OTHERS or kind in KINDS else "",
         before=before if is_identifier(before) else "",
     )
 
@@ -147,6 +147,8 @@ def _describe(event: Event, people: Names, sentence: str) -> dict[str, Any]:
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:
     actors = {name: name.capitalize() for name in KINDS}
-    actors |= {f"{ActorKind.PERSON}.{key}": email for key, email in people.items()} | OTHERS
-    # A bookmarked URL may name somebody who has left.
-    return {search.who: "A former user"} | actors if search.who else actors
+    actors |= {
+        key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()
+    }
+    # A bookmarked URL may name somebody who has left, or a deleted token.
+    return {search.who: "Somebody who is gone"} | actors | OTHERS if search.who else actors | OTHERS

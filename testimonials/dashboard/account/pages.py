@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.access.tokens import revoke_all_tokens
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.address_change.services import make_change_link
@@ -185,6 +186,7 @@ def _replace_key_too(changed: Account) -> str | None:
     record_event(EventType.PASSWORD_CHANGED, changed.id)
     if new_key:
         record_event(EventType.KEY_REPLACED, changed.id)
+        revoke_all_tokens(changed.id)
     return new_key
 
 

@@ -3,9 +3,8 @@
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.access.models import AccessRequest
+from testimonials.access.models import OPEN, AccessRequest
 from testimonials.access.requests import (
-    OPEN,
     RequestDecided,
     decline,
     find_access_request,

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from testimonials.access.requests import delete_old_requests as delete_old_access_requests
+from testimonials.access.tokens import delete_ended_tokens
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
 from testimonials.auth.services import delete_expired_accounts, delete_old_former_addresses
@@ -95,6 +97,8 @@ KINDS = {
         "former addresses that can no longer take an account back", delete_old_former_addresses
     ),
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
+    "accessTokens": Kind("access tokens that ended more than 90 days ago", delete_ended_tokens),
+    "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "mails": Kind("old mails in the outbox", _delete_old_mails),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from testimonials.access.uses import take_uses, write_uses
 from testimonials.collection.requests.request_mail import has_due_mails, write_due_mails
 from testimonials.core.data.leases import (
     BackgroundJob,
@@ -78,6 +79,14 @@ def write_seen_websites() -> None:
         db.session.commit()
 
 
+def write_token_uses() -> None:
+    """Store when this process last saw each access token since the last time; commits."""
+    if uses := take_uses():
+        begin_write()
+        write_uses(uses)
+        db.session.commit()
+
+
 def is_due_each_minute(row: BackgroundJob) -> bool:
     """Return whether no process has begun the job within the last round."""
     return is_over(row.started_at, PAUSE)
@@ -102,7 +111,7 @@ JOBS: tuple[Job, ...] = (
     Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
 )
 # These read a process's own memory, so every process does them.
-OWN_WORK: tuple[Callable[[], object], ...] = (write_seen_websites,)
+OWN_WORK: tuple[Callable[[], object], ...] = (write_seen_websites, write_token_uses)
 
 
 def run_jobs() -> None:

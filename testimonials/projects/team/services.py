@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import delete, select
 
+from testimonials.access.tokens import revoke_tokens_made_by
 from testimonials.auth.models import Account
 from testimonials.core.passwords import find_password_problem
 from testimonials.core.urls import app_url, base_url
@@ -95,7 +96,7 @@ def change_role(access: Access, account_id: str, role: str) -> TeamMember:
     row = db.session.get_one(ProjectMember, (access.project.id, account_id))
     row.role = role
     if ROLES[role] < Role.ADMIN:
-        _withdraw_invitations_by(access.project, account_id)
+        _end_admin(access.project, account_id)
     db.session.flush()
     return member
 
@@ -141,11 +142,12 @@ def _end_membership(project: Project, account_id: str) -> None:
         db.session.execute(
             delete(model).where(model.project_id == project.id, model.account_id == account_id)
         )
-    _withdraw_invitations_by(project, account_id)
+    _end_admin(project, account_id)
 
 
-def _withdraw_invitations_by(project: Project, account_id: str) -> None:
-    """Withdraw the invitations that a former admin sent, and could come back through."""
+def _end_admin(project: Project, account_id: str) -> None:
+    """Withdraw the invitations and revoke the tokens that a former admin could come back by."""
+    revoke_tokens_made_by(project.id, account_id)
     db.session.execute(
         delete(MemberInvitation).where(
             MemberInvitation.project_id == project.id,

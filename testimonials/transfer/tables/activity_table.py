@@ -6,8 +6,9 @@ from typing import IO, Any
 
 from sqlalchemy import func, or_, select
 
+from testimonials.access.tokens import find_token_names
 from testimonials.activity.models import Event
-from testimonials.activity.sentences import Names, write_sentence
+from testimonials.activity.sentences import Names, token_key, write_sentence
 from testimonials.auth.models import Account
 from testimonials.core.clock import iso
 from testimonials.extensions import db
@@ -21,7 +22,7 @@ COLUMNS = (
 
 
 def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
-    """Return the addresses that a reader may know, and the names of the projects, by their ids.
+    """Return the addresses and tokens that a reader may know, and the names of the projects.
 
     An operator (None) may know all of them, and the owner of an account those of its present team:
     a person who has left may have another address by now. In a project, that is its own team.
@@ -38,8 +39,10 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
         members = members.where(owned, *([Project.id == project_id] if project_id else []))
         people = people.where(or_(Account.id == account_id, Account.id.in_(members)))
         projects = projects.where(owned)
+    names = find_token_names(account_id, project_id or None)
+    tokens = {token_key(token_id): name for token_id, name in names.items()}
     return (
-        {row[0]: row[1] for row in db.session.execute(people)},
+        {row[0]: row[1] for row in db.session.execute(people)} | tokens,
         # The record of one project needn't name it.
         {} if project_id else {row[0]: row[1] for row in db.session.execute(projects)},
     )

@@ -214,7 +214,7 @@ def test_a_new_password_can_bring_a_new_key(
     owner.api_key = new
     assert owner.get("/v1/me").status_code == 200
     assert is_signed_in(browser)
-    assert "Its API key was replaced too." in " ".join(mails(app)[-1].text.split())
+    assert "and its access tokens were revoked." in " ".join(mails(app)[-1].text.split())
     assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Flask
 
+from testimonials.access.models import AccessRequest, AccessToken
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
@@ -84,6 +85,13 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 make_mail("unconfirmed", sent_at=now),
                 make_mail(MailState.FAILED),
                 make_mail(MailState.QUEUED),
+                AccessToken(
+                    account_id=owner.account_id, made_by_id=owner.account_id, name="T", scopes=[],
+                    token_hash="h", expires_at=now,
+                ),
+                AccessRequest(
+                    account_id=owner.account_id, name="R", scopes=[], asked_by="key", expires_at=now
+                ),
                 IdempotencyKey(owner="o", key="k", fingerprint="f", status=200, body=b"x"),
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
             )
