@@ -27,9 +27,9 @@ def describe_schemas(document: Document) -> list[dict[str, Any]]:
 def describe_shared(document: Document) -> list[dict[str, Any]]:
     """Return the headers and parameters that many calls share, those of answers last."""
     components = document["components"]
-    sent = [each | {"sent": "with a call"} for each in components["parameters"].values()]
+    sent = [each | {"sent": "call"} for each in components["parameters"].values()]
     headers = components["headers"].items()
-    got = [each | {"name": name, "sent": "with an answer"} for name, each in headers]
+    got = [each | {"name": name, "sent": "answer"} for name, each in headers]
     return [
         {"name": each["name"], "sent": each["sent"], "description": each["description"]}
         for each in (*sent, *got)

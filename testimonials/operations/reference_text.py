@@ -24,7 +24,7 @@ def write_reference(document: Document, base_url: str) -> str:
         parts += list(_write_operation(operation, common))
     parts += [
         "## Headers and parameters",
-        write_table(["Name", "Sent", "Meaning"], _list_shared(document)),
+        write_table(["Name", "In the", "Meaning"], _list_shared(document)),
         "## Error codes",
         write_table(["Code", "Status", "Meaning", "What to do"], _list_codes(document)),
     ]

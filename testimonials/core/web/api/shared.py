@@ -9,15 +9,17 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "name": "Idempotency-Key",
         "in": "header",
         "schema": {"type": "string", "pattern": f"^(?:{KEY_PATTERN})$"},
-        "description": "A new text for each call, such as a UUID: 1 to 255 ASCII characters, bare "
+        "description": "A new text for each write, such as a UUID: 1 to 255 ASCII characters, bare "
         "or quoted. Sent again within 24 hours, the same call isn't carried out a second time, and "
-        "the first answer is given again.",
+        "the first answer is given again; another call is refused (422). Errors are not kept: a "
+        "call that failed may be repeated with its key.",
     },
     "ifMatch": {
         "name": "If-Match",
         "in": "header",
         "schema": {"type": "string"},
-        "description": "The `ETag` that you read: the change is made only if it still holds.",
+        "description": "The `ETag` that you read: the change is made only if it still holds, "
+        "and refused otherwise (412).",
     },
     "ifNoneMatch": {
         "name": "If-None-Match",
