@@ -1,0 +1,1 @@
+"""Tests of PUT /v1/setup."""
