@@ -26,10 +26,18 @@ PROJECT_SCHEMA = {
     "type": "string",
     "description": "The project's `_id`. May be left out where there is only one.",
 }
-KEY_SCHEMA = {
-    "type": "string",
-    "description": "Any text of your own. The call is done once however often it is sent with it.",
+# What many operations share, in fewer words than in the reference: each tool repeats it.
+SHARED: dict[str, Schema] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
+    "after": {"type": "string", "description": "`next` of the page before, for more."},
+    "dryRun": {"type": "boolean", "description": "Only say what would be done."},
+    KEY: {
+        "type": "string",
+        "description": "Any text of your own: sent twice with it, the call is done once.",
+    },
 }
+# A part of a list, which `after` pages better.
+LEFT_OUT = "offset"
 # What to do about an error besides what its message says.
 ADVICE = {
     "MISSING_SCOPE": "Ask the owner for more with ask_for_access.",
@@ -150,11 +158,12 @@ def _prepare_tools(app: Flask) -> dict[str, PreparedTool]:
 
 def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Schema) -> PreparedTool:
     properties, places, required = {}, {}, []
-    # Those that many calls share stand apart, by reference.
-    for parameter in (each for each in described["parameters"] if "$ref" not in each):
+    # Those by reference are headers, and what `SHARED` has.
+    own = [each for each in described["parameters"] if each.get("name", LEFT_OUT) != LEFT_OUT]
+    for parameter in own:
         name = _to_camel_case(parameter["name"])
         about = {"description": parameter["description"]} if "description" in parameter else {}
-        properties[name] = _resolve(parameter["schema"], schemas) | about
+        properties[name] = SHARED.get(name) or _resolve(parameter["schema"], schemas) | about
         places[name] = f"{parameter['in']}:{parameter['name']}"
         required += [name] if parameter.get("required") else []
     if PROJECT in places:
@@ -166,8 +175,10 @@ def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Sche
         places |= dict.fromkeys(resolved["properties"], "body")
         required += resolved.get("required", [])
     method = method_of(rule)
-    if method == "POST":
-        properties[KEY], places[KEY] = KEY_SCHEMA, "header:Idempotency-Key"
+    shared = {} if method == "GET" else {"dryRun": "query"}
+    shared |= {KEY: "header:Idempotency-Key"} if method == "POST" else {}
+    properties |= {name: SHARED[name] for name in shared}
+    places |= shared
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     schema |= {"required": required} if required else {}
     return PreparedTool(tool, rule, method, view.access, schema, places)
