@@ -34,11 +34,13 @@ TOOLS = (
         "settings of page and widget. Other tools take the id as projectId.",
     ),
     Tool(
-        "create_project",
-        "create_project",
-        "Create a project",
-        "Create a project for another business. Look with list_projects first: most accounts have "
-        "and need one.",
+        "set_up_project",
+        "set_up_project",
+        "Set up a project",
+        "Set up everything for a business in one call: its page, colours, widget and testimonials, "
+        "under externalIds of your own. Safe to repeat, also to change or add something later; "
+        "what is left out stays. The answer says what was done and what waits for the owner, and "
+        "has the embed snippet and all links. Try it with dryRun first.",
     ),
     Tool(
         "list_testimonials",
@@ -74,6 +76,14 @@ TOOLS = (
         "Get the embed snippet",
         "Get the HTML that puts the testimonials on a website: container where they should show, "
         "script once on the page. Paste both unchanged.",
+    ),
+    Tool(
+        "propose_change",
+        "propose_change",
+        "Propose a change",
+        "Suggest a change that only the owner may make, and say why: page, logo, widget, a new or "
+        "mended testimonial, a decision about what waits, asking customers by mail. The owner sees "
+        "it beside what is there now, and accepts or declines.",
     ),
     Tool(
         "list_proposals",

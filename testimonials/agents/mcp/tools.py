@@ -21,6 +21,7 @@ from testimonials.core.web.endpoint import dump_json
 Schema = dict[str, Any]
 
 PROJECT = "projectId"
+IN_PATH = "path:project_id"
 KEY = "idempotencyKey"
 PROJECT_SCHEMA = {
     "type": "string",
@@ -90,7 +91,7 @@ def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := sorted(arguments.keys() - tool.places.keys()):
         known = ", ".join(tool.places) or "none"
         return _refuse(f"Unknown: {', '.join(unknown)}. The arguments of this tool are: {known}.")
-    if PROJECT in tool.places and PROJECT not in arguments:
+    if tool.places.get(PROJECT) == IN_PATH and PROJECT not in arguments:
         projects = list_projects()
         if len(projects) != 1:
             names = ", ".join(f"{key} ({slug})" for key, slug in projects.items()) or "none yet"
@@ -166,11 +167,11 @@ def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Sche
         properties[name] = SHARED.get(name) or _resolve(parameter["schema"], schemas) | about
         places[name] = f"{parameter['in']}:{parameter['name']}"
         required += [name] if parameter.get("required") else []
-    if PROJECT in places:
+    if places.get(PROJECT) == IN_PATH:
         properties[PROJECT] = PROJECT_SCHEMA
         required.remove(PROJECT)
     if (body := described.get("requestBody")) is not None:
-        resolved = _resolve(body["content"]["application/json"]["schema"], schemas)
+        resolved = _merge(_resolve(body["content"]["application/json"]["schema"], schemas))
         properties |= resolved["properties"]
         places |= dict.fromkeys(resolved["properties"], "body")
         required += resolved.get("required", [])
@@ -190,13 +191,30 @@ def _resolve(schema: Any, schemas: Schema) -> Any:
         return [_resolve(each, schemas) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    # A pattern of white space tells a model nothing; the operation checks it anyway.
+    # What tells a model nothing; the operation checks patterns anyway.
     left_out = {"$ref"} | ({"pattern"} if isinstance(schema.get("pattern"), str) else set())
-    kept = {name: each for name, each in schema.items() if name not in left_out}
+    kept = {name: each for name, each in schema.items() if name not in left_out and each != ""}
     resolved = {name: _resolve(each, schemas) for name, each in kept.items()}
     if "$ref" in schema:
         resolved = _resolve(schemas[schema["$ref"].rpartition("/")[2]], schemas) | resolved
     return resolved
+
+
+def _merge(schema: Schema) -> Schema:
+    """Return the schema of an object; of one that has several kinds, with their fields in words.
+
+    Many clients take no choice between schemas at the top.
+    """
+    choices = [each["properties"] for each in schema.get("oneOf", ())]
+    if not choices:
+        return schema
+    kinds = [each["kind"]["enum"][0] for each in choices]
+    fields = [", ".join(each["values"]["properties"]) for each in choices]
+    known = "; ".join(f"{kind}: {names}" for kind, names in zip(kinds, fields, strict=True))
+    merged = {name: each for properties in choices for name, each in properties.items()}
+    merged["kind"] = {"type": "string", "enum": kinds}
+    merged["values"] = {"type": "object", "description": f"By kind: {known}."}
+    return {"properties": merged, "required": ["kind", "values"]}
 
 
 def _to_camel_case(name: str) -> str:
