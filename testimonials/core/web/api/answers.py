@@ -54,7 +54,7 @@ def describe_responses(
     found: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
     if is_read:
         found["304"] = {"description": "What you have is up to date.", "headers": headers("ETag")}
-    if access is not None and access.drafts:
+    if "carry_out" in called:
         envelope = register("ProposalAnswer", _wrap(PROPOSAL))
         content = {"application/json": {"schema": envelope}}
         found["202"] = {"description": "It waits for the owner as a proposal.", "content": content}

@@ -174,7 +174,7 @@ def _say_who(access: Any) -> str:
     scope = f"an access token with the scope `{access.scope}`"
     who = ["the account's key"] * access.by_key + [scope if access.scope else "any access token"]
     drafters = ["the account's key"] * (not access.by_key) + ["the scope `draft`"]
-    waits = f" With {' or '.join(drafters)} it becomes a proposal, which waits for the owner (202)."
+    waits = f" With {' or '.join(drafters)} what it changes waits for the owner as a proposal."
     return f"Needs {' or '.join(who)}.{waits * access.drafts}"
 
 
