@@ -16,6 +16,7 @@ from testimonials.projects.cli import projects
 from testimonials.testimonials.cli import testimonials
 from testimonials.transfer.archives.cli import export_account, export_project, import_project
 from testimonials.transfer.tables.testimonials_cli import import_testimonials
+from testimonials.webhooks.cli import webhooks
 
 # Archives contain several features' data, so a later feature defines these commands.
 accounts.add_command(export_account)
@@ -30,6 +31,7 @@ GROUPS: tuple[click.Group, ...] = (
     testimonials,
     authors,
     activity,
+    webhooks,
     mail,
     db,
     config,

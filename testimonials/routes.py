@@ -47,6 +47,7 @@ from testimonials.projects.team.invitation_pages import invitation
 from testimonials.proposals.api import proposals
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.testimonials.moderation.api import moderation
+from testimonials.webhooks.api import webhooks
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
 from testimonials.widget.feed import feed
@@ -65,6 +66,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     moderation,
     proposals,
     pictures,
+    webhooks,
     claim,
     session,
     address,

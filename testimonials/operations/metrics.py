@@ -23,6 +23,7 @@ from testimonials.operations.health import measure_free
 from testimonials.operations.shared_metrics import SharedPages, merge
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
+from testimonials.webhooks.deliveries import count_by_state, list_failing
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -112,12 +113,18 @@ class Metrics:
         yield from merge([*self._collect_process(), *self.pages.read_others()])
         yield from self._collect_host()
         try:
-            found = [*self._collect_mail(), *self._collect_jobs(), *self._collect_data()]
+            found = list(self._collect_stored())
         except SQLAlchemyError:
             db.session.rollback()
             found = []
         yield _gauge("testimonials_database_up", "Whether the database answers.", {(): bool(found)})
         yield from found
+
+    def _collect_stored(self) -> Iterator["Metric"]:
+        yield from self._collect_mail()
+        yield from self._collect_webhooks()
+        yield from self._collect_jobs()
+        yield from self._collect_data()
 
     def _write_own(self) -> bytes:
         return _write(list(self._collect_process()))
@@ -161,6 +168,13 @@ class Metrics:
             "The age of the oldest mail that has not been sent, refused ones included.",
             {(): age.total_seconds()},
         )
+
+    def _collect_webhooks(self) -> Iterator["Metric"]:
+        states: Values = {(state,): count for state, count in count_by_state().items()}
+        words = "Deliveries of webhooks by state, of those kept for the log."
+        yield _gauge("testimonials_webhook_deliveries", words, states, "state")
+        words = "Webhook endpoints that accept nothing."
+        yield _gauge("testimonials_webhook_endpoints_failing", words, {(): len(list_failing())})
 
     def _collect_jobs(self) -> Iterator["Metric"]:
         jobs = db.session.scalars(select(BackgroundJob)).all()

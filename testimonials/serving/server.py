@@ -32,6 +32,7 @@ from testimonials.settings.table import (
     load_settings,
     unknown_variables,
 )
+from testimonials.webhooks.dispatch import Dispatcher
 from testimonials.widget.script.versions import keep_script
 
 logger = logging.getLogger("testimonials.serving.server")
@@ -120,7 +121,9 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     seat.tell_ready()
     if addresses is not None:
         _print_sample(addresses)
-    background = BackgroundWorker(app, run_jobs, write_mail=answer_link_requests)
+    background = BackgroundWorker(
+        app, run_jobs, write_mail=answer_link_requests, send_webhooks=Dispatcher().run
+    )
     run_until_ended(server, background, seat.parent)
     end_metrics(app)
 

@@ -45,8 +45,8 @@ MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
 # new ones at once, so that nobody waits behind a crowd.
 CROWD, RUSH = 100, 64
 # An upload on a connection is a file too, each thread has the database open, and the worker has
-# pipes and locks.
-FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 32
+# pipes, locks and webhooks.
+FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 64
 # Browsers and proxies send about thirty; each takes time in the loop that all connections share.
 MOST_HEADERS = 200
 LONGEST_CHUNK_LINE = 8 * 1024

@@ -13,7 +13,7 @@ from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.testimonials.models import Testimonial
 from testimonials.webhooks.events import TEST
-from testimonials.webhooks.models import WebhookDelivery, WebhookEndpoint
+from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
 
 # How many of an endpoint are kept once they are settled.
 KEPT = 100
@@ -60,7 +60,7 @@ def redeliver(
     db.session.execute(
         delete(WebhookDelivery).where(
             WebhookDelivery.endpoint_id == endpoint.id,
-            WebhookDelivery.state == "due",
+            IS_DUE,
             WebhookDelivery.event_id > start,
             WebhookDelivery.event_type != TEST,
             WebhookDelivery.leased_until.is_(None),

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, text
+from sqlalchemy import JSON, ColumnElement, ForeignKey, Index, String, Text, literal_column, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.data.database import Base, Timestamp, present
@@ -78,3 +78,11 @@ class WebhookDelivery(Base):
     # Each try: `at`, `status` or `error`, `ms`, and the beginning of the `answer`.
     attempts: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+def is_due(delivery: type[WebhookDelivery]) -> ColumnElement[bool]:
+    """Return the condition for what isn't settled, spelt as in the indexes that serve it."""
+    return delivery.state == literal_column("'due'")
+
+
+IS_DUE = is_due(WebhookDelivery)

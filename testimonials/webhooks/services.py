@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.models import Event
@@ -20,11 +20,12 @@ from testimonials.core.web.errors import NotFound, ServiceError, ValidationFaile
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
-from testimonials.webhooks.models import WebhookEndpoint
+from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
 from testimonials.webhooks.sending import new_secret
 
 MOST_ENDPOINTS = 10
 OLD_SECRET_SIGNS = timedelta(hours=24)
+MOST_BECAUSE = 200
 BY_HAND = "It was switched off by hand."
 
 
@@ -33,12 +34,16 @@ class TooManyEndpoints(ServiceError):
 
     status = 422
     code = "TOO_MANY_ENDPOINTS"
+    meaning = "The project has as many webhook endpoints as it may."
+    remedy = "Remove one first."
     default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
 
 
-def list_endpoints(project: Project) -> Sequence[WebhookEndpoint]:
-    """Return the project's endpoints, newest first."""
-    query = select(WebhookEndpoint).where(WebhookEndpoint.project_id == project.id)
+def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
+    """Return the endpoints of a project, or for the operator of all, newest first."""
+    query = select(WebhookEndpoint)
+    if project is not None:
+        query = query.where(WebhookEndpoint.project_id == project.id)
     return db.session.scalars(query.order_by(WebhookEndpoint.id.desc())).all()
 
 
@@ -50,6 +55,14 @@ def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
     found = db.session.scalars(query).one_or_none() if is_identifier(endpoint_id) else None
     if found is None:
         raise NotFound("There is no such webhook endpoint in this project.")
+    return found
+
+
+def get_endpoint(endpoint_id: str) -> WebhookEndpoint:
+    """Return any project's endpoint, for the operator; raise `NotFound`."""
+    found = db.session.get(WebhookEndpoint, endpoint_id)
+    if found is None:
+        raise NotFound(f"There is no webhook endpoint with the id {endpoint_id}.")
     return found
 
 
@@ -99,17 +112,28 @@ def change_endpoint(
     }
     if not changes:
         return False
-    if "is_active" in changes:
-        changes["failing_since"] = None
-        changes["switched_off_because"] = None if is_active else BY_HAND
-        if is_active:
-            changes["read_to"] = find_newest_event(project.id)
+    if changes.get("is_active"):
+        changes |= {"failing_since": None, "switched_off_because": None}
+        changes["read_to"] = find_newest_event(project.id)
     for name, value in changes.items():
         setattr(endpoint, name, value)
     _mark_changed(endpoint)
-    is_off = changes.get("is_active") is False
+    if is_off := changes.get("is_active") is False:
+        stop_endpoint(endpoint, BY_HAND)
     _record(EventType.WEBHOOK_STOPPED if is_off else EventType.WEBHOOK_CHANGED, project, endpoint)
     return True
+
+
+def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
+    """Switch an endpoint off, and give up what waits for it."""
+    endpoint.is_active, endpoint.failing_since = False, None
+    endpoint.switched_off_because = because[:MOST_BECAUSE]
+    _mark_changed(endpoint)
+    db.session.execute(
+        update(WebhookDelivery)
+        .where(WebhookDelivery.endpoint_id == endpoint.id, IS_DUE)
+        .values(state="failed", leased_until=None)
+    )
 
 
 def rotate_secret(project: Project, endpoint: WebhookEndpoint) -> str:

@@ -31,7 +31,7 @@ from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
 from tests.support.pictures import photo, to_bytes
-from tests.support.rows import add_member, change_project
+from tests.support.rows import add_member, add_webhook, change_project
 
 # What only members of the team may see.
 SECRET = "Words that only the team may see"
@@ -49,6 +49,7 @@ UNKNOWN = {
     "digest": "55555555",
     "token_id": "6" * 24,
     "request_id": "7" * 24,
+    "webhook_id": "8" * 24,
     "filename": "none.css",
     "tag": "no-such-tag",
 }
@@ -193,6 +194,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "session_id": session_ids(app, owner.account_id)[0],
             "image_id": image,
             "proposal_id": proposal,
+            "webhook_id": add_webhook(app, project),
             "digest": script_digest(),
             "token_id": _make_token(browser, project),
             "request_id": _ask_for_access(app, people["owner"]),

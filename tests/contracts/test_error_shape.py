@@ -36,6 +36,13 @@ PATHS = (
     "/v1/projects/{id}/tags/{id}",
     "/v1/projects/{id}/proposals",
     "/v1/projects/{id}/proposals/{id}",
+    "/v1/events",
+    "/v1/projects/{id}/webhooks",
+    "/v1/projects/{id}/webhooks/{id}",
+    "/v1/projects/{id}/webhooks/{id}/deliveries",
+    "/v1/projects/{id}/webhooks/{id}/redeliver",
+    "/v1/projects/{id}/webhooks/{id}/rotate",
+    "/v1/projects/{id}/webhooks/{id}/test",
     "/v1/openapi.json",
 )
 UNKNOWN = (
@@ -64,6 +71,8 @@ BODY_OF = {
     "/v1/projects/{id}/undo": {"undo": "x"},
     "/v1/projects/{id}/proposals": {"kind": "page", "values": {}},
     "/v1/setup": {"externalId": "x"},
+    "/v1/projects/{id}/webhooks": {"url": "https://example.com/hook"},
+    "/v1/projects/{id}/webhooks/{id}/redeliver": {"since": "2026-01-01T00:00:00Z"},
     "/v1/projects/{id}/tags/{id}": {"name": "x"},
 }
 BODIES: dict[str, tuple[bytes, str | None]] = {

@@ -35,6 +35,7 @@ from testimonials.projects.services import create_project
 from testimonials.settings.table import load_settings
 from testimonials.testimonials import models
 from testimonials.testimonials.emails import send_submissions_mail
+from testimonials.webhooks.emails import send_stopped_mail
 from tests.contracts.test_mail_kinds import ANSWERS, ENDABLE
 from tests.support.servers import MailSink
 
@@ -113,6 +114,7 @@ def write_every_kind(account: Account, text: str) -> None:
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)
     send_flood_mail(project, reader)
+    send_stopped_mail(project, text, text)
     scheduled.tell_of_failed_backup(text)
     db.session.flush()
     scheduled.tell_that_backups_work()

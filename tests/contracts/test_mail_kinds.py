@@ -17,6 +17,7 @@ ANSWERS = {
     "address-changed": "The reader's own account was changed.",
     "access-request": "What the reader gave a credential asks for another; ten a day at most.",
     "security": "The reader's own account was changed.",
+    "webhook-stopped": "The reader's own endpoint was switched off, once.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",
     "backup-failed": "The operator named this address in the settings.",

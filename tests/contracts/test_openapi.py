@@ -252,7 +252,7 @@ def test_answers_of_a_whole_journey_are_as_documented(
     call("/v1/setup", "put", {"externalId": "kiln", "design": {"font": "serif"}})
     agent = give_token(app, owner)
     project = call("/v1/projects", "post", {"businessName": "Kiln & Clay"})["_id"]
-    for visit in (visit_inbox, visit_proposals):
+    for visit in (visit_inbox, visit_proposals, visit_webhooks):
         visit(call, app, project)
     assert seen == listed(document)
 
@@ -264,6 +264,23 @@ def visit_proposals(call: Call, _app: Flask, project: str) -> None:
     call(proposals, "get", project_id=project)
     call(proposals + "/{proposal_id}", "get", project_id=project, proposal_id=made)
     call(proposals + "/{proposal_id}", "delete", project_id=project, proposal_id=made)
+
+
+def visit_webhooks(call: Call, app: Flask, project: str) -> None:
+    """Read what happened, and manage an endpoint that is told of it."""
+    assert call("/v1/events", "get")["items"]
+    here, url = {"project_id": project}, {"url": "https://example.com/hook"}
+    hooks = "/v1/projects/{project_id}/webhooks"
+    here["webhook_id"] = call(hooks, "post", url, **here)["_id"]
+    call(hooks, "get", **here)
+    hook = f"{hooks}/{{webhook_id}}"
+    call(hook, "get", **here)
+    call(hook, "patch", {"events": ["project.updated"]}, **here)
+    call(f"{hook}/test", "post", **here)
+    call(f"{hook}/rotate", "post", **here)
+    assert call(f"{hook}/deliveries", "get", **here)["items"]
+    call(f"{hook}/redeliver", "post", {"since": "2026-01-01T00:00:00Z"}, **here)
+    call(hook, "delete", **here)
 
 
 def visit_inbox(call: Call, app: Flask, project: str) -> None:

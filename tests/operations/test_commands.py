@@ -18,7 +18,7 @@ from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.operations.instances import make_instance
 from tests.support.process import COMMAND, clean_environment, run_command
-from tests.support.rows import add_testimonial
+from tests.support.rows import add_testimonial, add_webhook
 from tests.support.servers import PATIENCE
 
 
@@ -62,6 +62,7 @@ def test_every_command_answers_json(
     archive, table, everything = (str(tmp_path / name) for name in ("a.zip", "b.csv", "c.zip"))
     Path(table).write_text("Name,Words\nLi,Good")
     project = owner.create_project(slug="kiln", skipDemoTestimonials=False)
+    endpoint = add_webhook(app, project["_id"])
     created = _read(app, "accounts", "create", "new@example.com")
     assert set(created) == {"accountId", "email", "apiKey", "claimLink", "claimExpiresAt"}
     (mail,) = _read(app, "mail", "list")
@@ -91,6 +92,12 @@ def test_every_command_answers_json(
         "testimonials import": _read(app, "testimonials", "import", "copy", table),
         "accounts export": _read(app, "accounts", "export", owner.email, everything),
         "authors erase": _read(app, "authors", "erase", "nobody@example.com", "--yes"),
+        "webhooks list": _read(app, "webhooks", "list"),
+        "webhooks send-test": _read(app, "webhooks", "send-test", endpoint),
+        "webhooks deliveries": _read(app, "webhooks", "deliveries", endpoint),
+        "webhooks redeliver": _read(
+            app, "webhooks", "redeliver", endpoint, "--since", "2020-01-01"
+        ),
         "activity list": _read(app, "activity", "list", "--account", owner.email),
         "mail list": [mail],
         "mail show": _read(app, "mail", "show", mail["id"]),
@@ -107,6 +114,8 @@ def test_every_command_answers_json(
     # These need a mail server or a second database, and have tests of their own.
     assert set(answers) | {"mail test", "db move"} >= {name for name in COMMANDS if " " in name}
     assert len(answers["accounts list"]) == 3
+    assert [each["_id"] for each in answers["webhooks list"]] == [endpoint]
+    assert [each["type"] for each in answers["webhooks deliveries"]] == ["webhook.test"]
     assert answers["accounts set-limit"]["projectLimit"] == 3
     assert answers["accounts show"]["tokens"] == 1
     assert [each["state"] for each in answers["tokens list"]] == ["active"]

@@ -19,6 +19,7 @@ from testimonials.projects.services import lock_project, mark_changed
 from testimonials.settings.table import load_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import next_time
+from testimonials.webhooks.services import add_endpoint
 from tests.conftest import Caller
 
 
@@ -82,6 +83,15 @@ def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
         row = ProjectMember(project_id=project_id, account_id=caller.account_id, role=role)
         db.session.add(row)
         db.session.commit()
+
+
+def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:
+    """Add a webhook endpoint to a project; return its id."""
+    with app.app_context():
+        begin_write()
+        endpoint, _ = add_endpoint(lock_project(project_id), url, [], "owner@example.com")
+        db.session.commit()
+        return endpoint.id
 
 
 def expire_account(app: Flask, account_id: str) -> None:

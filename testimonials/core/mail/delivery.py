@@ -1,4 +1,4 @@
-"""The background threads of `serve`: one sends the mail in the outbox, one does the jobs."""
+"""The background threads of `serve`: for the mail in the outbox, the jobs, and webhooks."""
 
 import logging
 import re
@@ -65,10 +65,12 @@ def _hide_recipient(mail: OutboxMail, failure: DeliveryFailed) -> str:
 
 
 class BackgroundWorker:
-    """Two threads, so that mail doesn't wait for a job that takes long, such as a backup.
+    """Threads of their own, so that mail waits neither for a long job, such as a backup, nor for
+    somebody else's server.
 
-    One calls `write_mail` and then sends mail every `mail_seconds`, the other calls `sweep` every
-    `sweep_seconds`.
+    One calls `write_mail` and then sends mail every `mail_seconds`, one calls `sweep` every
+    `sweep_seconds`, and one calls `send_webhooks` each second, which ends soon once what it is
+    given says so.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class BackgroundWorker:
         mail_seconds: float = 1.0,
         sweep_seconds: float = 60.0,
         write_mail: Callable[[], object] = lambda: None,
+        send_webhooks: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
     ) -> None:
         self._app = app
         self._stop = threading.Event()
@@ -89,6 +92,7 @@ class BackgroundWorker:
             for name, *arguments in (
                 ("mail", mail_seconds, write_mail, self._deliver),
                 ("jobs", sweep_seconds, sweep),
+                ("webhooks", 1.0, lambda: send_webhooks(self._stop.is_set)),
             )
         ]
 

@@ -27,10 +27,11 @@ CHECKS: dict[str, Check] = {
     "mail server": network.check_mail,
     "outbox": network.check_outbox_mail,
     "background work": data.check_work,
+    "webhooks": data.check_webhooks,
     "backups": data.check_backups,
 }
 # These query tables, and connecting would create a database if there is none.
-NEED_SCHEMA = ("clock", "outbox", "background work", "backups")
+NEED_SCHEMA = ("clock", "outbox", "background work", "webhooks", "backups")
 
 
 @click.command()

@@ -24,6 +24,8 @@ from testimonials.operations.health import LONGEST_WAIT
 from testimonials.operations.jobs.registry import JOBS
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
+from testimonials.webhooks.deliveries import list_failing
+from testimonials.webhooks.services import name_host
 
 # Far more than clocks set by the network differ by.
 CLOCK_DIFFERENCE = timedelta(minutes=1)
@@ -135,6 +137,17 @@ def check_work() -> Iterator[Finding]:
                 f"The job {row.name} last succeeded: {time}{words}.",
                 "Search the log for “background work failed”.",
             )
+
+
+def check_webhooks() -> Iterator[Finding]:
+    for endpoint in list_failing():
+        since = iso(endpoint.failing_since or clock.now())
+        yield Finding(
+            f"The webhook endpoint {endpoint.id} at {name_host(endpoint)} of the project "
+            f"{endpoint.project_id} has accepted nothing since {since}.",
+            f"testimonials webhooks deliveries {endpoint.id} says why. After three days it is "
+            "switched off, and its owner gets a mail.",
+        )
 
 
 def check_backups() -> Iterator[Finding]:

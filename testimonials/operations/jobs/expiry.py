@@ -22,6 +22,7 @@ from testimonials.projects.team.invitations import delete_expired_invitations
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.services import empty_trash
 from testimonials.testimonials.unused_pictures import delete_unused_images
+from testimonials.webhooks.deliveries import delete_old_deliveries
 from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
@@ -101,6 +102,9 @@ KINDS = {
     "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "mails": Kind("old mails in the outbox", _delete_old_mails),
+    "deliveries": Kind(
+        "deliveries of webhooks past the last 100", lambda: delete_old_deliveries(MAX_AT_ONCE)
+    ),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),

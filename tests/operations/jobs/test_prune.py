@@ -17,8 +17,10 @@ from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import KINDS
 from testimonials.projects.models import MemberInvitation, WidgetSighting
+from testimonials.webhooks.deliveries import KEPT
+from testimonials.webhooks.models import WebhookDelivery
 from tests.conftest import Caller, MakeCaller, MovableClock
-from tests.support.rows import add_testimonial, change_project, count_rows
+from tests.support.rows import add_testimonial, add_webhook, change_project, count_rows
 
 
 def prune(app: Flask, *options: str) -> dict[str, int]:
@@ -44,9 +46,13 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
     add_testimonial(app, project, deleted_at=clock.now())
     add_testimonial(app, project, status="spam")
     add_testimonial(app, project)
-    now = clock.now()
+    webhook, now = add_webhook(app, project), clock.now()
     with app.app_context():
         begin_write()
+        sent = {"endpoint_id": webhook, "event_type": "project.updated", "state": "sent"}
+        db.session.add_all(
+            WebhookDelivery(event_id=str(place), **sent) for place in range(KEPT + 1)
+        )
         batch = RequestBatch(
             project_id=project, actor=owner.email, subject="S", message="M", language="en", size=1
         )
@@ -104,11 +110,11 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
 ) -> None:
     fill(app, owner, agent)
     nothing = dict.fromkeys(KINDS, 0)
-    assert prune(app) == nothing | {"rateLimits": 1}
+    assert prune(app) == nothing | {"rateLimits": 1, "deliveries": 1}
     moved_clock.move(days=401)
     due = nothing | dict.fromkeys(KINDS, 1) | {"testimonials": 2, "mails": 4}
-    # The creation of two projects; their networks go with them.
-    due |= {"events": 2, "networks": 0, "rateLimits": 0}
+    # The creation of two projects and the endpoint; their networks go with them.
+    due |= {"events": 3, "networks": 0, "rateLimits": 0, "deliveries": 0}
     for _ in range(2):
         assert prune(app, "--dry-run") == due
     assert prune(app) == due

@@ -1,0 +1,223 @@
+"""Which deliveries are due, and what comes of a try: accepted, tried again, given up.
+
+A process leases what it sends, so that no other sends it too. When it dies, the lease runs out and
+the delivery is sent again, with the same id: at least once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Select, exists, or_, select, update
+from sqlalchemy.orm import aliased
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.core import clock
+from testimonials.core.clock import iso
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.webhooks.emails import send_stopped_mail
+from testimonials.webhooks.events import TEST, Told, write_bodies
+from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint, is_due
+from testimonials.webhooks.sending import Message, Outcome
+from testimonials.webhooks.services import name_host, stop_endpoint
+
+# Longer than a try takes, with the slowest look-up of a name.
+LEASE = timedelta(minutes=1)
+DELAYS = tuple(
+    timedelta(seconds=each)
+    for each in (5, 300, 1800, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24)))
+)
+LONGEST = timedelta(days=3)
+# After so many tries of one about a testimonial, later ones no longer wait for it.
+TRIES_IN_ORDER = 3
+# How many at once to an endpoint that accepts nothing, so that others don't wait for it.
+MOST_TO_FAILING = 2
+MOST_ATTEMPTS = 20
+GONE = "Its server answered 410 Gone."
+
+
+@dataclass(frozen=True)
+class Leased:
+    """A delivery that this process is to send."""
+
+    delivery_id: str
+    endpoint_id: str
+    message: Message
+
+
+def has_due(busy: Mapping[str, int]) -> bool:
+    """Tell whether `lease` would find anything, without a lock."""
+    query = _select_due(busy).with_only_columns(WebhookDelivery.id).limit(1)
+    found = db.session.scalar(query) is not None
+    db.session.rollback()
+    return found
+
+
+def lease(most: int, busy: Mapping[str, int]) -> list[Leased]:
+    """Take at most `most` of what is due; after a commit no other process sends it.
+
+    `busy` says how many are under way to each endpoint.
+    """
+    rows = db.session.execute(
+        _select_due(busy)
+        .order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
+        .limit(most)
+        .with_for_update(of=WebhookDelivery, skip_locked=True)
+    ).all()
+    taken, counts = [], dict(busy)
+    for row, endpoint in rows:
+        counts[endpoint.id] = counts.get(endpoint.id, 0) + 1
+        if endpoint.failing_since is None or counts[endpoint.id] <= MOST_TO_FAILING:
+            row.leased_until = clock.now() + LEASE
+            row.tries += 1
+            taken.append((row, endpoint))
+    return _write_messages(taken)
+
+
+def settle(outcomes: Iterable[tuple[Leased, Outcome]]) -> None:
+    """Note what came of tries."""
+    by_id = {leased.delivery_id: (leased, outcome) for leased, outcome in outcomes}
+    endpoint_ids = {leased.endpoint_id for leased, _ in by_id.values()}
+    # In this order, so that two processes can't deadlock.
+    endpoints = {
+        each.id: each
+        for each in db.session.scalars(
+            select(WebhookEndpoint)
+            .where(WebhookEndpoint.id.in_(endpoint_ids))
+            .order_by(WebhookEndpoint.id)
+            .with_for_update()
+        )
+    }
+    rows = select(WebhookDelivery).where(WebhookDelivery.id.in_(by_id), IS_DUE)
+    hopeless: dict[str, str] = {}
+    for row in db.session.scalars(rows).all():
+        endpoint, outcome = endpoints[row.endpoint_id], by_id[row.id][1]
+        _note(row, endpoint, outcome)
+        if reason := _find_hopeless(row, endpoint, outcome):
+            hopeless[endpoint.id] = reason
+    _stop([(endpoints[each], reason) for each, reason in hopeless.items()])
+
+
+def _select_due(busy: Mapping[str, int]) -> Select[WebhookDelivery, WebhookEndpoint]:
+    now = clock.now()
+    earlier = aliased(WebhookDelivery)
+    is_behind = exists().where(
+        earlier.endpoint_id == WebhookDelivery.endpoint_id,
+        earlier.subject == WebhookDelivery.subject,
+        earlier.event_id < WebhookDelivery.event_id,
+        earlier.tries < TRIES_IN_ORDER,
+        is_due(earlier),
+    )
+    full = [each for each, count in busy.items() if count >= MOST_TO_FAILING]
+    is_full = WebhookEndpoint.id.in_(full) & WebhookEndpoint.failing_since.is_not(None)
+    return (
+        select(WebhookDelivery, WebhookEndpoint)
+        .join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
+        .join(Project, Project.id == WebhookEndpoint.project_id)
+        .where(
+            IS_DUE,
+            WebhookDelivery.next_try_at <= now,
+            or_(WebhookDelivery.leased_until.is_(None), WebhookDelivery.leased_until <= now),
+            or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
+            Project.deleted_at.is_(None),
+            ~is_behind,
+            ~is_full,
+        )
+    )
+
+
+def _write_messages(
+    taken: Sequence[tuple[WebhookDelivery, WebhookEndpoint]],
+) -> list[Leased]:
+    messages = []
+    ordered = sorted(taken, key=lambda pair: (pair[1].project_id, pair[0].id))
+    for project_id, pairs in groupby(ordered, key=lambda pair: pair[1].project_id):
+        found = [
+            (Told(row.event_id, row.event_type, row.subject), row, endpoint)
+            for row, endpoint in pairs
+        ]
+        bodies = write_bodies([told for told, _, _ in found], project_id)
+        for told, row, endpoint in found:
+            row.body = bodies[told.id].decode()
+            message = Message(endpoint.url, told.id, bodies[told.id], _list_secrets(endpoint))
+            messages.append(Leased(row.id, endpoint.id, message))
+    return messages
+
+
+def _list_secrets(endpoint: WebhookEndpoint) -> list[str]:
+    until = endpoint.old_secret_until
+    is_old_valid = endpoint.old_secret and until and until > clock.now()
+    return [endpoint.secret, *([str(endpoint.old_secret)] if is_old_valid else [])]
+
+
+def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
+    attempt = {"at": iso(outcome.at), "ms": outcome.ms, "status": outcome.status}
+    attempt |= {"error": outcome.error, "answer": outcome.answer}
+    row.attempts = [*row.attempts, attempt][-MOST_ATTEMPTS:]
+    row.leased_until = None
+    if outcome.is_accepted:
+        row.state = "sent"
+        if endpoint.failing_since is not None:
+            endpoint.failing_since = None
+            _move(endpoint, WebhookDelivery.next_try_at > clock.now(), clock.now())
+    elif row.event_type == TEST or outcome.status == HTTPStatus.GONE:
+        row.state = "failed"
+    else:
+        endpoint.failing_since = endpoint.failing_since or outcome.at
+        _plan(row, endpoint, outcome)
+
+
+def _plan(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
+    """Let a delivery be tried again after a while, or give it up after three days."""
+    now, end = clock.now(), row.created_at + LONGEST
+    if now >= end:
+        row.state = "failed"
+        return
+    asked = timedelta(seconds=min(outcome.retry_after, LONGEST.total_seconds()))
+    delay = DELAYS[min(row.tries, len(DELAYS)) - 1]
+    row.next_try_at = min(now + max(delay, asked), end)
+    if asked:
+        # It is the endpoint that wants to be left alone, not this one delivery.
+        _move(endpoint, WebhookDelivery.next_try_at < now + asked, now + asked)
+
+
+def _move(endpoint: WebhookEndpoint, which: Any, time: datetime) -> None:
+    """Let all that waits for an endpoint, and meets a condition, be tried at another time."""
+    db.session.flush()
+    waiting = (WebhookDelivery.endpoint_id == endpoint.id, WebhookDelivery.leased_until.is_(None))
+    db.session.execute(
+        update(WebhookDelivery)
+        .where(IS_DUE, *waiting, which)
+        .values(next_try_at=time)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _find_hopeless(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> str:
+    """Return why nothing more should be sent to an endpoint, if so."""
+    if outcome.is_accepted or row.event_type == TEST or not endpoint.is_active:
+        return ""
+    if outcome.status == HTTPStatus.GONE:
+        return GONE
+    since = endpoint.failing_since
+    if since is None or clock.now() - since < LONGEST:
+        return ""
+    return f"It has accepted nothing for three days. The last try: {outcome.problem}"
+
+
+def _stop(hopeless: Sequence[tuple[WebhookEndpoint, str]]) -> None:
+    """Switch endpoints off, and mail their owners."""
+    stopped = []
+    for endpoint, reason in hopeless:
+        project = db.session.get_one(Project, endpoint.project_id)
+        stop_endpoint(endpoint, reason)
+        send_stopped_mail(project, name_host(endpoint), reason)
+        stopped.append((project, endpoint))
+    # In the order of the records, which other processes lock too.
+    for project, endpoint in sorted(stopped, key=lambda pair: pair[0].account_id):
+        record_project_event(EventType.WEBHOOK_STOPPED, project, url=name_host(endpoint))
