@@ -41,11 +41,13 @@ from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
+from testimonials.projects.configuration.api import configuration
 from testimonials.projects.media_pages import media
 from testimonials.projects.notifications.pages import unsubscribe
 from testimonials.projects.team.invitation_pages import invitation
 from testimonials.proposals.api import proposals
 from testimonials.testimonials.api import init_pages, testimonials
+from testimonials.testimonials.editing.api import editing
 from testimonials.testimonials.moderation.api import moderation
 from testimonials.webhooks.api import webhooks
 from testimonials.widget.api import widget
@@ -61,8 +63,10 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     setup,
     access,
     projects,
+    configuration,
     widget,
     testimonials,
+    editing,
     moderation,
     proposals,
     pictures,

@@ -76,6 +76,10 @@ class Project(Base):
         return read_design(self.widget_design)
 
     @property
+    def whole_page_config(self) -> dict[str, Any]:
+        return {"businessName": self.business_name, **self.public_page_config}
+
+    @property
     def public_page_config(self) -> dict[str, Any]:
         return {"slug": self.slug, **self.page_config, "logo": image_url(self.logo_id)}
 

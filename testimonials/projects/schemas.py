@@ -145,6 +145,12 @@ class PublicPageConfigSchema(Schema):
     collectFields = fields.Nested(CollectFieldsSchema, required=True)
 
 
+class PageConfigSchema(PublicPageConfigSchema):
+    """All settings of a collection page, with the name of the business."""
+
+    businessName = fields.String(required=True)
+
+
 class ProjectSchema(Schema):
     """The canonical project shape (spec, "Project")."""
 

@@ -1,5 +1,6 @@
 """How the API's views make a change that may also be a proposal."""
 
+from collections.abc import Callable
 from typing import Any
 
 from flask import Response
@@ -25,17 +26,19 @@ def carry_out(
     values: dict[str, Any],
     target_id: str | None = None,
     reason: str = "",
+    describe: Callable[[], Any] | None = None,
 ) -> Response:
     """Make a change of the locked project at once (200), or a proposal if the caller drafts (202).
 
     `values` are as the kind's schema loads them. Where people are asked by mail, the account is
-    locked before the project. Commits.
+    locked before the project. `describe` returns what is answered when it was done at once, if that
+    is another thing than the kind's own. Commits.
     """
     if caller.drafts_only:
         proposal = propose(caller, project, kind, values, target_id, reason)
         return commit_answer(WAITS, _PROPOSAL.dump(proposal), status=202)
     outcome = KINDS[kind].apply(project, target_id, values, caller.label)
-    return commit_answer(KINDS[kind].done, outcome.data)
+    return commit_answer(KINDS[kind].done, describe() if describe else outcome.data)
 
 
 def keep_picture(caller: Caller, image: Image) -> str:

@@ -1,5 +1,6 @@
 """What each kind of change does: the service of the owner's own click, and the event."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from testimonials.projects.schemas import ProjectSchema
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.changes import record_addition
 from testimonials.testimonials.moderation.highlights import arrange
+from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows
 from testimonials.testimonials.moderation.services import (
     ACTIONS,
     ActionRefused,
@@ -26,10 +28,12 @@ from testimonials.testimonials.moderation.services import (
     edit_testimonial,
     find_testimonial,
 )
+from testimonials.testimonials.moderation.submissions import require_known
 from testimonials.testimonials.moderation.undoing import make_undo_token
 from testimonials.testimonials.schemas import TestimonialSchema
 from testimonials.testimonials.services import add_approved_testimonial, find_by_external_ids
-from testimonials.widget.services import update_widget_config, update_widget_design
+from testimonials.widget.content.saved_widgets import change_widget as change_settings
+from testimonials.widget.services import update_widget_config
 
 Values = dict[str, Any]
 
@@ -70,7 +74,7 @@ def change_widget(project: Project, _target: str | None, values: Values, _actor:
 
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     was = project.widget_design
-    update_widget_design(project, values)
+    change_settings(project, project, values)
     return _finish(project, EventType.WIDGET_CHANGED, is_changed=project.widget_design != was)
 
 
@@ -96,7 +100,7 @@ def edit(project: Project, target: str | None, values: Values, actor: str) -> Ou
 
 def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
     """Decide about testimonials; those whose state doesn't allow it stay as they are."""
-    rows = [find_testimonial(project, each) for each in dict.fromkeys(values["ids"])]
+    rows = _find_all(project, values["ids"])
     name = values["decision"]
     changed = [row.id for row in rows if ACTIONS[name].can(row)]
     if not changed:
@@ -169,7 +173,14 @@ def read_testimonial(project: Project, target: str | None, values: Values) -> Va
 
 
 def read_states(project: Project, _target: str | None, values: Values) -> Values:
-    return {"ids": {each: name_state(find_testimonial(project, each)) for each in values["ids"]}}
+    return {"ids": {row.id: name_state(row) for row in _find_all(project, values["ids"])}}
+
+
+def _find_all(project: Project, ids: Sequence[str]) -> list[Testimonial]:
+    """Return the testimonials in the order of their ids; raise `NotFound`."""
+    require_known(project, ids)
+    found = {row.id: row for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
+    return [found[each] for each in ids]
 
 
 def name_state(row: Testimonial) -> str:

@@ -17,12 +17,12 @@ from testimonials.projects.schemas import (
 )
 from testimonials.proposals import changes
 from testimonials.proposals.values import (
-    DecisionSchema,
     DesignUpdateSchema,
     LogoSchema,
     RequestSchema,
     TestimonialEditSchema,
 )
+from testimonials.testimonials.moderation.schemas import DecisionSchema
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 
 Values = dict[str, Any]

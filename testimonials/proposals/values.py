@@ -5,7 +5,6 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from testimonials.auth.addresses import Email
-from testimonials.collection.requests.address_lists import MAX_PEOPLE
 from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
 from testimonials.core.data.identifiers import is_identifier
@@ -26,12 +25,9 @@ from testimonials.testimonials.fields import (
     Reply,
     Words,
 )
-from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.moderation.tags import MAX_TAGS, TagRefused, read_tags
 
-MAX_IDS = 100
-# Pinning is a field of the testimonial.
-DECISIONS = tuple(name for name in ACTIONS if name not in ("pin", "unpin"))
+MAX_ASKED = 100
 
 
 class Identifier(RuleField, fields.String):
@@ -134,21 +130,6 @@ class TestimonialEditSchema(StrictSchema):
     )
 
 
-class DecisionSchema(StrictSchema):
-    """One decision about testimonials."""
-
-    decision = Choice(
-        *DECISIONS,
-        required=True,
-        description="`delete` moves to the trash; `release` takes out of spam.",
-    )
-    ids = fields.List(
-        Identifier(),
-        required=True,
-        validate=validate.Length(1, MAX_IDS, error=f"Must be 1 to {MAX_IDS} ids."),
-    )
-
-
 class PersonSchema(StrictSchema):
     """Somebody to ask."""
 
@@ -163,7 +144,7 @@ class RequestSchema(StrictSchema):
     people = fields.List(
         fields.Nested(PersonSchema),
         required=True,
-        validate=validate.Length(1, MAX_PEOPLE, error=f"Must be 1 to {MAX_PEOPLE} people."),
+        validate=validate.Length(1, MAX_ASKED, error=f"Must be 1 to {MAX_ASKED} people."),
     )
     subject = Text(
         SUBJECT_LENGTH, one_line=True, blank=False, description="Left out: the usual one."

@@ -38,9 +38,8 @@ _WIDGETS = WidgetSchema(many=True)
 def update_widget_config(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
     """Change the widget.
 
-    Only the fields sent are changed. Gives the full project. ``widgetDesign`` there is the design
-    that the owner made in the dashboard; ``layout`` and ``animation`` go before its own layout, and
-    nothing else of it can be changed with a key.
+    Only the fields sent are changed. Gives the full project. ``widgetDesign`` there is changed by
+    ``PATCH widget-design``; ``layout`` and ``animation`` here go before its own layout.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)

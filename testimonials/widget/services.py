@@ -11,7 +11,7 @@ from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import format_number
 from testimonials.extensions import db
-from testimonials.projects.configuration.widget_design import read_design, read_look, trim_design
+from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial
@@ -38,14 +38,6 @@ def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
         }
     if changes:
         project.widget_config = project.widget_config | changes
-        mark_edited(project)
-
-
-def update_widget_design(project: Project, changes: dict[str, Any]) -> None:
-    """Change the locked project's design; `changes` come from `WidgetDesignSchema`."""
-    design = trim_design(read_design(project.widget_design) | changes)
-    if design != project.widget_design:
-        project.widget_design = design
         mark_edited(project)
 
 

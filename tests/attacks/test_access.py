@@ -481,8 +481,10 @@ def test_every_answer_has_the_headers_of_its_kind(
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 def test_other_methods_do_nothing(app: Flask, world: World, doors: list[Door], method: str) -> None:
     browser, before = world.open(app, "owner"), everything(app)
-    known = {(world.path(door), door.method) for door in doors}
-    for path in {path for path, _ in known if (path, method) not in known}:
+    adapter = app.url_map.bind("")
+    for path in {world.path(door) for door in doors}:
+        if method in set(adapter.allowed_methods(path.partition("?")[0])) - {"OPTIONS"}:
+            continue
         answer = browser.open(path, method=method, headers=world.keys["owner"])
         assert answer.status_code in (200, 204, 405), path
         assert SECRET not in answer.text

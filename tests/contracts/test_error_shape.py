@@ -29,6 +29,13 @@ PATHS = (
     "/v1/projects/{id}/testimonials",
     "/v1/projects/{id}/testimonials/demo",
     "/v1/projects/{id}/testimonials/{id}/picture",
+    "/v1/projects/{id}/page-config",
+    "/v1/projects/{id}/logo",
+    "/v1/projects/{id}/widget-design",
+    "/v1/projects/{id}/testimonials/{id}",
+    "/v1/projects/{id}/testimonials/{id}/avatar",
+    "/v1/projects/{id}/testimonials/{id}/restore",
+    "/v1/projects/{id}/submissions/decisions",
     "/v1/projects/{id}/submissions",
     "/v1/setup",
     "/v1/projects/{id}/undo",
@@ -73,6 +80,7 @@ BODY_OF = {
     "/v1/setup": {"externalId": "x"},
     "/v1/projects/{id}/webhooks": {"url": "https://example.com/hook"},
     "/v1/projects/{id}/webhooks/{id}/redeliver": {"since": "2026-01-01T00:00:00Z"},
+    "/v1/projects/{id}/submissions/decisions": {"decision": "pin", "ids": ["0" * 24]},
     "/v1/projects/{id}/tags/{id}": {"name": "x"},
 }
 BODIES: dict[str, tuple[bytes, str | None]] = {
@@ -186,9 +194,11 @@ def test_unknown_project_and_foreign_one_look_the_same(
         if "{id}" not in path:
             continue
         for method in set(app.url_map.bind("").allowed_methods(path.format(id="x"))) - {"HEAD"}:
-            body = BODY_OF.get(path, {})
+            sent: dict[str, Any] = {"json": BODY_OF.get(path, {})}
+            if method == "PUT" and path.endswith(("logo", "avatar")):
+                sent = {"data": b"picture", "content_type": "image/png"}
             answers = [
-                owner.client.open(path.format(id=wanted), method=method, headers=headers, json=body)
+                owner.client.open(path.format(id=wanted), method=method, headers=headers, **sent)
                 for wanted in (project, foreign)
             ]
             assert check_shape(answers[0], 404) == check_shape(answers[1], 404)

@@ -17,6 +17,7 @@ from testimonials.core.web.api.openapi import method_of, operations
 from testimonials.core.web.errors import ServiceError
 from tests.access.tokens import give_token
 from tests.conftest import Caller, MakeCaller
+from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial
 
 pytestmark = pytest.mark.sqlite
@@ -174,10 +175,11 @@ def test_lists_every_route_of_the_api_and_nothing_else(
 
 def test_every_field_of_a_body_is_described(document: Document) -> None:
     bodies = [
-        operation["requestBody"]["content"]["application/json"]
+        content
         for methods in document["paths"].values()
         for operation in methods.values()
-        if "requestBody" in operation
+        for kind, content in operation.get("requestBody", {}).get("content", {}).items()
+        if kind == "application/json"
     ]
     for body in bodies:
         for reference in _references(body["schema"]):
@@ -214,8 +216,9 @@ def test_answers_of_a_whole_journey_are_as_documented(
     seen = set()
 
     def call(path: str, method: str, body: object = None, **values: str) -> Any:
+        sent = {"data": body, "content_type": "image/png"} if isinstance(body, bytes) else {}
         answer = agent.client.open(
-            path.format(**values), method=method, headers=agent.headers, json=body
+            path.format(**values), method=method, headers=agent.headers, **sent or {"json": body}
         )
         validate(document, answer, path, method)
         assert answer.status_code == 200, answer.text
@@ -252,7 +255,13 @@ def test_answers_of_a_whole_journey_are_as_documented(
     call("/v1/setup", "put", {"externalId": "kiln", "design": {"font": "serif"}})
     agent = give_token(app, owner)
     project = call("/v1/projects", "post", {"businessName": "Kiln & Clay"})["_id"]
-    for visit in (visit_inbox, visit_proposals, visit_webhooks):
+    for visit in (
+        visit_inbox,
+        visit_proposals,
+        visit_webhooks,
+        visit_testimonial,
+        visit_page,
+    ):
         visit(call, app, project)
     assert seen == listed(document)
 
@@ -281,6 +290,34 @@ def visit_webhooks(call: Call, app: Flask, project: str) -> None:
     assert call(f"{hook}/deliveries", "get", **here)["items"]
     call(f"{hook}/redeliver", "post", {"since": "2026-01-01T00:00:00Z"}, **here)
     call(hook, "delete", **here)
+
+
+def visit_testimonial(call: Call, app: Flask, project: str) -> None:
+    """Change one testimonial in every way."""
+    row = add_testimonial(app, project, status="pending")
+    here, ids = "/v1/projects/{project_id}", {"project_id": project, "testimonial_id": row}
+    body = {"decision": "approve", "ids": [row, "0" * 24]}
+    call(f"{here}/submissions/decisions", "post", body, project_id=project)
+    one = f"{here}/testimonials/{{testimonial_id}}"
+    call(f"{one}/avatar", "put", to_bytes(photo(8, 8), "PNG"), **ids)
+    body = {"text": "Good.", "reply": "Thanks", "tags": ["a"], "highlights": [[0, 4]], "rating": 4}
+    call(one, "patch", body | {"pinned": True, "authorEmail": "maya@example.com"}, **ids)
+    call(one, "get", **ids)
+    call(f"{one}/avatar", "delete", **ids)
+    call(one, "delete", **ids)
+    call(one, "get", **ids)
+    call(f"{one}/restore", "post", **ids)
+
+
+def visit_page(call: Call, _app: Flask, project: str) -> None:
+    """Set up the collection page and the widget's design."""
+    here = "/v1/projects/{project_id}"
+    call(f"{here}/logo", "put", to_bytes(photo(8, 8), "PNG"), project_id=project)
+    body = {"theme": "dark", "collectFields": {"email": False}}
+    call(f"{here}/page-config", "patch", body, project_id=project)
+    call(f"{here}/page-config", "get", project_id=project)
+    call(f"{here}/logo", "delete", project_id=project)
+    call(f"{here}/widget-design", "patch", {"labels": {"showMore": "More"}}, project_id=project)
 
 
 def visit_inbox(call: Call, app: Flask, project: str) -> None:

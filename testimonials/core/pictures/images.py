@@ -20,6 +20,7 @@ from testimonials.core.web.languages import gettext as _
 
 MEGABYTE = 1024 * 1024
 CONTENT_TYPE = "image/webp"
+UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)
 # By then most of the pictures that came before are decoded.
 RETRY_AFTER = 5
 

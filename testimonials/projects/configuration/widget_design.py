@@ -1,4 +1,4 @@
-"""The widget's design: the settings beyond the specified ten, which only the dashboard changes.
+"""The widget's design: the settings beyond the specified ten.
 
 Only what differs from the defaults is stored, in `Project.widget_design` and `SavedWidget.design`.
 """

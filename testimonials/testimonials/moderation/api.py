@@ -11,7 +11,10 @@ from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.paging import answer_page
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project
+from testimonials.proposals.calls import carry_out
 from testimonials.testimonials.moderation.schemas import (
+    DecisionSchema,
+    DecisionsSchema,
     SubmissionQuerySchema,
     SubmissionSchema,
     TagRemovedSchema,
@@ -20,6 +23,7 @@ from testimonials.testimonials.moderation.schemas import (
     UndoneSchema,
     UndoSchema,
 )
+from testimonials.testimonials.moderation.submissions import decide_all, require_known
 from testimonials.testimonials.moderation.submissions import list_submissions as read_submissions
 from testimonials.testimonials.moderation.tags import delete_tag, list_project_tags
 from testimonials.testimonials.moderation.tags import rename_tag as change_name
@@ -30,6 +34,7 @@ moderation = Blueprint("moderation", __name__)
 
 _SUBMISSIONS = SubmissionSchema(many=True)
 _TAGS = TagSchema(many=True)
+_DECISIONS = DecisionsSchema()
 
 
 @moderation.get("/v1/projects/<project_id>/submissions")
@@ -42,6 +47,29 @@ def list_submissions(caller: Caller, project_id: str, query: dict[str, Any]) -> 
     """
     project = find_project(caller, project_id)
     return answer_page(_SUBMISSIONS, read_submissions(project, query))
+
+
+@moderation.post("/v1/projects/<project_id>/submissions/decisions")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(
+    data=DecisionsSchema,
+    body=DecisionSchema,
+    raises=(404,),
+    example={"decision": "approve", "ids": ["6a12d3b4c5f6a7b8c9d0e1f2"]},
+)
+def decide_submissions(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+    """Decide about testimonials.
+
+    ``release`` takes one out of spam, ``delete`` moves it to the trash for 30 days. Each is
+    answered in order; one whose state doesn't allow it stays as it is and stops no other.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    if caller.drafts_only:
+        require_known(project, body["ids"])
+        return carry_out(caller, project, "testimonial.decide", body)
+    data = decide_all(project, body["decision"], body["ids"], caller.label)
+    return commit_answer("Decided", _DECISIONS.dump(data))
 
 
 @moderation.post("/v1/projects/<project_id>/undo")

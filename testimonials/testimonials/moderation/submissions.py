@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
-from testimonials.core.web.errors import ValidationFailed
+from testimonials.core.web.errors import NotFound
 from testimonials.core.web.paging import Page, read_page
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
@@ -38,11 +38,11 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
 
 
 def require_known(project: Project, ids: Sequence[str]) -> None:
-    """Raise `ValidationFailed` if the project has no testimonials with some of the ids."""
+    """Raise `NotFound` if the project has no testimonials with some of the ids."""
     known = {row.id for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
     if unknown := [each for each in ids if each not in known]:
         listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        raise ValidationFailed.of({"ids": [f"This project has no testimonial {listed}."]})
+        raise NotFound(f"There is no such testimonial in this project: {listed}.")
 
 
 def decide_all(project: Project, decision: str, ids: Sequence[str], actor: str) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""One testimonial in the API: reading, editing, its photo, the trash."""

@@ -1,0 +1,87 @@
+"""POST .../submissions/decisions: one answer each, and what a draft becomes."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from testimonials.access.scopes import Scope
+from testimonials.core import clock
+from tests.access.tokens import TokenCaller, give_token
+from tests.conftest import Caller
+from tests.support.rows import add_testimonial, everything, read_testimonials
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project()["_id"])
+
+
+@pytest.fixture
+def publisher(app: Flask, owner: Caller) -> TokenCaller:
+    return give_token(app, owner, Scope.PUBLISH)
+
+
+def decide(caller: Caller, project_id: str, decision: str, *ids: str, status: int = 200) -> Any:
+    body = {"decision": decision, "ids": ids}
+    answer = caller.post(f"/v1/projects/{project_id}/submissions/decisions", body)
+    assert answer.status_code == status, answer.text
+    return answer.json
+
+
+def test_each_is_answered_and_none_stops_another(
+    app: Flask, owner: Caller, outsider: Caller, publisher: TokenCaller, project_id: str
+) -> None:
+    pending = add_testimonial(app, project_id, status="pending")
+    approved = add_testimonial(app, project_id)
+    trashed = add_testimonial(app, project_id, status="pending", deleted_at=clock.now())
+    elsewhere = add_testimonial(app, str(owner.create_project()["_id"]), status="pending")
+    foreign = add_testimonial(app, str(outsider.create_project()["_id"]), status="pending")
+    ids = (foreign, pending, trashed, approved, "0" * 24, elsewhere)
+    data = decide(publisher, project_id, "approve", *ids)["data"]
+    assert [(each["_id"], each["result"], each["status"]) for each in data["results"]] == [
+        (foreign, "unknown", None),
+        (pending, "done", "approved"),
+        (trashed, "unchanged", "trash"),
+        (approved, "unchanged", "approved"),
+        ("0" * 24, "unknown", None),
+        (elsewhere, "unknown", None),
+    ]
+    undo = {"undo": data["undo"]}
+    assert publisher.post(f"/v1/projects/{project_id}/undo", undo).status_code == 200
+    assert read_testimonials(app, project_id)[0].status == "pending"
+
+
+def test_one_of_a_hundred_ids_is_enough(
+    app: Flask, publisher: TokenCaller, project_id: str
+) -> None:
+    known = add_testimonial(app, project_id, status="pending")
+    ids = [f"{number:024x}" for number in range(99)]
+    results = decide(publisher, project_id, "reject", known, *ids)["data"]["results"]
+    assert [each["result"] for each in results] == ["done", *["unknown"] * 99]
+    before = everything(app)
+    for wrong in ([known, known], [], [*ids, known, "1" * 24], ["x"], known, [None]):
+        answer = publisher.post(
+            f"/v1/projects/{project_id}/submissions/decisions",
+            {"decision": "approve", "ids": wrong},
+        )
+        assert answer.status_code == 400, wrong
+        assert list(answer.json["errors"]) == ["ids"]
+    nothing = decide(publisher, project_id, "pin", known)["data"]
+    assert nothing["undo"] is None
+    assert everything(app) == before
+
+
+def test_the_key_and_drafters_propose_for_what_they_were_given(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    pending = add_testimonial(app, project_id, status="pending")
+    for caller in (owner, give_token(app, owner, Scope.DRAFT)):
+        proposal = decide(caller, project_id, "approve", pending, status=202)["data"]
+        assert proposal["kind"] == "testimonial.decide"
+        assert proposal["values"] == {"decision": "approve", "ids": [pending]}
+        error = decide(caller, project_id, "approve", pending, "0" * 24, status=404)
+        assert "0" * 24 in error["message"]
+    assert [row.status for row in read_testimonials(app, project_id)] == ["pending"]
+    reader = give_token(app, owner, Scope.READ)
+    assert decide(reader, project_id, "approve", pending, status=403)["code"] == "MISSING_SCOPE"
