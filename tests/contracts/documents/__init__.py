@@ -12,6 +12,7 @@ import click
 from flask import Flask
 
 from testimonials import create_app
+from testimonials.agents.mcp.stdio import mcp
 from testimonials.commands import COMMANDS, GROUPS
 from testimonials.core.web.api.openapi import build_openapi
 from testimonials.operations.pages import render_agent_guide, render_full_guide
@@ -38,7 +39,7 @@ def render_settings() -> str:
 
 def render_commands() -> str:
     """Return every command: how it is called, what it does, its options."""
-    parts = [_render_command(found, PROGRAM) for found in (serve, *COMMANDS)]
+    parts = [_render_command(found, PROGRAM) for found in (serve, mcp, *COMMANDS)]
     for group in GROUPS:
         parts.append(f"## {PROGRAM} {group.name}\n\n{_first_sentence(group)}")
         parts += [_render_command(found, path) for path, found in _walk(group, PROGRAM)]
@@ -72,7 +73,8 @@ GENERATED: dict[str, tuple[str, str, Callable[[], str]]] = {
     ),
     "commands.md": (
         "# Commands\n\nThe `testimonials` command runs the service and looks after its data; "
-        "`testimonials --help` lists the same commands. All but `serve` print JSON with `--json`.",
+        "`testimonials --help` lists the same commands. All but `serve` and `mcp` print JSON with "
+        "`--json`.",
         "commands",
         render_commands,
     ),

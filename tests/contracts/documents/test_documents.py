@@ -93,7 +93,7 @@ def test_every_command_and_option_is_listed() -> None:
                 if isinstance(option, click.Option) and option.name != "as_json":
                     assert option.opts[-1] in section
             assert "as_json" in {option.name for option in command.params}
-    for name in ("serve", *(str(command.name) for command in COMMANDS)):
+    for name in ("serve", "mcp", *(str(command.name) for command in COMMANDS)):
         assert f"## testimonials {name}\n" in text
 
 
