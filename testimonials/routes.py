@@ -28,9 +28,11 @@ from testimonials.dashboard.inbox.checklist_pages import checklist
 from testimonials.dashboard.inbox.pages import inbox
 from testimonials.dashboard.inbox.picture_pages import picture
 from testimonials.dashboard.inbox.testimonial_pages import editor
+from testimonials.dashboard.integrations.delivery_pages import deliveries
 from testimonials.dashboard.integrations.pages import integrations
 from testimonials.dashboard.integrations.request_pages import access_requests
 from testimonials.dashboard.integrations.token_pages import tokens
+from testimonials.dashboard.integrations.webhook_pages import endpoints
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.notification_pages import notifications
 from testimonials.dashboard.project.settings_pages import settings
@@ -93,6 +95,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     integrations,
     tokens,
     access_requests,
+    endpoints,
+    deliveries,
     asking,
     importing,
     exporting,

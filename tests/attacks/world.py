@@ -50,6 +50,7 @@ UNKNOWN = {
     "token_id": "6" * 24,
     "request_id": "7" * 24,
     "webhook_id": "8" * 24,
+    "delivery_id": "9" * 24,
     "filename": "none.css",
     "tag": "no-such-tag",
 }
@@ -185,6 +186,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
     expect(browsers["gone"].post("/dashboard/account/delete", data={"confirm": "gone@example.com"}))
     other = people["outsider"].create_project(slug="theirs")["_id"]
+    webhook = add_webhook(app, project)
     world = World(
         ids={
             "project_id": project,
@@ -194,9 +196,10 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "session_id": session_ids(app, owner.account_id)[0],
             "image_id": image,
             "proposal_id": proposal,
-            "webhook_id": add_webhook(app, project),
+            "webhook_id": webhook,
             "digest": script_digest(),
             "token_id": _make_token(browser, project),
+            "delivery_id": _send_test(browser, project, webhook),
             "request_id": _ask_for_access(app, people["owner"]),
             "filename": "img/mark.svg",
             "tag": "secret-tag",
@@ -272,6 +275,13 @@ def _ask_for_access(app: Flask, owner: Caller) -> str:
         asked = ask_for_access(caller, "Secret agent", ["read"], None, SECRET)
         db.session.commit()
         return asked.id
+
+
+def _send_test(browser: FlaskClient, project: str, webhook: str) -> str:
+    path = f"/dashboard/projects/{project}/integrations/webhooks/{webhook}/test"
+    answer = browser.post(path)
+    expect(answer)
+    return str(answer.headers["Location"])[-24:]
 
 
 def _make_token(browser: FlaskClient, project: str) -> str:

@@ -12,11 +12,17 @@ from testimonials.dashboard.integrations.token_view import (
     describe_tokens,
     find_newest_use,
 )
+from testimonials.dashboard.integrations.webhook_view import describe_endpoints
 from testimonials.dashboard.notices import read_notice
 from testimonials.projects.access import Access, Role
 
 
-def render_overview(access: Access, *, new_token: dict[str, str] | None = None) -> str:
+def render_overview(
+    access: Access,
+    *,
+    new_token: dict[str, str] | None = None,
+    new_secret: dict[str, str] | None = None,
+) -> str:
     """Return the page, with what was just made and is shown this once."""
     tokens = describe_tokens(access)
     search = read_search(access.project.account_id, request.args, access.project.id)
@@ -24,6 +30,7 @@ def render_overview(access: Access, *, new_token: dict[str, str] | None = None) 
         "tokens": tokens,
         "newest_use": find_newest_use(tokens),
         "clients": describe_connect(access.project, request.args.get("client", "")),
+        "endpoints": describe_endpoints(access),
         "activity": describe_newest(search),
         # Only the account's owner decides about them.
         "asked": list_waiting_requests(access.project.account_id)
@@ -35,5 +42,6 @@ def render_overview(access: Access, *, new_token: dict[str, str] | None = None) 
         shell=build_shell(access, "integrations"),
         notice=read_notice(),
         new_token=new_token,
+        new_secret=new_secret,
         **shown,
     )

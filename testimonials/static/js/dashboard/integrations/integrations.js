@@ -1,5 +1,6 @@
 // Every form here is a page of its own; with this file they open as dialogs.
 import { offerCopies } from '../../copy.js';
+import { announce } from '../../post.js';
 import '../share/tabs.js';
 
 const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.button);
@@ -28,6 +29,22 @@ function show(content) {
   content.querySelector('input:not([type="hidden"]), a, .button')?.focus();
   offerCopies(dialog);
 }
+
+// A test was asked for a moment ago: show what comes of it as soon as it has left.
+async function watch(place, rounds = 15) {
+  await new Promise((done) => { setTimeout(done, 1000); });
+  const answer = await fetch(location, { headers: { Accept: 'text/html' } }).catch(() => null);
+  const page = new DOMParser().parseFromString(answer?.ok ? await answer.text() : '', 'text/html');
+  const fresh = page.querySelector('[data-dialog-content]');
+  if (fresh && !('waiting' in fresh.dataset)) {
+    place.replaceWith(document.adoptNode(fresh));
+    offerCopies(fresh);
+    announce(fresh.querySelector('.tries').textContent.replace(/\s+/g, ' '));
+  } else if (rounds > 1) watch(place, rounds - 1);
+  else for (const link of place.querySelectorAll('.no-script')) link.classList.remove('no-script');
+}
+const waiting = document.querySelector('[data-waiting]');
+if (waiting) watch(waiting);
 
 document.addEventListener('click', async (event) => {
   const link = event.target.closest('a[data-dialog]');

@@ -1,0 +1,208 @@
+"""Webhook endpoints and their deliveries, as people manage them in the dashboard."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select, update
+from werkzeug.test import TestResponse
+
+from testimonials.core import clock
+from testimonials.core.clock import iso
+from testimonials.extensions import begin_write, db
+from testimonials.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.auth.browsers import open_browser
+from tests.conftest import PASSWORD, Caller
+from tests.dashboard.integrations.test_tokens import project
+
+__all__ = ["project"]
+
+URL = "https://hooks.example.com/testimonials"
+SOME = ["testimonial.submitted", "testimonial.approved"]
+
+
+def add(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:
+    """Open the form and send it."""
+    base = f"/dashboard/projects/{project}/integrations"
+    once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/webhooks/new").text)
+    assert once
+    form = {"once": once[1], "url": URL, "events": SOME} | changes
+    return browser.post(f"{base}/webhooks", data=form)
+
+
+def stored(app: Flask) -> WebhookEndpoint:
+    """Return the only endpoint."""
+    with app.app_context():
+        return db.session.scalars(select(WebhookEndpoint)).one()
+
+
+def fare(app: Flask, **columns: Any) -> None:
+    """Let the only endpoint fare as the background work would say."""
+    with app.app_context():
+        begin_write()
+        db.session.execute(update(WebhookEndpoint).values(**columns))
+        db.session.commit()
+
+
+@pytest.fixture
+def here(project: str) -> str:
+    """The Integrations page's path."""
+    return f"/dashboard/projects/{project}/integrations"
+
+
+def test_an_endpoint_is_added_changed_and_removed(
+    app: Flask, owner: Caller, project: str, here: str
+) -> None:
+    browser = open_browser(app, owner)
+    page = add(browser, project)
+    endpoint = stored(app)
+    assert f'value="{endpoint.secret}"' in page.text
+    assert page.headers["Cache-Control"] == "no-store"
+    assert (endpoint.url, endpoint.events, endpoint.created_by) == (URL, SOME, owner.email)
+    shown = browser.get(here).text
+    assert endpoint.secret not in shown
+    assert f"whsec_••••••••{endpoint.secret[-4:]}" in shown
+    path = f"{here}/webhooks/{endpoint.id}"
+    ticked = re.findall(r'value="([\w.]+)" checked', browser.get(path).text)
+    assert ticked == SOME
+    every = re.findall(r'name="events" value="([\w.]+)"', browser.get(path).text)
+    assert browser.post(path, data={"url": URL + "?x", "events": every}).status_code == 303
+    # All of them are also those that come later.
+    assert (stored(app).url, stored(app).events) == (URL + "?x", [])
+    assert "All, also later ones" in browser.get(here).text
+    assert "hears of nothing more" in browser.get(f"{path}/remove").text
+    assert browser.post(f"{path}/remove").status_code == 303
+    assert "No endpoint yet" in browser.get(here).text
+    assert browser.get(path).status_code == 404
+
+
+def test_reloading_what_showed_a_secret_makes_no_other(
+    app: Flask, owner: Caller, project: str, here: str
+) -> None:
+    browser, once = open_browser(app, owner), "a" * 24
+    add(browser, project, once=once)
+    first = stored(app)
+    assert add(browser, project, once=once).status_code == 303
+    path = f"{here}/webhooks/{first.id}/secret"
+    form = {"last_four": first.secret[-4:]}
+    page = browser.post(path, data=form)
+    second = stored(app)
+    assert first.secret != second.secret
+    assert f'value="{second.secret}"' in page.text
+    assert "The one before signs too until" in page.text
+    assert browser.post(path, data=form).status_code == 303
+    assert stored(app).secret == second.secret
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"url": ""}, "Write the address that we should call."),
+        ({"url": "hooks.example.com"}, "Write the whole address"),
+        ({"url": "http://hooks.example.com"}, "Must start with https://"),
+        ({"url": "https://10.0.0.1/x"}, "public internet"),
+        ({"url": "https://example.com/" + "x" * 500}, "Shorten this to 500 characters"),
+        ({"events": []}, "Choose at least one thing to hear of."),
+        ({"events": ["session.started"]}, "Choose at least one thing to hear of."),
+    ],
+)
+def test_a_form_with_mistakes_adds_none(
+    app: Flask, owner: Caller, project: str, changes: dict[str, Any], message: str
+) -> None:
+    answer = add(open_browser(app, owner), project, **changes)
+    assert answer.status_code == 422
+    assert message in answer.text
+    with app.app_context():
+        assert db.session.scalars(select(WebhookEndpoint)).all() == []
+
+
+def test_the_page_says_how_an_endpoint_fares(
+    app: Flask, owner: Caller, project: str, here: str
+) -> None:
+    browser = open_browser(app, owner)
+    add(browser, project)
+    assert "Nothing was sent yet." in browser.get(here).text
+    fare(app, failing_since=clock.now() - timedelta(hours=2))
+    assert "Failing since" in browser.get(here).text
+    fare(app, is_active=False, switched_off_because="Its server answered 410 <Gone>.")
+    page = browser.get(here).text
+    assert "<strong>Switched off.</strong> Its server answered 410 &lt;Gone&gt;." in page
+    path = f"{here}/webhooks/{stored(app).id}/switch"
+    assert browser.post(path, data={"status": "active"}).status_code == 303
+    assert stored(app).is_active
+    assert browser.post(path, data={"status": "off"}).status_code == 303
+    assert not stored(app).is_active
+
+
+def test_a_delivery_shows_its_tries_and_goes_again(
+    app: Flask, owner: Caller, project: str, here: str
+) -> None:
+    browser = open_browser(app, owner)
+    add(browser, project)
+    path = f"{here}/webhooks/{stored(app).id}"
+    answer = browser.post(f"{path}/test")
+    assert answer.status_code == 303
+    page = browser.get(answer.headers["Location"]).text
+    assert "On its way" in page
+    assert "data-waiting" in page
+    now = clock.now()
+    with app.app_context():
+        begin_write()
+        row = db.session.scalars(select(WebhookDelivery)).one()
+        tried = {"at": iso(now), "ms": 2100, "status": 503, "error": None, "answer": "<busy>"}
+        lost = tried | {"status": None, "error": "It refused the connection.", "answer": ""}
+        row.event_type, row.body = "testimonial.approved", '{"type":"x","data":{"text":"<Bread>"}}'
+        row.attempts, row.tries = [tried, lost, tried], 3
+        row.next_try_at = now + timedelta(minutes=30)
+        db.session.commit()
+        delivery_id = row.id
+    page = browser.get(f"{path}/deliveries/{delivery_id}").text
+    assert page.count("503 Service Unavailable") == 2
+    assert "It refused the connection." in page
+    assert "2.1 s" in page
+    assert "&lt;busy&gt;" in page
+    assert "&lt;Bread&gt;" in page
+    assert "Next try" in page
+    for log in (here, f"{path}/deliveries"):
+        assert re.search(r"503 <span class=\"secondary\">next try", browser.get(log).text), log
+    assert browser.post(f"{path}/deliveries/{delivery_id}").status_code == 303
+    with app.app_context():
+        again = db.session.scalars(select(WebhookDelivery).order_by(WebhookDelivery.id)).all()
+        assert [each.event_id for each in again] == [again[0].event_id] * 2
+
+
+def test_everything_since_a_time_goes_again(
+    app: Flask, owner: Caller, project: str, here: str
+) -> None:
+    browser = open_browser(app, owner)
+    add(browser, project)
+    path, read_to = f"{here}/webhooks/{stored(app).id}", stored(app).read_to
+    for wrong in ("", "yesterday", "2026-01-01T00:00+02:00"):
+        answer = browser.post(f"{path}/redeliver", data={"since": wrong})
+        assert answer.status_code == 422
+        assert "Choose a day and a time, in UTC." in answer.text
+    since = f"{clock.now() - timedelta(days=1):%Y-%m-%dT%H:%M}"
+    assert browser.post(f"{path}/redeliver", data={"since": since}).status_code == 303
+    assert stored(app).read_to < read_to
+
+
+def test_what_would_send_data_elsewhere_asks_for_a_proof(
+    app: Flask, owner: Caller, project: str, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = open_browser(app, owner)
+    add(browser, project)
+    endpoint = stored(app)
+    path = f"{here}/webhooks/{endpoint.id}"
+    later = clock.now() + timedelta(minutes=11)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    form = {"url": "https://elsewhere.example.com", "events": SOME}
+    assert browser.post(path, data=form).status_code == 401
+    assert browser.post(f"{here}/webhooks", data=form).status_code == 401
+    last_four = {"last_four": endpoint.secret[-4:]}
+    assert browser.post(f"{path}/secret", data=last_four).status_code == 401
+    assert (stored(app).url, stored(app).secret) == (URL, endpoint.secret)
+    assert browser.post(path, data=form | {"proof": PASSWORD}).status_code == 303
+    assert stored(app).url == form["url"]
