@@ -1,13 +1,14 @@
 """How pages describe webhook endpoints and their deliveries."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
 from flask import render_template
 
 from testimonials.core import clock
+from testimonials.dashboard.describe import describe_time
 from testimonials.dashboard.guards import build_shell
 from testimonials.dashboard.share.embed_code import highlight
 from testimonials.projects.access import Access
@@ -49,10 +50,15 @@ def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:
         "tries": tries,
         "last": tries[-1] if tries else None,
         "dot": dots[row.state],
-        "next_at": row.next_try_at if is_open and tries else None,
+        "next_at": _describe_next(row.next_try_at) if is_open and tries and row.next_try_at else "",
         "is_waiting": is_open and not tries,
         "is_given_up": row.state == "failed",
     }
+
+
+def _describe_next(time: datetime) -> str:
+    is_soon = time - clock.now() < timedelta(hours=12)
+    return f"{time:%H:%M} UTC" if is_soon else describe_time(time)
 
 
 def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[str, Any]:
