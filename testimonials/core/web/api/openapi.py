@@ -67,6 +67,7 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
         for each in list_error_codes()
     }
     _open_answers(document)
+    _drop_empty_defaults(document)
     return document
 
 
@@ -111,6 +112,15 @@ def _open_answers(document: dict[str, Any]) -> None:
     for name, schema in schemas.items():
         if name not in bodies:
             schema.pop("additionalProperties", None)
+
+
+def _drop_empty_defaults(document: dict[str, Any]) -> None:
+    """Leave out defaults of parameters that stand for nothing; a generator would refuse them."""
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for parameter in operation["parameters"]:
+                if parameter.get("schema", {}).get("default") in ("", None):
+                    parameter.get("schema", {}).pop("default", None)
 
 
 def _references(schema: Any) -> Iterator[str]:
