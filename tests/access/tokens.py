@@ -19,13 +19,19 @@ class TokenCaller(Caller):
 
 
 def give_token(
-    app: Flask, owner: Caller, *scopes: Scope, project_id: str | None = None
+    app: Flask,
+    owner: Caller,
+    *scopes: Scope,
+    project_id: str | None = None,
+    days: int | None = 90,
+    by: Caller | None = None,
 ) -> TokenCaller:
     """Return an agent with a token of these scopes, or of all, for one project or all."""
     with app.app_context():
         begin_write()
-        made_by = owner.account_id
-        _, plain = make_token(made_by, project_id, "Helper", scopes or Scope, 90, made_by)
+        made_by = (by or owner).account_id
+        names = scopes or Scope
+        _, plain = make_token(owner.account_id, project_id, "Helper", names, days, made_by)
         db.session.commit()
     values = {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}
     return TokenCaller(**values | {"api_key": plain})
