@@ -36,6 +36,8 @@ MORE_OF_THE_KEY = {
     "ask_for_access": "It asks.",
     "get_access_request": "It reads what became of its own request.",
     "list_widgets": "The names of saved widgets are on the pages that show them.",
+    "get_page_config": "The project, as specified, holds it too.",
+    "get_testimonial": "It shows what the list shows.",
     "get_testimonial_picture": "It shows what is public.",
 }
 # What no token does, by the words that a path or a view would have for it.
