@@ -16,6 +16,8 @@ class Tool:
     title: str
     description: str
     is_destructive: bool = False
+    # It has others do something, such as a mail server.
+    is_outbound: bool = False
 
 
 TOOLS = (
@@ -64,11 +66,42 @@ TOOLS = (
         "an idempotencyKey, so that trying again doesn’t add it twice.",
     ),
     Tool(
+        "decide",
+        "decide_submissions",
+        "Decide about testimonials",
+        "Approve, reject, pin, unpin, delete, restore, mark as spam or release from it, up to 100 "
+        "at once. What is approved is public at once; delete is the trash, for 30 days. If it "
+        "answers “Waits for the owner”, it is a proposal.",
+        is_destructive=True,
+    ),
+    Tool(
+        "edit_testimonial",
+        "update_testimonial",
+        "Edit a testimonial",
+        "Mend a typo, or change the author’s name, role, company, rating, tags, pin or the owner’s "
+        "public reply. Never change what the author means. Send only what should change.",
+    ),
+    Tool(
+        "change_page",
+        "update_page_config",
+        "Change the collection page",
+        "Change the page on which customers write: headline, words, thank-you message, colours, "
+        "which fields it asks for. Send only what should change.",
+    ),
+    Tool(
         "change_widget",
         "update_widget_config",
         "Change the widget",
-        "Change how testimonials look on the website: layout, theme, colour, card style, what "
-        "each card shows. Send only what should change.",
+        "Change how testimonials show on the website: layout, theme, palette, card style, what "
+        "each card shows. Send only what should change. For the brand’s colour, fonts, sizes and "
+        "which testimonials show use change_look.",
+    ),
+    Tool(
+        "change_look",
+        "update_widget_design",
+        "Change the widget’s look",
+        "Change the widget beyond change_widget: the brand’s colour, font, corners, density, "
+        "which testimonials show and in which order, its words. Send only what should change.",
     ),
     Tool(
         "get_embed_snippet",
@@ -91,6 +124,21 @@ TOOLS = (
         "List proposals",
         "List what you proposed, and what the owner decided: waiting, accepted, declined, with the "
         "owner’s note.",
+    ),
+    Tool(
+        "list_events",
+        "list_events",
+        "List what happened",
+        "List what happened since a moment: submissions, decisions, edits, proposals, settings. To "
+        "go on later, keep the last event’s id and send it as after.",
+    ),
+    Tool(
+        "add_webhook",
+        "create_webhook",
+        "Add a webhook",
+        "Have the service call an https address when something happens. Show the secret of the "
+        "answer to the owner at once; it is never shown again.",
+        is_outbound=True,
     ),
     Tool(
         "ask_for_access",

@@ -30,14 +30,13 @@ PROJECT_SCHEMA = {
 # What many operations share, in fewer words than in the reference: each tool repeats it.
 SHARED: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
-    "after": {"type": "string", "description": "`next` of the page before, for more."},
     "dryRun": {"type": "boolean", "description": "Only say what would be done."},
     KEY: {
         "type": "string",
         "description": "Any text of your own: sent twice with it, the call is done once.",
     },
 }
-# A part of a list, which `after` pages better.
+# `after` pages better.
 LEFT_OUT = "offset"
 # What to do about an error besides what its message says.
 ADVICE = {
@@ -69,7 +68,7 @@ class PreparedTool:
                 "readOnlyHint": is_read,
                 "destructiveHint": self.tool.is_destructive,
                 "idempotentHint": is_read or self.method != "POST",
-                "openWorldHint": False,
+                "openWorldHint": self.tool.is_outbound,
             },
         }
 

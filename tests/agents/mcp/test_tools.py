@@ -6,9 +6,11 @@ import pytest
 from flask import Flask
 
 from testimonials.access.scopes import Scope
+from testimonials.access.tokens import list_tokens
 from testimonials.agents.mcp.tool_table import TOOLS
 from tests.agents.mcp.talking import Agent, connect
 from tests.conftest import Caller
+from tests.support.rows import add_testimonial
 
 
 @pytest.fixture
@@ -60,6 +62,43 @@ def test_what_must_wait_for_the_owner_says_so(app: Flask, owner: Caller) -> None
     result = agent.ask("tools/call", name="change_widget", arguments={"theme": "dark"})
     assert result["structuredContent"]["message"] == "Waits for the owner"
     assert agent.call("list_projects")[0]["widgetConfig"]["theme"] == "light"
+
+
+def test_an_inbox_is_gone_through(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    first, second = (add_testimonial(app, project, status="pending") for _ in range(2))
+    agent = connect(app, owner.account_id, Scope.READ, Scope.PUBLISH)
+    assert {each["_id"] for each in agent.call("list_waiting")["items"]} == {first, second}
+    assert agent.call("decide", decision="approve", ids=[first], dryRun=True)
+    assert agent.call("list_testimonials")["items"] == []
+    agent.call("decide", decision="approve", ids=[first])
+    agent.call("edit_testimonial", testimonialId=first, reply="Thank you!")
+    assert [each["_id"] for each in agent.call("list_testimonials")["items"]] == [first]
+    # The same by somebody who may only propose it.
+    drafting = connect(app, owner.account_id, Scope.READ, Scope.DRAFT)
+    proposal = drafting.call("decide", decision="approve", ids=[second])
+    assert proposal["kind"] == "testimonial.decide"
+    reason = "It names the dish."
+    values = {"decision": "pin", "ids": [first]}
+    drafting.call("propose_change", kind="testimonial.decide", values=values, reason=reason)
+    assert [each["reason"] for each in drafting.call("list_proposals")["items"]] == [reason, ""]
+    assert len(agent.call("list_testimonials")["items"]) == 1
+
+
+def test_sent_again_with_its_key_a_call_is_done_once(keyed: Agent, agent: Caller) -> None:
+    agent.create_project(slug="kiln")
+    words = {"authorName": "Maya", "text": "Good", "idempotencyKey": "maya-1"}
+    assert keyed.call("add_testimonial", **words) == keyed.call("add_testimonial", **words)
+    assert len(keyed.call("list_testimonials")["items"]) == 1
+
+
+def test_what_a_token_was_last_used_for_names_the_operation(app: Flask, owner: Caller) -> None:
+    owner.create_project(slug="kiln")
+    connect(app, owner.account_id, Scope.READ).call("list_projects")
+    with app.app_context():
+        (listed,) = list_tokens(owner.account_id)
+    assert listed.last_use is not None
+    assert (listed.last_use.operation, listed.last_use.by) == ("list_projects", "mcp")
 
 
 def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed: Agent, agent: Caller) -> None:
