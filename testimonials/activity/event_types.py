@@ -57,7 +57,7 @@ class EventType(StrEnum):
     REQUESTS_SENT = "requests.sent", "requested testimonials by mail: {count}"
     REQUESTS_CANCELLED = "requests.cancelled", "cancelled waiting requests: {count}"
     REQUEST_ANSWERED = "request.answered", "answered a request by mail"
-    TESTIMONIAL_CREATED = "testimonial.created", "added a testimonial"
+    TESTIMONIAL_CREATED = "testimonial.created", "added {testimonials}"
     TESTIMONIAL_SUBMITTED = "testimonial.submitted", "{did} {testimonials}"
     TESTIMONIAL_APPROVED = "testimonial.approved", "approved {testimonials}"
     TESTIMONIAL_REJECTED = "testimonial.rejected", "rejected {testimonials}"

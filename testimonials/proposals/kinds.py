@@ -23,7 +23,7 @@ from testimonials.proposals.values import (
     TestimonialEditSchema,
 )
 from testimonials.testimonials.moderation.schemas import DecisionSchema
-from testimonials.testimonials.schemas import TestimonialCreateSchema
+from testimonials.testimonials.schemas import TestimonialAddSchema
 
 Values = dict[str, Any]
 
@@ -93,7 +93,7 @@ KINDS: dict[str, Kind] = {
     ),
     "testimonial.add": Kind(
         "add a testimonial",
-        TestimonialCreateSchema(),
+        TestimonialAddSchema(),
         Scope.PUBLISH,
         changes.add_testimonial,
         changes.read_nothing,

@@ -11,6 +11,7 @@ from testimonials.core.web.paging import CursorQuerySchema
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.services import STATUSES
 from testimonials.proposals.values import Identifier
+from testimonials.testimonials.schemas import TestimonialSchema
 
 REASON_LENGTH = 500
 
@@ -80,3 +81,31 @@ class ProposalSchema(Schema):
         lambda proposal: project_url(proposal.project_id, "proposals"),
         metadata={"type": "string", "description": "Where the owner decides."},
     )
+
+
+class BulkResultSchema(Schema):
+    """What became of one testimonial of a bulk."""
+
+    index = fields.Integer(
+        required=True, metadata={"description": "Its place in the list, from 0."}
+    )
+    status = fields.String(
+        required=True,
+        metadata={
+            "enum": ["created", "exists", "proposed", "refused"],
+            "description": "`exists`: there is one with this `externalId`; it wasn't changed.",
+        },
+    )
+    testimonial = fields.Nested(TestimonialSchema)
+    proposal = fields.Nested(ProposalSchema)
+    errors = fields.Dict(
+        keys=fields.String(),
+        values=fields.List(fields.String()),
+        metadata={"description": "Why it was refused: field name to the list of broken rules."},
+    )
+
+
+class BulkResultsSchema(Schema):
+    """One answer for each testimonial, in order."""
+
+    results = fields.List(fields.Nested(BulkResultSchema), required=True)

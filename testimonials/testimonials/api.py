@@ -14,9 +14,12 @@ from testimonials.core.web.endpoint import answer_bytes, dump_json, endpoint, wr
 from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project, find_version
+from testimonials.proposals.bulk import add_each
 from testimonials.proposals.calls import carry_out
+from testimonials.proposals.schemas import BulkResultsSchema
 from testimonials.testimonials import services
 from testimonials.testimonials.schemas import (
+    BulkSchema,
     DeletedCountSchema,
     PageQuerySchema,
     TestimonialCreateSchema,
@@ -26,9 +29,11 @@ from testimonials.testimonials.schemas import (
 
 testimonials = Blueprint("testimonials", __name__)
 
+_BULK = BulkResultsSchema()
 _TESTIMONIAL_LIST = TestimonialListSchema()
 
 PAGES = "testimonials_pages"
+MAX_BULK_BYTES = 512 * 1024
 CACHE_BYTES = 32 * 1024 * 1024
 
 
@@ -54,6 +59,33 @@ def create_testimonial(caller: Caller, project_id: str, body: dict[str, Any]) ->
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     return carry_out(caller, project, "testimonial.add", body)
+
+
+@testimonials.post("/v1/projects/<project_id>/testimonials/bulk")
+@require_access(Scope.PUBLISH, by_key=True, drafts=True)
+@endpoint(
+    data=BulkResultsSchema,
+    body=BulkSchema,
+    max_bytes=MAX_BULK_BYTES,
+    raises=(404,),
+    example={
+        "testimonials": [
+            {"externalId": "review-1", "authorName": "Maya", "text": "Lovely.", "rating": 5},
+            {"externalId": "review-2", "authorName": "Ben", "text": "I came back twice."},
+        ]
+    },
+)
+def create_testimonials(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+    """Add up to 100 testimonials.
+
+    Each is answered in order, and one that is refused stops no other. One whose ``externalId`` is
+    there already is left as it is, so the call can be repeated. With the scope ``draft`` alone the
+    call answers 200, and each becomes a proposal. The body may have 512 KiB.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    results = add_each(caller, project, body["testimonials"])
+    return commit_answer("Done", _BULK.dump({"results": results}))
 
 
 @testimonials.delete("/v1/projects/<project_id>/testimonials/demo")

@@ -20,6 +20,7 @@ MAX_HIGHLIGHTS = 10
 RATING_RANGE = (1, 5)
 HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
+DAY_LENGTH = len("2024-12-31")
 
 
 AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=True)
@@ -89,6 +90,38 @@ class SaidOn(RuleField):
         if not EARLIEST_DAY <= day <= clock.now().date():
             raise self.make_error("invalid")
         return datetime.combine(day, time(12), UTC)
+
+
+class SubmittedAt(RuleField):
+    """When a testimonial was given: a day, or a time with its zone; from 1990 until now."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            rule="Must be a day such as 2024-12-31 or a time such as 2024-12-31T12:00:00Z, from "
+            "1990 until now.",
+            metadata={
+                "type": "string",
+                "description": "When it was said, such as 2024-12-31 or 2024-12-31T12:00:00Z; left "
+                "out: now.",
+            },
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            moment = datetime.fromisoformat(value)
+            if len(value) == DAY_LENGTH:
+                noon = moment.replace(hour=12, tzinfo=UTC)
+                moment = min(noon, clock.now()) if noon.date() == clock.now().date() else noon
+            if moment.tzinfo is None or moment.year < EARLIEST_DAY.year or moment > clock.now():
+                raise self.make_error("invalid")
+        except (TypeError, ValueError, OverflowError):
+            raise self.make_error("invalid") from None
+        moment = moment.astimezone(UTC)
+        return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        return None if value is None else clock.iso(value)
 
 
 class Handle(Text):

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, post_dump, validates_schema
 
-from testimonials.core.web.fields import QueryCount, StrictSchema, Time
+from testimonials.core.web.fields import QueryCount, RuleField, StrictSchema, Time
 from testimonials.core.web.paging import CursorQuerySchema
 from testimonials.testimonials.fields import (
     AuthorAvatar,
@@ -12,8 +12,11 @@ from testimonials.testimonials.fields import (
     AuthorName,
     ExternalId,
     Rating,
+    SubmittedAt,
     Words,
 )
+
+MAX_BULK = 100
 
 # Left out of an answer when not set; authorRole is not among them.
 OPTIONAL = (
@@ -45,6 +48,32 @@ class TestimonialCreateSchema(StrictSchema):
     authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
     externalId = ExternalId(
         description="Your own id of it. Each is stored once: adding it again gives what is there."
+    )
+
+
+class TestimonialAddSchema(TestimonialCreateSchema):
+    """A testimonial to add, also one that was given earlier."""
+
+    submittedAt = SubmittedAt(attribute="submitted_at")
+
+
+class EachForItself(RuleField, fields.List[Any]):
+    """Testimonials to add, each of which is checked, and answered, for itself."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, list) or not 1 <= len(value) <= MAX_BULK:
+            raise self.make_error("invalid")
+        return value
+
+
+class BulkSchema(StrictSchema):
+    """The body of POST testimonials/bulk."""
+
+    testimonials = EachForItself(
+        cls_or_instance=fields.Nested(TestimonialAddSchema),
+        rule=f"Must be a list of 1 to {MAX_BULK} testimonials.",
+        required=True,
+        metadata={"minItems": 1, "maxItems": MAX_BULK},
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from testimonials.core import clock
+from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -28,6 +29,18 @@ def add_approved_testimonial(project: Project, columns: dict[str, Any]) -> Testi
     company = columns.get("author_company") or None
     approved = {"status": "approved", "source": "manual", "author_company": company}
     return add_row(project, columns | approved)
+
+
+def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
+    """Return a testimonial of the locked project as `add_approved_testimonial` adds it.
+
+    For adding many at once: the caller adds them to the session and calls `mark_changed`.
+    """
+    time = next_time(project)
+    times = {"submitted_at": time, "created_at": time, "updated_at": time}
+    company = columns.get("author_company") or None
+    approved = {"status": "approved", "source": "manual", "author_company": company}
+    return Testimonial(id=new_identifier(), project_id=project.id, **times | columns | approved)
 
 
 def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Testimonial]:

@@ -296,6 +296,8 @@ def visit_testimonial(call: Call, app: Flask, project: str) -> None:
     """Change one testimonial in every way."""
     row = add_testimonial(app, project, status="pending")
     here, ids = "/v1/projects/{project_id}", {"project_id": project, "testimonial_id": row}
+    bulk = {"testimonials": [BODY | {"externalId": "a"}, BODY | {"externalId": "a"}, {}]}
+    call(f"{here}/testimonials/bulk", "post", bulk, project_id=project)
     body = {"decision": "approve", "ids": [row, "0" * 24]}
     call(f"{here}/submissions/decisions", "post", body, project_id=project)
     one = f"{here}/testimonials/{{testimonial_id}}"

@@ -28,6 +28,8 @@ from tests.support.process import Service, start_service
 # disposable, which parameters exclude each other. Everything else that the document calls valid has
 # to be accepted.
 BEYOND_A_SCHEMA = {"SLUG_TAKEN", "SLUG_RESERVED", "EMAIL_DISPOSABLE"}
+# What is wrong with one of many stands in the answer, which is 200.
+EACH_FOR_ITSELF = "/testimonials/bulk"
 NO_LETTERS = "nothing is left of this one"
 
 # Made-up domains are mostly reserved or malformed ones, which the service knows and a format
@@ -95,7 +97,7 @@ def test_service_does_what_its_document_says(case: schemathesis.Case, running: R
     left_out = []
     if is_beyond_a_schema(answer):
         left_out.append(positive_data_acceptance)
-    if is_valid_once_trimmed(case):
+    if is_valid_once_trimmed(case) or case.operation.path.endswith(EACH_FOR_ITSELF):
         left_out.append(negative_data_rejection)
     case.validate_response(answer, headers=headers, excluded_checks=left_out)
 

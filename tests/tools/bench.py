@@ -29,6 +29,7 @@ SECONDS = 3
 ROUNDS = 3
 ITEMS = 50
 VISITORS = 2000
+BULK = 100
 TEXT = (
     "We switched on a Tuesday and by Friday every one of us had stopped asking where things are. "
 )
@@ -79,6 +80,7 @@ def main() -> None:
         (worker,) = service.workers
         print(f"memory of a worker: {resident_megabytes(worker):.0f} MB")
         measure_workers(service, folder, cases[1:], lambda case: measure(case, SECONDS, folder))
+        measure_bulk(service, headers)
         measure_widget(service, project, headers)
         service.kill()
         measure_submissions(folder, statistics.median(rates[cases[0].name]))
@@ -147,6 +149,25 @@ def report(rates: dict[str, list[float]]) -> None:
     floor = next(iter(medians.values()))
     for name, rate in medians.items():
         print(f"{name:32} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
+
+
+def measure_bulk(service: Service, headers: dict[str, str]) -> None:
+    """Print how long 100 testimonials take in one call, against 100 calls."""
+    body = {"skipDemoTestimonials": True}
+    project = service.call("POST", "/v1/projects", body, headers).data["_id"]
+    path, ratios = f"/v1/projects/{project}/testimonials", []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        for _ in range(BULK):
+            service.call("POST", path, VALUES, headers)
+        middle = time.perf_counter()
+        answer = service.call("POST", f"{path}/bulk", {"testimonials": [VALUES] * BULK}, headers)
+        ended = time.perf_counter()
+        assert {each["status"] for each in answer.data["results"]} == {"created"}
+        ratios.append((middle - begun) / (ended - middle))
+    print(
+        f"{BULK} testimonials in one call: {statistics.median(ratios):.1f} x as fast as one by one"
+    )
 
 
 def resident_megabytes(pid: int) -> float:

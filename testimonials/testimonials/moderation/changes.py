@@ -58,6 +58,14 @@ def record_addition(row: Testimonial, actor: str) -> None:
     db.session.add(TestimonialChange(**_record(row, {}, new_identifier(), actor, "add")))
 
 
+def record_additions(rows: Sequence[Testimonial], actor: str) -> str:
+    """Begin the history of testimonials that were added at once; return their batch."""
+    batch = new_identifier()
+    records = [_record(row, {}, batch, actor, "add") for row in rows]
+    db.session.execute(insert(TestimonialChange), records)
+    return batch
+
+
 def _change(
     row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
 ) -> dict[str, Any]:

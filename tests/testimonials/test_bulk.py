@@ -1,0 +1,107 @@
+"""POST .../testimonials/bulk: up to a hundred at once, each answered for itself."""
+
+import threading
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from testimonials.access.scopes import Scope
+from tests.access.tokens import give_token
+from tests.activity.events import read_events
+from tests.conftest import Caller
+from tests.support.rows import everything, read_testimonials
+
+GOOD = {"authorName": "Maya Kowalski", "text": "It simply works."}
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    return str(owner.create_project()["_id"])
+
+
+def add(caller: Caller, project_id: str, *items: Any) -> list[dict[str, Any]]:
+    answer = caller.post(f"/v1/projects/{project_id}/testimonials/bulk", {"testimonials": items})
+    assert answer.status_code == 200, answer.text
+    return list(answer.json["data"]["results"])  # type: ignore[index]
+
+
+def test_each_is_answered_in_order_and_none_stops_another(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    dated = GOOD | {"externalId": "a", "submittedAt": "2024-12-31", "rating": 4.5}
+    items = (
+        dated,
+        {"text": "Nobody's"},
+        GOOD | {"externalId": "a"},
+        "Maya",
+        GOOD | {"submittedAt": "2999-01-01"},
+        GOOD | {"submittedAt": "2024-12-31T23:00:00-02:00", "externalId": "b"},
+        GOOD | {"submittedAt": "2024-12-31T23:00:00"},
+        GOOD | {"colour": "red", "rating": 9},
+    )
+    results = add(owner, project_id, *items)
+    assert [each["index"] for each in results] == list(range(len(items)))
+    assert [each["status"] for each in results] == [
+        *("created", "refused", "exists", "refused", "refused", "created", "refused", "refused")
+    ]
+    assert results[0]["testimonial"] == results[2]["testimonial"]
+    assert results[0]["testimonial"]["submittedAt"] == "2024-12-31T12:00:00.000Z"
+    assert results[5]["testimonial"]["submittedAt"] == "2025-01-01T01:00:00.000Z"
+    assert list(results[1]["errors"]) == ["authorName"]
+    assert set(results[7]["errors"]) == {"colour", "rating"}
+    listed = owner.get(f"/v1/projects/{project_id}/testimonials").json["data"]["items"]
+    assert listed == [results[5]["testimonial"], results[0]["testimonial"]]
+    (event,) = [e for e in read_events(app, owner.account_id) if e.type == "testimonial.created"]
+    assert event.details["count"] == 2
+
+
+def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str) -> None:
+    items = [GOOD | {"externalId": f"review-{number}"} for number in range(100)]
+    first = add(owner, project_id, *items)
+    assert {each["status"] for each in first} == {"created"}
+    before = everything(app)
+    again = add(owner, project_id, *items)
+    assert {each["status"] for each in again} == {"exists"}
+    assert [each["testimonial"] for each in again] == [each["testimonial"] for each in first]
+    single = owner.post(f"/v1/projects/{project_id}/testimonials", items[0])
+    assert single.json["data"] == first[0]["testimonial"]
+    assert everything(app) == before
+
+
+def test_at_once_each_is_added_once(app: Flask, owner: Caller, project_id: str) -> None:
+    items = [GOOD | {"externalId": str(number)} for number in range(20)]
+    threads = [threading.Thread(target=lambda: add(owner, project_id, *items)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(read_testimonials(app, project_id)) == 20
+
+
+def test_what_is_drafted_waits_once(app: Flask, owner: Caller, project_id: str) -> None:
+    drafter = give_token(app, owner, Scope.DRAFT)
+    items = (GOOD | {"externalId": "a", "submittedAt": "2024-12-31"}, GOOD, {"text": 5})
+    first, again = add(drafter, project_id, *items), add(drafter, project_id, *items)
+    for results in (first, again):
+        assert [each["status"] for each in results] == ["proposed", "proposed", "refused"]
+    proposals = [each["proposal"]["_id"] for each in first[:2]]
+    assert [each["proposal"]["_id"] for each in again[:2]] == proposals
+    assert first[0]["proposal"]["values"]["submittedAt"] == "2024-12-31T12:00:00.000Z"
+    assert read_testimonials(app, project_id) == []
+
+
+def test_the_list_has_one_to_a_hundred_and_half_a_megabyte(
+    app: Flask, owner: Caller, project_id: str
+) -> None:
+    path, before = f"/v1/projects/{project_id}/testimonials/bulk", everything(app)
+    for items in ([], [GOOD] * 101, {"0": GOOD}, None):
+        answer = owner.post(path, {"testimonials": items})
+        assert (answer.status_code, list(answer.json["errors"])) == (400, ["testimonials"])
+    answer = owner.post(path, {"testimonials": [GOOD | {"text": "x" * 6000}] * 100})
+    assert (answer.status_code, answer.json["code"]) == (413, "BODY_TOO_LARGE")
+    assert everything(app) == before
+    reader = give_token(app, owner, Scope.READ)
+    assert reader.post(path, {"testimonials": [GOOD]}).status_code == 403
+    largest = [GOOD | {"text": "x" * 2000, "externalId": str(n)} for n in range(100)]
+    assert {each["status"] for each in add(owner, project_id, *largest)} == {"created"}
