@@ -1,6 +1,6 @@
 """How pages describe testimonials, their history, times, plans and notification choices."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -101,6 +101,23 @@ def describe_change(change: TestimonialChange) -> dict[str, Any]:
         "before": before,
         "time": change.created_at,
     }
+
+
+def describe_hands(row: Testimonial, history: Sequence[TestimonialChange]) -> list[tuple[str, str]]:
+    """Return who wrote, last changed and approved a testimonial; `history` is newest first."""
+
+    def find(*actions: str) -> str:
+        return next((each.actor for each in history if each.action in actions), "")
+
+    wrote = find("add", "import")
+    hands = [
+        (ACTIONS_DONE["import"] if row.source == "import" else "Added", wrote)
+        if wrote
+        else ("Sent", "its author" if row.source == "public_page" else ""),
+        ("Changed last", find("edit", "correct", "tag", "highlight", "reply")),
+        ("Approved", find("approve") if row.status == "approved" else ""),
+    ]
+    return [(what, who) for what, who in hands if who]
 
 
 def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]:

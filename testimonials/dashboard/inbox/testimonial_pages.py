@@ -7,7 +7,11 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.core.web.errors import FieldErrors
-from testimonials.dashboard.describe import describe_change, describe_testimonial
+from testimonials.dashboard.describe import (
+    describe_change,
+    describe_hands,
+    describe_testimonial,
+)
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.testimonial_form import (
     EditedTestimonial,
@@ -142,7 +146,7 @@ def _form(
     values: dict[str, str],
     errors: FieldErrors,
 ) -> str:
-    project = access.project
+    project, history = access.project, list_history(row) if row else []
     return render_template(
         "dashboard/inbox/testimonial.html",
         shell=build_shell(access, "inbox"),
@@ -153,6 +157,7 @@ def _form(
         values=values,
         errors=errors,
         reply_length=REPLY_LENGTH,
-        history=[describe_change(change) for change in list_history(row)] if row else [],
+        history=[describe_change(change) for change in history],
+        hands=describe_hands(row, history) if row else [],
         asked_email=find_asked_emails([row.id]).get(row.id) if row else None,
     )

@@ -14,8 +14,9 @@ from testimonials.access.models import AccessToken
 from testimonials.core import clock
 from testimonials.extensions import db
 from tests.auth.browsers import open_browser
+from tests.collection.authors.authors import Visitor
 from tests.conftest import PASSWORD, Caller
-from tests.support.rows import add_member
+from tests.support.rows import add_member, read_testimonials
 
 FORM = {"name": "Shop assistant", "scopes": ["read", "draft"], "ends": "90"}
 
@@ -169,3 +170,34 @@ def test_a_link_fills_the_form_in(app: Flask, owner: Caller, project: str) -> No
     ticked = re.findall(r'value="(\w+)" checked', answer.text)
     assert ticked == ["read", "configure"]
     assert "An agent sent you here" in answer.text
+
+
+def test_a_testimonial_names_who_wrote_changed_and_approved_it(
+    app: Flask, owner: Caller, project: str
+) -> None:
+    browser, client = open_browser(app, owner), app.test_client()
+    token = read_token(make(browser, project, scopes=["publish"]))
+    bearer = {"Authorization": f"Bearer {token}"}
+    base = f"/v1/projects/{project}/testimonials"
+    added = client.post(base, json={"authorName": "Mia", "text": "Bread"}, headers=bearer)
+    written = f"/dashboard/projects/{project}/testimonials/{added.get_json()['data']['_id']}"
+    form = {"author_name": "Mia", "text": "Good bread", "submitted_on": "2026-01-01"}
+    assert browser.post(written, data=form).status_code == 303
+    assert read_hands(browser, written) == (
+        f"Added by Shop assistant (access token) · Changed last by {owner.email}"
+    )
+    Visitor(client, project, "fern").write(text="Rolls")
+    sent = next(row.id for row in read_testimonials(app, project) if row.text == "Rolls")
+    client.patch(f"{base}/{sent}", json={"tags": ["rolls"]}, headers=bearer)
+    path = f"/dashboard/projects/{project}/testimonials/{sent}"
+    browser.post(f"{path}/action", data={"action": "approve"})
+    assert read_hands(browser, path) == (
+        "Sent by its author · Changed last by Shop assistant (access token) · "
+        f"Approved by {owner.email}"
+    )
+
+
+def read_hands(browser: FlaskClient, path: str) -> str:
+    """Return the line above a testimonial's history."""
+    line = browser.get(path).text.partition('id="history"')[2].partition("</p>")[0]
+    return " ".join(re.sub("<[^>]+>", "", line.partition("<p")[2].partition(">")[2]).split())

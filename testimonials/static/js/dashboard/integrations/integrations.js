@@ -39,7 +39,7 @@ async function watch(place, rounds = 15) {
   if (fresh && !('waiting' in fresh.dataset)) {
     place.replaceWith(document.adoptNode(fresh));
     offerCopies(fresh);
-    announce(fresh.querySelector('.tries').textContent.replace(/\s+/g, ' '));
+    announce(fresh.querySelector('.answer-line').textContent.trim());
   } else if (rounds > 1) watch(place, rounds - 1);
   else for (const link of place.querySelectorAll('.no-script')) link.classList.remove('no-script');
 }
