@@ -37,6 +37,8 @@ from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.notification_pages import notifications
 from testimonials.dashboard.project.settings_pages import settings
 from testimonials.dashboard.project.team_pages import team
+from testimonials.dashboard.proposals.pages import decisions
+from testimonials.dashboard.proposals.preview_pages import previews
 from testimonials.dashboard.requests.pages import asking
 from testimonials.dashboard.share.pages import share
 from testimonials.dashboard.transfer.export_pages import exporting
@@ -98,6 +100,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     endpoints,
     deliveries,
     asking,
+    decisions,
+    previews,
     importing,
     exporting,
     editor,

@@ -30,6 +30,7 @@ from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors, wants_json
+from testimonials.dashboard.proposals.view import count_for
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access, list_shared_projects
 from testimonials.projects.models import Project
@@ -180,6 +181,7 @@ def build_shell(
         ],
         "active": active,
         "counts": project and count_tabs(project.id)[project.id],
+        "proposals": access and count_for(access),
         "theme": theme if theme in THEMES else "system",
     }
 

@@ -20,6 +20,9 @@ from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
 
 ACTOR_LENGTH = 254
+# Kind and name, as in `Proposal`.
+Maker = tuple[str, str | None]
+
 GONE = "It isn’t here any more. Decided proposals are kept for 400 days."
 NOT_ALLOWED = "Only the project’s owner and admins decide about this."
 
@@ -86,18 +89,25 @@ def decide_proposals(
 
 def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
     """Return by proposal how pages and the history name who made it."""
-    rows = list(rows)
-    ids = {row.actor_name for row in rows if row.actor_kind == ActorKind.TOKEN}
+    makers = {row.id: (row.actor_kind, row.actor_name) for row in rows}
+    names = name_actors(makers.values())
+    return {proposal_id: names[maker] for proposal_id, maker in makers.items()}
+
+
+def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
+    """Return how those with these kinds and names are called; moderators read it too."""
+    makers = set(makers)
+    ids = [name for kind, name in makers if kind == ActorKind.TOKEN]
     query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
     tokens = {
         row[0]: f"{row[1]} (access token{', revoked since' if row[2] else ''})"
         for row in db.session.execute(query.where(AccessToken.id.in_(ids)))
     }
     return {
-        row.id: tokens.get(row.actor_name or "", "A deleted access token")
-        if row.actor_kind == ActorKind.TOKEN
+        (kind, name): tokens.get(name or "", "A deleted access token")
+        if kind == ActorKind.TOKEN
         else "An agent (API key)"
-        for row in rows
+        for kind, name in makers
     }
 
 

@@ -36,9 +36,9 @@ MAX_FORM_BYTES = 16 * 1024 * 1024
 # Buttons, hidden fields and confirmations, whose text nobody would miss. A form with a secret isn't
 # kept at all.
 NOT_TYPED = {
-    "action", "all", "before", "confirm", "consent", "draft", "ends", "ids", "invitation",
-    "kept_photo", "lang", "next", "once", "original", "project", "return_to", "scopes", "seen",
-    "status", "theme", "token", "undo",
+    "action", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
+    "invitation", "kept_photo", "lang", "next", "once", "original", "project", "return_to",
+    "scopes", "seen", "status", "theme", "token", "undo",
 }  # fmt: skip
 SECRETS = {"password", "current", "proof"}
 # A file packed into a field, which has to be chosen again.

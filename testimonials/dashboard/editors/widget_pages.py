@@ -13,7 +13,6 @@ from marshmallow import ValidationError
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.web.fields import Colour
-from testimonials.core.web.languages import ENGLISH
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.dashboard.editors.forms import Edit
 from testimonials.dashboard.editors.widget_form import read_widget_form
@@ -22,6 +21,7 @@ from testimonials.dashboard.editors.widget_view import (
     DEFAULTS,
     describe_colour,
     describe_editor,
+    describe_preview,
     summarise,
 )
 from testimonials.dashboard.forms import answer_errors, wants_json
@@ -30,12 +30,10 @@ from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.dashboard.share.view import describe_sighting
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
-from testimonials.projects.configuration import defaults
 from testimonials.projects.models import Project
-from testimonials.widget.content.saved_widgets import WidgetSettings, find_widget
+from testimonials.widget.content.saved_widgets import find_widget
 from testimonials.widget.design.colours import choose_brand
 from testimonials.widget.design.drafts import (
-    Settings,
     Widget,
     change_draft,
     discard_draft,
@@ -44,8 +42,6 @@ from testimonials.widget.design.drafts import (
     read_published,
     restore_draft,
 )
-from testimonials.widget.design.words import write_words
-from testimonials.widget.services import describe_feed, describe_header
 
 widget_editor = Blueprint("widget_editor", __name__)
 
@@ -154,7 +150,7 @@ def show_preview(access: Access) -> ResponseReturnValue:
         "dashboard/editors/widget_preview.html",
         project_id=access.project.id,
         widget=_name(),
-        feed=_describe_feed(access.project, read_draft(widget)),
+        feed=describe_preview(access.project, _name(), read_draft(widget)),
     )
 
 
@@ -166,7 +162,7 @@ def get_preview_feed(access: Access) -> ResponseReturnValue:
     if edit.errors:
         return answer_errors(edit.errors)
     settings = apply_edit(read_draft(widget), edit.changes)
-    return jsonify(_describe_feed(access.project, settings))
+    return jsonify(describe_preview(access.project, _name(), settings))
 
 
 def _name() -> str:
@@ -218,18 +214,6 @@ def _answer(widget: Widget) -> ResponseReturnValue:
     published = to_form(read_published(widget))
     summaries = summarise(values)
     return jsonify({"ok": True, "values": values, "published": published, "summaries": summaries})
-
-
-def _describe_feed(project: Project, settings: Settings) -> dict[str, Any]:
-    """Return the data with these settings, as many testimonials as any setting shows at first."""
-    config, design = settings["config"], settings["design"]
-    limit = None if design["shape"] else defaults.INITIAL_COUNT_RANGE[1]
-    found = WidgetSettings(_name(), config, design)
-    feed = describe_feed(project, None, limit=limit, settings=found)
-    # They are there whether they are shown or not, so that the preview can show them at once.
-    header = describe_header(project)
-    words = write_words(design["labels"], header)
-    return feed | {"header": header, "lang": ENGLISH.code, "words": words}
 
 
 def _page(access: Access, edit: Edit) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from testimonials.core.pictures.colours import contrast
 from testimonials.core.text_rules import WEBSITE_PATTERN
 from testimonials.core.urls import collection_page_url
+from testimonials.core.web.languages import ENGLISH
 from testimonials.dashboard.editors.forms import Edit
 from testimonials.dashboard.editors.widget_form import SEPARATOR
 from testimonials.dashboard.editors.widget_values import (
@@ -22,7 +23,7 @@ from testimonials.projects.configuration import widget_design as design
 from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.tags import list_project_tags
-from testimonials.widget.content.saved_widgets import list_saved
+from testimonials.widget.content.saved_widgets import WidgetSettings, list_saved
 from testimonials.widget.design.colours import NAMES as COLOURS
 from testimonials.widget.design.colours import (
     PALETTES,
@@ -35,7 +36,9 @@ from testimonials.widget.design.colours import (
 from testimonials.widget.design.contrasts import explain_changes
 from testimonials.widget.design.drafts import Settings, Widget, read_draft, read_published
 from testimonials.widget.design.looks import LOOKS, find_look
+from testimonials.widget.design.words import write_words
 from testimonials.widget.models import SavedWidget
+from testimonials.widget.services import describe_feed, describe_header
 from testimonials.widget.settings import CTA_LABEL, read_cta
 
 CHOICES = {
@@ -203,4 +206,18 @@ def summarise(values: Values) -> dict[str, str]:
         "content": f"{' · '.join(content)}. {seen.capitalize()} {are} on",
         "details": f"{values['cardStyle'].capitalize()} cards, {width} width, {density}"
         f" · {photo} · {featured}",
+    }
+
+
+def describe_preview(project: Project, name: str, settings: Settings) -> dict[str, Any]:
+    """Return the widget's data with these settings, as many testimonials as any setting shows."""
+    config, look = settings["config"], settings["design"]
+    limit = None if look["shape"] else defaults.INITIAL_COUNT_RANGE[1]
+    feed = describe_feed(project, None, limit=limit, settings=WidgetSettings(name, config, look))
+    # They are there whether they are shown or not, so that the preview can show them at once.
+    header = describe_header(project)
+    return feed | {
+        "header": header,
+        "lang": ENGLISH.code,
+        "words": write_words(look["labels"], header),
     }

@@ -17,6 +17,7 @@ from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
 from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
 from testimonials.dashboard.notices import add_notice, read_notice
+from testimonials.dashboard.proposals.view import summarise
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
@@ -58,6 +59,7 @@ def show_inbox(access: Access) -> ResponseReturnValue:
         "dashboard/inbox/inbox.html",
         shell=shell,
         checklist=checklist,
+        proposed=summarise(access) if shell["proposals"] else [],
         notice=read_notice(),
         # The checklist, if shown, asks about them too.
         samples=0 if checklist else _count_new_samples(project, wanted),

@@ -1,0 +1,115 @@
+"""What a proposal would change, as pages show it: words before and after, what differs marked."""
+
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from testimonials.proposals.models import Proposal
+
+# Text, and whether it differs.
+Parts = list[tuple[str, bool]]
+
+# Where the field's own name would not do.
+LABELS = {
+    "thankYouMessage": "Thank-you message",
+    "authorName": "Name",
+    "authorRole": "Role",
+    "authorCompany": "Company",
+    "authorEmail": "Email",
+    "authorAvatar": "Photo’s address",
+    "avatarId": "Photo",
+    "imageId": "Logo",
+    "showConfetti": "Confetti",
+    "initialCount": "Testimonials at first",
+}
+PICTURES = ("imageId", "avatarId")
+# Below this, two texts have so little in common that marking words only confuses.
+ALIKE = 0.35
+_COLOUR = re.compile(r"#[0-9A-F]{6}")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field of a proposal."""
+
+    name: str
+    label: str
+    before: Parts
+    after: Parts
+    # Colours to show beside their names.
+    colours: tuple[str, str] = ("", "")
+    is_picture: bool = False
+
+
+def list_differences(row: Proposal) -> list[Difference]:
+    """Return the fields that a proposal would change, compared with what was there."""
+    before, after = _flatten(row.before), _flatten(row.values)
+    return [
+        _compare(name, before.get(name), value)
+        for name, value in after.items()
+        if name not in before or before[name] != value
+    ]
+
+
+def list_changed(row: Proposal, now: dict[str, Any]) -> list[str]:
+    """Return the labels of what has changed since the proposal was made."""
+    before, after, wanted = _flatten(row.before), _flatten(now), _flatten(row.values)
+    return [
+        name_field(name)
+        for name, value in after.items()
+        if before.get(name) != value and wanted.get(name) != value
+    ]
+
+
+def name_field(name: str) -> str:
+    part, _, inner = name.partition(".")
+    if part == "collectFields":
+        return f"Ask for {'a photo' if inner == 'avatar' else inner}"
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", inner or name)
+    return LABELS.get(name, words[:1].upper() + words[1:].lower())
+
+
+def write_value(name: str, value: Any) -> str:
+    """Return a value in words."""
+    if isinstance(value, bool):
+        return "On" if value else "Off"
+    if value is None or value in ("", []):
+        return "None"
+    if name == "highlights":
+        return f"{len(value)} marked"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def compare_texts(before: str, after: str) -> tuple[Parts, Parts]:
+    """Return both texts in parts, each with whether the other one hasn't got it."""
+    old, new = (re.findall(r"\w+|\s+|[^\w\s]", text) for text in (before, after))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return [(before, True)], [(after, True)]
+    left: Parts = []
+    right: Parts = []
+    for tag, i, j, k, m in matcher.get_opcodes():
+        left.append(("".join(old[i:j]), tag != "equal"))
+        right.append(("".join(new[k:m]), tag != "equal"))
+    return [part for part in left if part[0]], [part for part in right if part[0]]
+
+
+def _flatten(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with those of inner objects beside them, as `outer.inner`."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{inner}": each for inner, each in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _compare(name: str, before: Any, after: Any) -> Difference:
+    old, new = write_value(name, before), write_value(name, after)
+    colours = tuple(text if _COLOUR.fullmatch(text) else "" for text in (old, new))
+    parts = compare_texts(old, new) if len(new) > len("#000000") else ([(old, True)], [(new, True)])
+    return Difference(name, name_field(name), *parts, (colours[0], colours[1]), name in PICTURES)

@@ -1,0 +1,96 @@
+"""The page on which people decide about what agents proposed."""
+
+from collections.abc import Mapping
+
+from flask import Blueprint, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.core.web.fields import Choice, Text
+from testimonials.core.web.forms import FormSchema
+from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.inbox.view import read_page
+from testimonials.dashboard.notices import add_notice, read_notice
+from testimonials.dashboard.proposals.view import (
+    PAGE_SIZE,
+    describe_proposals,
+    kinds_of,
+    list_page,
+    name_proposal,
+)
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.services import lock_account
+from testimonials.proposals.deciding import Decided, Decider, decide_proposals
+from testimonials.proposals.schemas import REASON_LENGTH
+
+decisions = Blueprint("decisions", __name__)
+
+MOST_AT_ONCE = 100
+
+
+class DecisionForm(FormSchema):
+    decision = Choice("accepted", "declined", required=True)
+    note = Text(REASON_LENGTH, load_default="")
+
+
+@decisions.get("/dashboard/projects/<project_id>/proposals")
+@require_role(Role.MODERATOR)
+def show_proposals(access: Access) -> ResponseReturnValue:
+    """Show what waits, or with ``?show=decided`` what was decided."""
+    return _page(access, Decided())
+
+
+@decisions.post("/dashboard/projects/<project_id>/proposals")
+@require_role(Role.MODERATOR)
+def decide(access: Access) -> ResponseReturnValue:
+    """Accept or decline the proposals that the form names."""
+    sent, ids = DecisionForm().read(request.form), request.form.getlist("ids")[:MOST_AT_ONCE]
+    if sent.errors:
+        return _page(access, Decided(problems=dict.fromkeys(ids, _first(sent.errors)))), 422
+    begin_write()
+    # The account first: its limit of requests by mail covers all of its projects.
+    lock_account(access.project.account_id)
+    access = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True)
+    decider = Decider(access.user.account_id, access.user.email, kinds_of(access))
+    status, note = sent.values["decision"], sent.values["note"]
+    decided = decide_proposals(access.project, ids, status, decider, note)
+    db.session.commit()
+    if decided.problems:
+        return _page(access, decided), 409
+    return redirect(add_notice(url_for(".show_proposals"), _report(decided), decided.undo), 303)
+
+
+def _report(decided: Decided) -> str:
+    if not decided.done:
+        return "Nothing was chosen."
+    did, count = decided.done[0].status.capitalize(), len(decided.done)
+    return f"{did}: {name_proposal(decided.done[0])}" if count == 1 else f"{did} {count} proposals"
+
+
+def _first(errors: Mapping[str, list[str]]) -> str:
+    return next(text for texts in errors.values() for text in texts)
+
+
+def _page(access: Access, decided: Decided) -> str:
+    is_waiting = request.args.get("show") != "decided"
+    rows, page, total = list_page(
+        access, read_page(request.args.get("page", "1")), is_waiting=is_waiting
+    )
+    g.has_preview = True
+    shown = {row.id for row in rows}
+    return render_template(
+        "dashboard/proposals/proposals.html",
+        shell=build_shell(access, "proposals"),
+        notice=read_notice(),
+        return_to=request.path,
+        is_waiting=is_waiting,
+        items=describe_proposals(access.project, rows),
+        total=total,
+        page=page,
+        pages=-(-total // PAGE_SIZE),
+        done=_report(decided) if decided.done else "",
+        problems=decided.problems,
+        # About what is no longer on the page.
+        others=sorted({text for each, text in decided.problems.items() if each not in shown}),
+        note_length=REASON_LENGTH,
+    )

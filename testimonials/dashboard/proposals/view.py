@@ -1,0 +1,236 @@
+"""What the pages show of proposals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flask import url_for
+from marshmallow import ValidationError
+from sqlalchemy import ColumnElement, case, func, select
+
+from testimonials.access.scopes import Scope
+from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.core.urls import image_url
+from testimonials.core.web.errors import ServiceError
+from testimonials.dashboard.proposals.differences import list_changed, list_differences
+from testimonials.extensions import db
+from testimonials.projects.access import Access
+from testimonials.projects.models import Project
+from testimonials.proposals.changes import name_state
+from testimonials.proposals.deciding import name_actors, name_agents, name_people
+from testimonials.proposals.kinds import KINDS
+from testimonials.proposals.models import Proposal
+from testimonials.testimonials.models import Testimonial
+
+PAGE_SIZE = 20
+# So many agents are named in one line.
+SUMMED = 3
+# Colleagues who only moderate decide about testimonials alone.
+MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
+PREVIEWED = ("page", "widget", "design")
+COMPARED = ("page", "logo", "widget", "design", "testimonial.edit")
+DECISIONS = {
+    "approve": "Approve",
+    "reject": "Reject",
+    "delete": "Move to the trash:",
+    "restore": "Restore",
+    "spam": "Mark as spam:",
+    "release": "Not spam:",
+}
+
+
+def kinds_of(access: Access) -> tuple[str, ...]:
+    """Return the kinds of proposals that somebody may decide about."""
+    return tuple(KINDS) if access.is_admin else MODERATED
+
+
+def count_for(access: Access) -> int:
+    """Return how many proposals wait for somebody's decision."""
+    return _count(access.project.id, kinds_of(access), is_waiting=True)
+
+
+def summarise(access: Access) -> list[str]:
+    """Return who drafted how many testimonials, and who would change what else."""
+    drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
+    rows = db.session.execute(
+        select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
+        .where(Proposal.project_id == access.project.id, Proposal.kind.in_(kinds_of(access)))
+        .where(_has_state(is_waiting=True))
+        .group_by(Proposal.actor_kind, Proposal.actor_name)
+        .limit(SUMMED)
+    ).all()
+    names = name_actors([(row[0], row[1]) for row in rows])
+    lines = []
+    for kind, name, drafted, count in rows:
+        parts = [_count_words(drafted, "drafted testimonial")] if drafted else []
+        parts += [_count_words(count - drafted, "change")] if count > drafted else []
+        lines.append(f"{names[kind, name]}: {', '.join(parts)}")
+    return lines
+
+
+def list_page(
+    access: Access, page: int, *, is_waiting: bool
+) -> tuple[Sequence[Proposal], int, int]:
+    """Return a page of proposals with its number, and how many there are.
+
+    Waiting ones come by who made them and kind, decided ones by time, newest first.
+    """
+    kinds, project_id = kinds_of(access), access.project.id
+    total = _count(project_id, kinds, is_waiting=is_waiting)
+    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    order: tuple[Any, ...] = (Proposal.decided_at.desc(), Proposal.id)
+    if is_waiting:
+        order = (Proposal.actor_kind, Proposal.actor_name, Proposal.kind, Proposal.id)
+    rows = db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id == project_id, Proposal.kind.in_(kinds))
+        .where(_has_state(is_waiting))
+        .order_by(*order)
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+    ).all()
+    return rows, page, total
+
+
+def list_waiting(project_ids: Iterable[str], limit: int) -> Sequence[Proposal]:
+    """Return the waiting proposals of several projects, oldest first."""
+    return db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id.in_(list(project_ids)), Proposal.status == "waiting")
+        .order_by(Proposal.id)
+        .limit(limit)
+    ).all()
+
+
+def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:
+    """Return what the page shows of each proposal of a project."""
+    agents, people = name_agents(rows), name_people(rows)
+    named = _find_testimonials(project, rows)
+    return [
+        _describe(project, row, named)
+        | {"who": agents[row.id], "decided_by": people.get(row.decided_by_id or "")}
+        for row in rows
+    ]
+
+
+def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
+    is_waiting, target = row.status == "waiting", named.get(row.target_id or "")
+    changed, problem = _find_stale(project, row, target) if is_waiting else ([], "")
+    before, after = _picture_urls(project, row, target)
+    preview = url_for("previews.show_preview", project_id=project.id, proposal_id=row.id)
+    return {
+        "row": row,
+        "title": name_proposal(row, target),
+        "differences": list_differences(row) if row.kind in COMPARED else [],
+        "card": _describe_card(row.values) if row.kind == "testimonial.add" else None,
+        "target": target,
+        "about": _list_about(row, named),
+        "people": row.values.get("people", []),
+        "changed": changed,
+        "problem": problem,
+        "picture_before": before,
+        "picture_after": after,
+        "preview_url": preview if is_waiting and row.kind in PREVIEWED else None,
+    }
+
+
+def _find_stale(
+    project: Project, row: Proposal, target: Testimonial | None
+) -> tuple[list[str], str]:
+    """Return what has changed since it was proposed, and what makes it impossible now."""
+    kind = KINDS[row.kind]
+    if target is not None and target.status == "withdrawn":
+        return [], "Its author has withdrawn this testimonial, so it can’t be changed any more."
+    try:
+        now = kind.before(project, row.target_id, kind.schema.check(row.values))
+    except ServiceError as error:
+        return [], error.message
+    except ValidationError:
+        return [], "The rules have changed since, so it can’t be accepted any more."
+    # Of testimonials to decide about, the list itself says what they are now.
+    return [] if row.kind == "testimonial.decide" else list_changed(row, now), ""
+
+
+def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
+    """Return in a few words what a proposal would do."""
+    values = row.values
+    if row.kind == "testimonial.edit":
+        return f"Edit what {target.author_name} wrote" if target else "Edit a testimonial"
+    if row.kind == "testimonial.add":
+        return f"Add a testimonial by {values['authorName']}"
+    if row.kind == "testimonial.decide":
+        count = len(values["ids"])
+        what = "a testimonial" if count == 1 else f"{count} testimonials"
+        return f"{DECISIONS[values['decision']]} {what}"
+    if row.kind == "request":
+        count = len(values["people"])
+        return f"Ask {'one person' if count == 1 else f'{count} people'} by mail"
+    title = KINDS[row.kind].title
+    return title[:1].upper() + title[1:]
+
+
+def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the proposed testimonial as a card shows it."""
+    details = [values.get("authorRole", ""), values.get("authorCompany", "")]
+    return {
+        "name": values["authorName"],
+        "initials": initials_of(values["authorName"]),
+        "color": colour_of(values["authorName"]),
+        "avatar_url": values.get("authorAvatar"),
+        "details": ", ".join(filter(None, details)),
+        "rating": values.get("rating"),
+        "text": values["text"],
+    }
+
+
+def _list_about(row: Proposal, named: Mapping[str, Testimonial]) -> list[dict[str, Any]]:
+    """Return the testimonials that a decision is about, with their states then and now."""
+    if row.kind != "testimonial.decide":
+        return []
+    then = row.before.get("ids", {})
+    about = []
+    for each in dict.fromkeys(row.values["ids"]):
+        found = named.get(each)
+        now = name_state(found) if found else "gone"
+        changed = now if now != then.get(each) else ""
+        about.append({"row": found, "was": then.get(each, ""), "changed": changed})
+    return about
+
+
+def _find_testimonials(project: Project, rows: Sequence[Proposal]) -> dict[str, Testimonial]:
+    ids = {row.target_id for row in rows if row.target_id}
+    ids |= {each for row in rows for each in row.values.get("ids", ())}
+    found = db.session.scalars(
+        select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.id.in_(ids))
+    )
+    return {each.id: each for each in found}
+
+
+def _picture_urls(
+    project: Project, row: Proposal, target: Testimonial | None
+) -> tuple[str | None, str | None]:
+    """Return the pictures before and after; what is only proposed has no public URL."""
+    now = target.avatar_url if target else image_url(project.logo_id)
+    proposed = row.values.get("imageId") or row.values.get("avatarId")
+    url = url_for("previews.get_picture", project_id=project.id, proposal_id=row.id)
+    return now, url if proposed else None
+
+
+def _count_words(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count > 1 else ''}"
+
+
+def _count(project_id: str, kinds: Iterable[str], *, is_waiting: bool) -> int:
+    return int(
+        db.session.scalar(
+            select(func.count(Proposal.id)).where(
+                Proposal.project_id == project_id, Proposal.kind.in_(kinds), _has_state(is_waiting)
+            )
+        )
+        or 0
+    )
+
+
+def _has_state(is_waiting: bool) -> ColumnElement[bool]:
+    # A withdrawn one is nobody's business any more.
+    decided = Proposal.status.in_(("accepted", "declined"))
+    return Proposal.status == "waiting" if is_waiting else decided
