@@ -1,5 +1,6 @@
 """Pictures that are no longer used."""
 
+from collections.abc import Set
 from datetime import timedelta
 
 from sqlalchemy import delete, select
@@ -14,15 +15,16 @@ from testimonials.testimonials.models import Testimonial, TestimonialChange
 KEPT = timedelta(days=2)
 
 
-def delete_unused_images() -> int:
+def delete_unused_images(proposed: Set[str]) -> int:
     """Delete the pictures that no testimonial and no project uses; return how many.
 
-    A replaced picture is kept while that can be undone, and a new one until its form is sent.
+    A replaced picture is kept while that can be undone, a new one until its form is sent, and those
+    that are `proposed`.
     """
     since = clock.now() - KEPT
     avatar = TestimonialChange.before["avatar_id"].as_string()
     replaced = select(avatar).where(TestimonialChange.created_at > since, avatar.is_not(None))
-    kept = set(db.session.scalars(replaced))
+    kept = proposed | set(db.session.scalars(replaced))
     unused = db.session.scalars(
         select(Image.id).where(
             Image.created_at <= since,

@@ -19,6 +19,7 @@ from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.changes import delete_trashed_projects
 from testimonials.projects.team.invitations import delete_expired_invitations
+from testimonials.proposals.services import delete_old_proposals, list_held_pictures
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.services import empty_trash
 from testimonials.testimonials.unused_pictures import delete_unused_images
@@ -101,6 +102,7 @@ KINDS = {
     "accessTokens": Kind("access tokens that ended more than 90 days ago", delete_ended_tokens),
     "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
+    "proposals": Kind("proposals decided 400 days ago", delete_old_proposals),
     "mails": Kind("old mails in the outbox", _delete_old_mails),
     "deliveries": Kind(
         "deliveries of webhooks past the last 100", lambda: delete_old_deliveries(MAX_AT_ONCE)
@@ -112,5 +114,5 @@ KINDS = {
     "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),
     "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),
     # Last, since the rows removed before referred to pictures.
-    "images": Kind("unused pictures", delete_unused_images),
+    "images": Kind("unused pictures", lambda: delete_unused_images(list_held_pictures())),
 }

@@ -1,0 +1,223 @@
+"""/dashboard/projects/:id/proposals: comparing what agents proposed with what is, and deciding."""
+
+import re
+import threading
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.access.scopes import Scope
+from testimonials.core.pictures.images import Image
+from testimonials.extensions import begin_write, db
+from testimonials.operations.jobs.expiry import sweep
+from testimonials.proposals.models import Proposal
+from tests.activity.events import read_types
+from tests.auth.browsers import open_browser
+from tests.auth.links import mails
+from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.proposals.agents import hold_picture, make_agent, propose, read_proposal
+from tests.support.rows import add_member, add_testimonial, change_testimonial
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    return str(owner.create_project(slug="kiln", businessName="Kiln & Clay")["_id"])
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+def decide(browser: FlaskClient, project: str, decision: str, *ids: str, note: str = "") -> Any:
+    """Press a button of the page."""
+    form = {"decision": decision, "ids": list(ids), "note": note}
+    return browser.post(f"/dashboard/projects/{project}/proposals", data=form)
+
+
+def page(browser: FlaskClient, project: str, query: str = "") -> str:
+    """Return the page as it is now."""
+    answer = browser.get(f"/dashboard/projects/{project}/proposals{query}")
+    assert answer.status_code == 200
+    return answer.text
+
+
+def test_accepting_does_what_the_owner_would_click(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    agent = make_agent(owner, Scope.READ, Scope.DRAFT)
+    shown = owner.create_testimonial(project, text="They fixed it in one day.")["_id"]
+    waiting = add_testimonial(app, project, status="pending")
+    picture = hold_picture(app)
+    edit = {"text": "They fixed it in two days.", "pinned": True, "tags": ["speed"], "reply": "Hi"}
+    made = [
+        propose(agent, project, kind, values, **more)["_id"]
+        for kind, values, more in (
+            ("page", {"headline": "How was it?", "collectFields": {"rating": False}}, {}),
+            ("logo", {"imageId": picture}, {}),
+            ("widget", {"layout": "carousel"}, {}),
+            ("design", {"brandColor": "#9A3412", "density": "airy"}, {}),
+            ("testimonial.add", {"authorName": "Ida", "text": "Lovely cups."}, {}),
+            ("testimonial.edit", edit, {"targetId": shown}),
+            ("testimonial.decide", {"decision": "approve", "ids": [waiting]}, {}),
+            ("request", {"people": [{"email": "noor@example.com", "name": "Noor"}]}, {}),
+        )
+    ]
+    text = page(browser, project)
+    assert "<del>one</del>" in text
+    assert "<ins>two</ins>" in text
+    assert browser.get(f"/dashboard/projects/{project}/proposals/{made[1]}/picture").data
+    for n, words in ((0, "How was it?"), (2, "carousel"), (3, "airy")):
+        path = f"/dashboard/projects/{project}/proposals/{made[n]}/preview"
+        assert words in browser.get(path).text, words
+    before = owner.get(f"/v1/projects/{project}").json["data"]
+    assert before["publicPageConfig"]["headline"] != "How was it?"
+    answer = decide(browser, project, "accepted", *made)
+    assert answer.status_code == 303, answer.text
+    after = owner.get(f"/v1/projects/{project}").json["data"]
+    assert after["publicPageConfig"]["headline"] == "How was it?"
+    assert after["publicPageConfig"]["collectFields"]["rating"] is False
+    assert picture in after["publicPageConfig"]["logo"]
+    assert browser.get(f"/media/{picture}.webp").status_code == 200
+    assert after["widgetConfig"]["layout"] == "carousel"
+    assert after["widgetDesign"]["brandColor"] == "#9A3412"
+    rows = {
+        each["_id"]: each
+        for each in owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
+    }
+    added = read_proposal(agent, project, made[4])
+    assert rows[added["result"]["testimonialId"]]["text"] == "Lovely cups."
+    assert rows[shown]["text"] == edit["text"]
+    assert (rows[shown]["pinned"], rows[shown]["reply"]["text"]) == (True, "Hi")
+    assert waiting in rows
+    assert [mail.recipient for mail in mails(app)] == ["noor@example.com"]
+    history = browser.get(f"/dashboard/projects/{project}/testimonials/{shown}").text
+    assert "Shop assistant (access token), accepted by owner@example.com" in history
+    assert read_types(app).count("proposal.decided") == 8
+    assert added["status"] == "accepted"
+    assert "Lovely cups." in page(browser, project, "?show=decided")
+
+
+def test_declining_changes_nothing_and_the_agent_reads_why(
+    owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    made = propose(owner, project, "page", {"headline": SCRIPT}, reason="Accepted by the service.")
+    text = page(browser, project)
+    assert SCRIPT not in text
+    assert re.search(r"The agent says</p><blockquote[^>]*>Accepted by the service\.<", text)
+    assert decide(browser, project, "declined", made["_id"], note="Too loud.").status_code == 303
+    found = read_proposal(owner, project, made["_id"])
+    assert (found["status"], found["note"]) == ("declined", "Too loud.")
+    assert found["decidedAt"] is not None
+    assert (
+        owner.get(f"/v1/projects/{project}").json["data"]["publicPageConfig"]["headline"] != SCRIPT
+    )
+    again = decide(browser, project, "accepted", made["_id"])
+    assert again.status_code == 409
+    assert "owner@example.com has declined it already" in again.text
+
+
+def test_what_no_longer_holds_is_said_and_the_proposal_stays(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    row = owner.create_testimonial(project)["_id"]
+    gone = propose(owner, project, "testimonial.edit", {"text": "New"}, targetId=row)["_id"]
+    page_change = propose(owner, project, "page", {"headline": "From the agent"})["_id"]
+    form = {"headline": "From the owner", "before": "{}"}
+    browser.post(f"/dashboard/projects/{project}/page", data=form)
+    change_testimonial(app, row, status="withdrawn")
+    text = page(browser, project)
+    assert "Its author has withdrawn this testimonial" in text
+    answer = decide(browser, project, "accepted", gone, page_change)
+    assert answer.status_code == 409
+    assert "Its author has withdrawn it" in answer.text
+    assert read_proposal(owner, project, gone)["status"] == "waiting"
+    assert read_proposal(owner, project, page_change)["status"] == "accepted"
+
+
+def test_moderators_decide_about_testimonials_and_admins_about_all(
+    app: Flask, owner: Caller, make_caller: MakeCaller, project: str
+) -> None:
+    change = propose(owner, project, "page", {"headline": "Secret headline"})["_id"]
+    draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
+    people = {}
+    for role in ("moderator", "admin"):
+        caller = make_caller(f"{role}@example.com", is_claimed=True)
+        add_member(app, project, caller, role)
+        people[role] = open_browser(app, caller)
+    moderator = people["moderator"]
+    assert "Secret headline" not in page(moderator, project)
+    assert "1 proposal waits" in moderator.get(f"/dashboard/projects/{project}/inbox").text
+    path = f"/dashboard/projects/{project}/proposals/{change}/preview"
+    assert [each.get(path).status_code for each in people.values()] == [404, 200]
+    answer = decide(moderator, project, "accepted", change, draft)
+    assert "Only the project’s owner and admins" in answer.text
+    assert read_proposal(owner, project, change)["status"] == "waiting"
+    assert read_proposal(owner, project, draft)["status"] == "accepted"
+    assert decide(people["admin"], project, "accepted", change).status_code == 303
+
+
+def test_two_people_at_once_have_one_effect(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
+    browsers = [browser, open_browser(app, owner)]
+    codes: list[int] = []
+    threads = [
+        threading.Thread(
+            target=lambda each=each: codes.append(  # type: ignore[misc]
+                decide(each, project, "accepted", draft).status_code
+            )
+        )
+        for each in browsers
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(codes) == [303, 409]
+    assert len(owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]) == 1
+
+
+def test_only_what_was_seen_is_decided_and_pages_go_on(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    with app.app_context():
+        begin_write()
+        more = {"kind": "page", "actor_kind": "agent", "actor_name": "abcd", "project_id": project}
+        db.session.add_all(
+            Proposal(values={"headline": f"Number {n}"}, before={"headline": ""}, **more)
+            for n in range(30)
+        )
+        db.session.commit()
+    text = page(browser, project)
+    seen = re.search(r'class="proposals-all".*?</form>', text, re.DOTALL)
+    assert seen
+    ids = re.findall(r'name="ids" value="(\w+)"', seen[0])
+    assert len(ids) == 20
+    later = propose(owner, project, "page", {"headline": "Later"})["_id"]
+    assert decide(browser, project, "declined", *ids).status_code == 303
+    assert read_proposal(owner, project, later)["status"] == "waiting"
+    assert page(browser, project).count('<article class="card proposal"') == 11
+
+
+def test_a_picture_that_waits_is_kept_and_old_decisions_go(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    made = [
+        propose(owner, project, "logo", {"imageId": hold_picture(app)})["_id"] for _ in range(2)
+    ]
+    decide(browser, project, "declined", made[0])
+    moved_clock.move(days=3)
+    with app.app_context():
+        assert sweep()["images"] == 1
+        assert db.session.query(Image).count() == 1
+    assert read_proposal(owner, project, made[1])["status"] == "waiting"
+    moved_clock.move(days=400)
+    with app.app_context():
+        assert sweep()["proposals"] == 1
+    assert owner.get(f"/v1/projects/{project}/proposals/{made[0]}").status_code == 404
