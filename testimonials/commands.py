@@ -13,6 +13,7 @@ from testimonials.operations.doctor.cli import doctor
 from testimonials.operations.mail_cli import mail
 from testimonials.operations.prune_cli import prune
 from testimonials.projects.cli import projects
+from testimonials.proposals.cli import proposals
 from testimonials.testimonials.cli import testimonials
 from testimonials.transfer.archives.cli import export_account, export_project, import_project
 from testimonials.transfer.tables.testimonials_cli import import_testimonials
@@ -29,6 +30,7 @@ GROUPS: tuple[click.Group, ...] = (
     tokens,
     projects,
     testimonials,
+    proposals,
     authors,
     activity,
     webhooks,

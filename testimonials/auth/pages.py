@@ -23,6 +23,7 @@ from testimonials.auth.services import (
 from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cookie, sign_browser_in
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
+from testimonials.dashboard.proposals.view import describe_waiting
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.services import list_projects
@@ -155,6 +156,7 @@ def _claim_form(account: Account, errors: Errors) -> str:
         key_choice=_key_choice(account),
         was_asked_for=account.was_asked_for,
         projects=summarize_projects(account.id),
+        proposed=describe_waiting(account.id),
         errors=errors,
         drop="drop" in request.form,
     )
@@ -167,6 +169,7 @@ def _claimed_page(account: Account | None = None, new_key: str | None = None) ->
         account_id=account.id if account else None,
         new_key=new_key,
         projects=summarize_projects(account.id) if account else [],
+        proposed=describe_waiting(account.id) if account else [],
         is_return_visit=account is None,
     )
 

@@ -1,9 +1,10 @@
 """The rules of proposals: making, listing and withdrawing them."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select
+from sqlalchemy import ColumnElement, Select, delete, select
 
 from testimonials.access.callers import Caller
 from testimonials.access.scopes import Scope
@@ -18,6 +19,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
+from testimonials.proposals.waiting import count_waiting
 
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
 MOST_WAITING = 500
@@ -72,7 +74,7 @@ def propose(
     for each in db.session.scalars(_of_project(project, "waiting").where(is_by(caller))):
         if (each.kind, each.target_id, each.values) == (kind, target_id, stored):
             return each
-    if count_waiting(project) >= MOST_WAITING:
+    if count_waiting(project.id) >= MOST_WAITING:
         raise TooManyProposals
     _try_out(project, kind, values, target_id)
     actor = current_actor()
@@ -130,15 +132,10 @@ def list_proposals(
     return read_page(query, Proposal, limit, after)
 
 
-def count_waiting(project: Project) -> int:
-    return int(
-        db.session.scalar(
-            select(func.count(Proposal.id)).where(
-                Proposal.project_id == project.id, Proposal.status == "waiting"
-            )
-        )
-        or 0
-    )
+def list_all(project: Project, status: str | None) -> Sequence[Proposal]:
+    """Return every proposal of a project, newest first, for the operator."""
+    query = _of_project(project, status).order_by(Proposal.id.desc())
+    return db.session.scalars(query).all()
 
 
 def is_by(caller: Caller) -> ColumnElement[bool]:

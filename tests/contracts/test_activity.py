@@ -56,6 +56,7 @@ SILENT_COMMANDS = {
     "activity list": READS,
     "tokens list": READS,
     "projects list": READS,
+    "proposals list": READS,
     "projects show": READS,
     "projects members": READS,
     "projects widgets": READS,

@@ -17,6 +17,7 @@ from testimonials.settings.current import current_settings
 from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp
 from tests.operations.instances import make_instance
+from tests.proposals.agents import propose
 from tests.support.process import COMMAND, clean_environment, run_command
 from tests.support.rows import add_testimonial, add_webhook
 from tests.support.servers import PATIENCE
@@ -69,6 +70,9 @@ def test_every_command_answers_json(
     assert _read(app, "mail", "list", "--state", "queued") == [mail]
     assert _read(app, "mail", "list", "--state", "sent") == []
     token = _read(app, "tokens", "create", "--account", owner.email, "--name", "Till")
+    first, second = (
+        propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
+    )
     answers = {
         "accounts create": created,
         "accounts list": _read(app, "accounts", "list"),
@@ -85,6 +89,9 @@ def test_every_command_answers_json(
         "projects widgets": _read(app, "projects", "widgets", "kiln"),
         "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
+        "proposals list": _read(app, "proposals", "list", "--project", "kiln"),
+        "proposals accept": _read(app, "proposals", "accept", first, "--project", "kiln"),
+        "proposals decline": _read(app, "proposals", "decline", second, "--project", "kiln"),
         "projects export": _read(app, "projects", "export", "kiln", archive),
         "projects import": _read(
             app, "projects", "import", archive, "--account", owner.email, "--slug", "copy"
@@ -119,6 +126,8 @@ def test_every_command_answers_json(
     assert answers["accounts set-limit"]["projectLimit"] == 3
     assert answers["accounts show"]["tokens"] == 1
     assert [each["state"] for each in answers["tokens list"]] == ["active"]
+    assert [each["_id"] for each in answers["proposals list"]] == [second, first]
+    assert answers["proposals accept"] == {"accepted": [first], "problems": {}}
     assert answers["tokens revoke"]["state"] == "revoked"
     assert answers["accounts rotate-key"]["apiKey"] != agent.api_key
     assert agent.get("/v1/me").status_code == 401

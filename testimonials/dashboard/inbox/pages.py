@@ -17,11 +17,12 @@ from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
 from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
 from testimonials.dashboard.notices import add_notice, read_notice
-from testimonials.dashboard.proposals.view import summarise
+from testimonials.dashboard.proposals.view import kinds_of
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
+from testimonials.proposals.waiting import summarise
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
@@ -59,7 +60,7 @@ def show_inbox(access: Access) -> ResponseReturnValue:
         "dashboard/inbox/inbox.html",
         shell=shell,
         checklist=checklist,
-        proposed=summarise(access) if shell["proposals"] else [],
+        proposed=summarise(project.id, kinds_of(access)) if shell["proposals"] else [],
         notice=read_notice(),
         # The checklist, if shown, asks about them too.
         samples=0 if checklist else _count_new_samples(project, wanted),

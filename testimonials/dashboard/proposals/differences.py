@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from testimonials.core.web.fields import Choice
+from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
 
 # Text, and whether it differs.
@@ -42,11 +44,14 @@ class Difference:
     is_picture: bool = False
 
 
-def list_differences(row: Proposal) -> list[Difference]:
-    """Return the fields that a proposal would change, compared with what was there."""
-    before, after = _flatten(row.before), _flatten(row.values)
+def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
+    """Return the fields that a proposal would change, beside their values `now`."""
+    before, after = _flatten(now), _flatten(row.values)
+    choices = {
+        name for name, each in KINDS[row.kind].schema.fields.items() if isinstance(each, Choice)
+    }
     return [
-        _compare(name, before.get(name), value)
+        _compare(name, before.get(name), value, is_choice=name in choices)
         for name, value in after.items()
         if name not in before or before[name] != value
     ]
@@ -54,12 +59,8 @@ def list_differences(row: Proposal) -> list[Difference]:
 
 def list_changed(row: Proposal, now: dict[str, Any]) -> list[str]:
     """Return the labels of what has changed since the proposal was made."""
-    before, after, wanted = _flatten(row.before), _flatten(now), _flatten(row.values)
-    return [
-        name_field(name)
-        for name, value in after.items()
-        if before.get(name) != value and wanted.get(name) != value
-    ]
+    before, after = _flatten(row.before), _flatten(now)
+    return [name_field(name) for name, was in before.items() if after.get(name) != was]
 
 
 def name_field(name: str) -> str:
@@ -108,8 +109,10 @@ def _flatten(values: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _compare(name: str, before: Any, after: Any) -> Difference:
+def _compare(name: str, before: Any, after: Any, *, is_choice: bool) -> Difference:
     old, new = write_value(name, before), write_value(name, after)
+    if is_choice:
+        old, new = (text[:1].upper() + text[1:] for text in (old, new))
     colours = tuple(text if _COLOUR.fullmatch(text) else "" for text in (old, new))
     parts = compare_texts(old, new) if len(new) > len("#000000") else ([(old, True)], [(new, True)])
     return Difference(name, name_field(name), *parts, (colours[0], colours[1]), name in PICTURES)

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import url_for
 from marshmallow import ValidationError
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, func, select
 
 from testimonials.access.scopes import Scope
 from testimonials.core.pictures.portraits import colour_of, initials_of
@@ -15,15 +15,16 @@ from testimonials.dashboard.proposals.differences import list_changed, list_diff
 from testimonials.extensions import db
 from testimonials.projects.access import Access
 from testimonials.projects.models import Project
+from testimonials.projects.services import list_projects
 from testimonials.proposals.changes import name_state
-from testimonials.proposals.deciding import name_actors, name_agents, name_people
+from testimonials.proposals.deciding import name_agents, name_people
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
+from testimonials.proposals.waiting import count_waiting
 from testimonials.testimonials.models import Testimonial
 
 PAGE_SIZE = 20
-# So many agents are named in one line.
-SUMMED = 3
+CLAIM_SHOWN = 50
 # Colleagues who only moderate decide about testimonials alone.
 MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
 PREVIEWED = ("page", "widget", "design")
@@ -45,26 +46,7 @@ def kinds_of(access: Access) -> tuple[str, ...]:
 
 def count_for(access: Access) -> int:
     """Return how many proposals wait for somebody's decision."""
-    return _count(access.project.id, kinds_of(access), is_waiting=True)
-
-
-def summarise(access: Access) -> list[str]:
-    """Return who drafted how many testimonials, and who would change what else."""
-    drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
-    rows = db.session.execute(
-        select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
-        .where(Proposal.project_id == access.project.id, Proposal.kind.in_(kinds_of(access)))
-        .where(_has_state(is_waiting=True))
-        .group_by(Proposal.actor_kind, Proposal.actor_name)
-        .limit(SUMMED)
-    ).all()
-    names = name_actors([(row[0], row[1]) for row in rows])
-    lines = []
-    for kind, name, drafted, count in rows:
-        parts = [_count_words(drafted, "drafted testimonial")] if drafted else []
-        parts += [_count_words(count - drafted, "change")] if count > drafted else []
-        lines.append(f"{names[kind, name]}: {', '.join(parts)}")
-    return lines
+    return count_waiting(access.project.id, kinds_of(access))
 
 
 def list_page(
@@ -91,14 +73,24 @@ def list_page(
     return rows, page, total
 
 
-def list_waiting(project_ids: Iterable[str], limit: int) -> Sequence[Proposal]:
-    """Return the waiting proposals of several projects, oldest first."""
-    return db.session.scalars(
+def describe_waiting(account_id: str) -> list[dict[str, Any]]:
+    """Return the proposals that wait in an account's projects, for who claims it."""
+    projects = {each.id: each for each in list_projects(account_id)}
+    rows = db.session.scalars(
         select(Proposal)
-        .where(Proposal.project_id.in_(list(project_ids)), Proposal.status == "waiting")
+        .where(Proposal.project_id.in_(projects), Proposal.status == "waiting")
         .order_by(Proposal.id)
-        .limit(limit)
+        .limit(CLAIM_SHOWN)
     ).all()
+    by_project = {
+        each: [row for row in rows if row.project_id == project_id]
+        for project_id, each in projects.items()
+    }
+    return [
+        {"project": project, "items": describe_proposals(project, found)}
+        for project, found in by_project.items()
+        if found
+    ]
 
 
 def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:
@@ -114,18 +106,18 @@ def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[
 
 def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
     is_waiting, target = row.status == "waiting", named.get(row.target_id or "")
-    changed, problem = _find_stale(project, row, target) if is_waiting else ([], "")
+    now, problem = _read_now(project, row, target) if is_waiting else (row.before, "")
     before, after = _picture_urls(project, row, target)
     preview = url_for("previews.show_preview", project_id=project.id, proposal_id=row.id)
     return {
         "row": row,
         "title": name_proposal(row, target),
-        "differences": list_differences(row) if row.kind in COMPARED else [],
+        "differences": list_differences(row, now) if row.kind in COMPARED else [],
         "card": _describe_card(row.values) if row.kind == "testimonial.add" else None,
         "target": target,
         "about": _list_about(row, named),
         "people": row.values.get("people", []),
-        "changed": changed,
+        "changed": list_changed(row, now) if row.kind in COMPARED else [],
         "problem": problem,
         "picture_before": before,
         "picture_after": after,
@@ -133,21 +125,20 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
     }
 
 
-def _find_stale(
+def _read_now(
     project: Project, row: Proposal, target: Testimonial | None
-) -> tuple[list[str], str]:
-    """Return what has changed since it was proposed, and what makes it impossible now."""
+) -> tuple[dict[str, Any], str]:
+    """Return what is there now, and what makes the proposal impossible by now."""
     kind = KINDS[row.kind]
     if target is not None and target.status == "withdrawn":
-        return [], "Its author has withdrawn this testimonial, so it can’t be changed any more."
+        return row.before, "Its author has withdrawn this testimonial, so nothing can change it."
     try:
         now = kind.before(project, row.target_id, kind.schema.check(row.values))
     except ServiceError as error:
-        return [], error.message
+        return row.before, error.message
     except ValidationError:
-        return [], "The rules have changed since, so it can’t be accepted any more."
-    # Of testimonials to decide about, the list itself says what they are now.
-    return [] if row.kind == "testimonial.decide" else list_changed(row, now), ""
+        return row.before, "The rules have changed since, so it can’t be accepted any more."
+    return now, ""
 
 
 def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
@@ -213,10 +204,6 @@ def _picture_urls(
     proposed = row.values.get("imageId") or row.values.get("avatarId")
     url = url_for("previews.get_picture", project_id=project.id, proposal_id=row.id)
     return now, url if proposed else None
-
-
-def _count_words(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count > 1 else ''}"
 
 
 def _count(project_id: str, kinds: Iterable[str], *, is_waiting: bool) -> int:

@@ -30,7 +30,9 @@ from testimonials.operations.backup.scheduled import (
     make_scheduled_backup,
 )
 from testimonials.operations.jobs.expiry import sweep
+from testimonials.projects.models import Project
 from testimonials.projects.services import lock_project
+from testimonials.proposals.proposal_mail import find_due, tell_of_proposals
 from testimonials.testimonials.submission_mail import find_waiting, tell_waiting
 from testimonials.widget.sightings import take_sightings, write_sightings
 
@@ -42,15 +44,22 @@ LONGEST = timedelta(minutes=10)
 
 
 def send_gathered_mail() -> int:
-    """Write the mail about new testimonials that is due; return how many. Commits each."""
+    """Write the mail about new testimonials and proposals that is due; return how many.
+
+    Commits each.
+    """
+    return _tell(find_waiting, tell_waiting) + _tell(find_due, tell_of_proposals)
+
+
+def _tell(find: Callable[[], list[tuple[str, str]]], tell: Callable[[Project, str], bool]) -> int:
     # Looking first, without a lock, keeps an idle service from blocking writers.
-    waiting = find_waiting()
+    waiting = find()
     db.session.rollback()
     count = 0
     for project_id, account_id in waiting:
         begin_write()
         try:
-            count += tell_waiting(lock_project(project_id), account_id)
+            count += tell(lock_project(project_id), account_id)
         except NotFound:
             # Deleted in the meantime.
             db.session.rollback()

@@ -115,6 +115,11 @@ def note_told(project: Project, account_id: str, time: datetime) -> None:
     choice.last_sent_at = time
 
 
+def note_told_of_proposals(project: Project, account_id: str, time: datetime) -> None:
+    """Note that the account has just been told what waits in the locked project."""
+    _find_choice(project, account_id, DEFAULT_MODE).told_of_proposals_at = time
+
+
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
     """Return the URL that ends a project's notifications without signing in; it never expires."""
     return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))

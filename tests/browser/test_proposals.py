@@ -1,0 +1,68 @@
+"""Proposals in the dashboard: from the inbox to a decision, by keyboard, and on every screen."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import follow, next_page
+from tests.browser.screens import check_screens
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+LONG = "An unbroken" + "word" * 480
+
+
+def propose(project: Project, kind: str, values: object, **more: object) -> None:
+    """Propose a change with the account's key."""
+    body = {"kind": kind, "values": values, **more}
+    project.call("POST", "/proposals", body)
+
+
+def propose_many(project: Project) -> None:
+    """Propose one of each kind that is compared in its own way."""
+    shown = project.call(
+        "POST",
+        "/testimonials",
+        {"authorName": "Maya Kowalski", "text": "They fixed it in one day, and it still runs."},
+    )["_id"]
+    reason = "The button has the orange of your website, and the headline is shorter."
+    page = {"headline": "How was your visit?", "buttonColor": "#9A3412", "showConfetti": False}
+    propose(project, "page", page, reason=reason)
+    propose(project, "widget", {"layout": "carousel", "showDates": False})
+    propose(
+        project,
+        "testimonial.add",
+        {"authorName": "Ida Sørensen", "authorRole": "Potter", "text": LONG, "rating": 4.5},
+    )
+    edit = {"text": "They fixed it in two days, and it still runs.", "pinned": True}
+    propose(project, "testimonial.edit", edit, targetId=shown, reason="A typo.")
+    propose(project, "testimonial.decide", {"decision": "reject", "ids": [shown]})
+    people = [{"email": f"person{n}@example.com", "name": "Noor"} for n in range(8)]
+    propose(project, "request", {"people": people, "subject": "A few words?"})
+
+
+def test_the_inbox_leads_to_what_waits_and_the_keyboard_decides(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    propose_many(project)
+    page = open_page(project.page_url)
+    project.sign_in(page)
+    page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox")
+    expect(page.locator(".side-nav .count-badge", has_text="6 waiting")).to_be_attached()
+    follow(page.get_by_role("link", name="6 proposals wait for you."))
+    check_screens(page)
+    with next_page(page):
+        page.get_by_role("button", name="Accept: Change the collection page").press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Accepted: Change the collection page")
+    card = page.get_by_role("article", name="Edit what Maya Kowalski wrote")
+    card.get_by_text("Answer the agent").press("Enter")
+    card.get_by_label("Your answer").fill("Thanks, but it was one day.")
+    with next_page(page):
+        card.get_by_role("button", name="Decline").press("Enter")
+    with next_page(page):
+        page.get_by_role("button", name="Accept all 4").press("Enter")
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    check_screens(page)
+    follow(page.get_by_role("link", name="Decided"))
+    check_screens(page)
