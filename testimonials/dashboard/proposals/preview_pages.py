@@ -1,5 +1,8 @@
 """What a proposal would look like: the page or widget with its values, and its picture."""
 
+from collections.abc import Callable
+from typing import Any
+
 from flask import Blueprint, Response, g, render_template
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
@@ -17,15 +20,16 @@ from testimonials.projects.changes import update_page_config
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
+from testimonials.widget.content.saved_widgets import change_widget
 from testimonials.widget.design.drafts import read_published
-from testimonials.widget.services import update_widget_config, update_widget_design
+from testimonials.widget.services import update_widget_config
 
 previews = Blueprint("previews", __name__)
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Project, dict[str, Any]], None]] = {
     "page": update_page_config,
     "widget": update_widget_config,
-    "design": update_widget_design,
+    "design": lambda project, values: change_widget(project, project, values),
 }
 
 
