@@ -10,12 +10,13 @@ from flask import Response, current_app, request
 from werkzeug.test import EnvironBuilder
 
 from testimonials.access.guards import CALLED_BY
+from testimonials.core.urls import base_url
 from testimonials.extensions import db
 
 MCP = "mcp"
 
 # The headers that the inner request takes over.
-PASSED_ON = ("Authorization", "x-service-account-id", "x-api-key", "User-Agent")
+PASSED_ON = ("Authorization", "x-service-account-id", "x-api-key")
 
 
 def call_view(
@@ -31,7 +32,7 @@ def call_view(
     passed = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
     builder = EnvironBuilder(
         path=app.url_map.bind("").build(endpoint, dict(values or {})),
-        base_url=request.host_url,
+        base_url=base_url(),
         method=method,
         query_string=dict(query or {}),
         json=body,

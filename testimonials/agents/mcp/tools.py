@@ -87,16 +87,29 @@ def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
     arguments = params.get("arguments") or {}
     if tool is None or not isinstance(arguments, dict):
         raise MessageRefused(INVALID_PARAMS, "There is no such tool, or its arguments are broken.")
-    if unknown := sorted(arguments.keys() - tool.places.keys()):
-        known = ", ".join(tool.places) or "none"
-        return _refuse(f"Unknown: {', '.join(unknown)}. The arguments of this tool are: {known}.")
     if tool.places.get(PROJECT) == IN_PATH and PROJECT not in arguments:
         projects = list_projects()
         if len(projects) != 1:
             names = ", ".join(f"{key} ({slug})" for key, slug in projects.items()) or "none yet"
             return _refuse(f"Say which project with projectId. There are: {names}.")
         arguments = arguments | {PROJECT: next(iter(projects))}
+    if fault := _find_fault(tool, arguments):
+        return _refuse(fault)
     return _read_result(_run(tool, arguments))
+
+
+def _find_fault(tool: PreparedTool, arguments: Mapping[str, Any]) -> str:
+    """Return what is wrong with arguments in words, where the operation couldn't say it itself."""
+    if unknown := sorted(arguments.keys() - tool.places.keys()):
+        known = ", ".join(tool.places) or "none"
+        return f"Unknown: {', '.join(unknown)}. The arguments of this tool are: {known}."
+    in_path = [name for name, place in tool.places.items() if place.startswith("path")]
+    if missing := [name for name in in_path if not arguments.get(name)]:
+        return f"Give {' and '.join(missing)}."
+    key = arguments.get(KEY, "x")
+    if not (isinstance(key, str) and key.isascii() and key.isprintable() and key):
+        return f"{KEY}: A text of ASCII characters without line breaks."
+    return ""
 
 
 def _run(tool: PreparedTool, arguments: Mapping[str, Any]) -> Response:

@@ -1,6 +1,7 @@
 """Tools: those that a credential sees, and that they are the API's own operations."""
 
 import json
+import re
 
 import pytest
 from flask import Flask
@@ -112,9 +113,23 @@ def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed: Agent, agent: Cal
     )
     assert "Unknown: colour" in keyed.fail("change_widget", projectId=first, colour="red")
     assert "list_projects" in keyed.fail("get_embed_snippet", projectId="x/../y")
-    for wrong in ([first], {"a": 1}, 5, None, True):
+    for wrong in ([first], {"a": 1}, 5, True):
         assert "not found" in keyed.fail("get_embed_snippet", projectId=wrong)
     assert keyed.call("get_embed_snippet", projectId=first)["projectId"] == first
+
+
+def test_no_argument_breaks_out_of_its_place(keyed: Agent, agent: Caller) -> None:
+    agent.create_project(slug="kiln")
+    assert "testimonialId" in keyed.fail("edit_testimonial", text="x")
+    words = {"authorName": "Maya", "text": "Good"}
+    for key in ("a\r\nx-api-key: b", "\x00", "é😀", "", "k" * 9999, {"a": [1]}, 5, None):
+        assert keyed.fail("add_testimonial", idempotencyKey=key, **words)
+    for name in ("../../me", "a?b=c#d", "%2e%2e", "\x00", "", "/"):
+        said = keyed.fail("edit_testimonial", testimonialId=name, text="x")
+        assert re.search("not found|no such|does not exist|Give testimonialId", said), name
+    for limit in ("5&offset=1", "5\n", [5], {"a": 1}, True, -1, 10**400):
+        assert "limit" in keyed.fail("list_testimonials", limit=limit), limit
+    assert keyed.call("list_testimonials")["items"] == []
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(keyed: Agent) -> None:
