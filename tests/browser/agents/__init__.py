@@ -1,0 +1,1 @@
+"""Browser tests of what agents and integrations do."""
