@@ -51,7 +51,7 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any]) -> Results:
             if name and "errors" not in result:
                 known[name] = result.get("testimonial") or result.get("proposal")
         results.append({"index": index} | (result or {}))
-    _write(
+    write_added(
         project, [each["testimonial"] for each in results if each["status"] == "created"], caller
     )
     return results
@@ -96,8 +96,8 @@ def _find_waiting(project: Project, names: Sequence[str]) -> dict[str, Proposal]
     return {each.values["externalId"]: each for each in db.session.scalars(query)} if names else {}
 
 
-def _write(project: Project, rows: Sequence[Testimonial], caller: Caller) -> None:
-    """Write what was added in a few statements, and record it as one event."""
+def write_added(project: Project, rows: Sequence[Testimonial], caller: Caller) -> None:
+    """Write what `prepare_approved` made in a few statements, and record it as one event."""
     if not rows:
         return
     db.session.add_all(rows)

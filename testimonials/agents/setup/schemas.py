@@ -12,7 +12,7 @@ from testimonials.projects.schemas import (
 )
 from testimonials.proposals.values import DesignUpdateSchema
 from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
-from testimonials.testimonials.schemas import TestimonialCreateSchema
+from testimonials.testimonials.schemas import TestimonialAddSchema
 from testimonials.widget.schemas import EmbedSnippetSchema
 
 MAX_TESTIMONIALS = 100
@@ -27,7 +27,7 @@ class SetupPageSchema(PageConfigUpdateSchema):
         exclude = ("businessName", "website", "headline", "description")
 
 
-class SetupTestimonialSchema(TestimonialCreateSchema):
+class SetupTestimonialSchema(TestimonialAddSchema):
     """A testimonial under an id of the caller's own."""
 
     externalId = ExternalId(required=True, description="Your own id of it; each is stored once.")

@@ -12,8 +12,15 @@ from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.projects.services import complete_website
 from testimonials.projects.slugs import make_slug
+from testimonials.proposals.bulk import write_added
 from testimonials.proposals.kinds import KINDS
-from testimonials.testimonials.services import count_by_status, delete_demos, find_by_external_ids
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.services import (
+    count_by_status,
+    delete_demos,
+    find_by_external_ids,
+    prepare_approved,
+)
 
 Values = dict[str, Any]
 
@@ -82,24 +89,30 @@ def _settle_testimonials(steps: Steps, wanted: list[Values]) -> None:
     """Add those that aren't there, and change the others."""
     if not wanted:
         return
+    added: list[Testimonial] = []
     rows = find_by_external_ids(steps.project, [each["external_id"] for each in wanted])
     for values in wanted:
         name = values["external_id"]
+        step = {"section": "testimonials", "externalId": name}
         row = rows.get(name)
-        if row is None:
+        if row is None and steps.may("testimonial.add"):
+            added.append(prepare_approved(steps.project, values))
+            says = "Testimonial created."
+            steps.changed.append(step | {"testimonialId": added[-1].id, "says": says})
+        elif row is None:
             steps.settle("testimonials", "testimonial.add", values, externalId=name)
         elif row.deleted_at is not None:
-            says = "The owner moved it to the trash; it is not added again."
-            step = {"section": "testimonials", "externalId": name, "testimonialId": row.id}
-            steps.already.append(step | {"says": says})
+            says = "It is in the trash, and not added again."
+            steps.already.append(step | {"testimonialId": row.id, "says": says})
         else:
-            known = {each.attribute or key for key, each in _EDIT.fields.items()}
-            edit = {key: value for key, value in values.items() if key in known}
+            edit = {key: value for key, value in values.items() if key in _EDITABLE}
             names = {"externalId": name, "testimonialId": row.id}
             steps.settle("testimonials", "testimonial.edit", edit, row.id, **names)
+    write_added(steps.project, added, steps.caller)
 
 
-_EDIT = KINDS["testimonial.edit"].schema
+_FIELDS = KINDS["testimonial.edit"].schema.fields
+_EDITABLE = {field.attribute or name for name, field in _FIELDS.items()}
 
 
 def _settle_samples(steps: Steps) -> None:
