@@ -1,7 +1,11 @@
 """Asking the owner for a token by the API, from the request to the token."""
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from testimonials.access.requests import MOST_WAITING, decline, find_access_request, grant
 from testimonials.access.scopes import Scope
@@ -117,6 +121,22 @@ def test_an_agent_can_not_flood_the_owner(app: Flask, owner: Caller, agent: Call
     # The address of an unclaimed account may be a stranger's.
     ask(agent)
     assert len(mails(app)) == MOST_WAITING + 1
+
+
+def test_at_once_there_are_five_places_and_one_token(app: Flask, owner: Caller) -> None:
+    def call(path: str, body: dict[str, object] | None = None) -> TestResponse:
+        method = "GET" if body is None else "POST"
+        return app.test_client().open(path, method=method, headers=owner.headers, json=body)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: call(HERE, BODY), range(8)))
+        codes = Counter(answer.status_code for answer in answers)
+        assert codes == {200: MOST_WAITING, 409: 8 - MOST_WAITING}
+        request_id = next(data_of(each)["_id"] for each in answers if each.status_code == 200)
+        decide(app, owner, request_id, Scope.READ)
+        fetched = [data_of(each) for each in pool.map(call, [f"{HERE}/{request_id}"] * 8)]
+    assert {each["status"] for each in fetched} == {"granted"}
+    assert sum("token" in each for each in fetched) == 1
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,8 @@ SECRETS = (
     "'Ünï.Name+tag'@bücher.example",
     "/no/such/private@b%C3%BCcher.example",
     "tst_live_abcDEF123456",
+    "Bearer tst_tok_abcDEF123456",
+    "whsec_MfKQ+abcDEF/9r8=",
     "/claim/WyJhYmNkZWYiLCJ4eXoiXQ.aSBm_g.hqSzq0ZUpbUXK3m6Y2PDoHqGqzM",
     "cookie 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 )
