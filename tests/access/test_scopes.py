@@ -29,6 +29,7 @@ OF_THE_KEY = {
 # What else it reaches, and why.
 MORE_OF_THE_KEY = {
     "set_up_project": "What the key may not do there becomes a proposal.",
+    "create_testimonials": "It is the call for one, many times.",
     "propose_change": "It proposes.",
     "list_proposals": "It reads what became of its own proposals.",
     "get_proposal": "It reads what became of its own proposals.",
