@@ -84,10 +84,10 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def receiving() -> Iterator[Receiver]:
+def receiving(host: str = "127.0.0.1", port: int = 0) -> Iterator[Receiver]:
     """Run a receiver on this machine."""
-    server = Server(("127.0.0.1", 0), Handler)
-    receiver = Receiver(f"http://127.0.0.1:{server.server_address[1]}/hook")
+    server = Server((host, port), Handler)
+    receiver = Receiver(f"http://{host}:{server.server_address[1]}/hook")
     server.receiver = receiver  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
