@@ -1,6 +1,7 @@
 """Connecting by OAuth: a person's consent, the code, the token, and who tries to get round them."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -185,6 +186,14 @@ def test_a_code_works_once_and_for_a_minute(
     late = read_code(consent(browser, asked))
     moved_clock.move(seconds=60)
     assert exchange(client, asked, late).status_code == 400
+
+
+def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: FlaskClient) -> None:
+    asked = ask_to_connect(app.test_client())
+    code = read_code(consent(browser, asked))
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: exchange(app.test_client(), asked, code), range(6)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
 
 
 @pytest.mark.sqlite
