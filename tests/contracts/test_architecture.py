@@ -241,6 +241,7 @@ LAZY = {
     "": {"testimonials.application"},
     "__main__": {"testimonials.cli"},
     "admin_group": {"testimonials.commands"},
+    "agents.mcp.stdio": {"urllib.request"},
     "auth.addresses": {"disposable_email_domains", "email_validator"},
     "auth.billing.pages": {"stripe"},
     "collection.picture.drawing": {"PIL"},

@@ -7,11 +7,10 @@ with a service on any machine. It needs no instance here.
 import io
 import json
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator
 from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 
 import click
 
@@ -94,14 +93,16 @@ def _headers(message: dict[str, Any], version: str) -> dict[str, str]:
 
 def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
     """Return the service's answer, empty if it has none to give; raise `MessageRefused`."""
-    request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310
+    from urllib.request import Request, urlopen
+
+    request = Request(url, body, headers, method="POST")  # noqa: S310
     request.add_header("Content-Type", "application/json")
     # Not sent to wherever a redirect leads.
     request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as response:  # noqa: S310
+        with urlopen(request, timeout=SECONDS) as response:  # noqa: S310
             return _parse(response.read())
-    except urllib.error.HTTPError as error:
+    except HTTPError as error:
         answer = _parse(error.read())
         if "jsonrpc" in answer:
             return answer
