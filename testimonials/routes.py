@@ -18,6 +18,7 @@ from testimonials.auth.sign_in.pages import session
 from testimonials.collection.authors.pages import author
 from testimonials.collection.pages import collection
 from testimonials.collection.picture.api import pictures
+from testimonials.collection.requests.api import asked
 from testimonials.collection.requests.pages import requests
 from testimonials.dashboard.account.pages import account
 from testimonials.dashboard.editors.order_pages import order
@@ -72,6 +73,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     testimonials,
     editing,
     moderation,
+    asked,
     proposals,
     pictures,
     webhooks,

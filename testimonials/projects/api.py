@@ -9,6 +9,8 @@ from testimonials.access.guards import require_access, require_all_projects
 from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
+from testimonials.agents.schemas import SummarySchema
+from testimonials.agents.summary import summarize
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
@@ -19,6 +21,7 @@ from testimonials.testimonials.services import seed_demos
 
 projects = Blueprint("projects", __name__)
 
+_SUMMARY = SummarySchema()
 _PROJECT = ProjectSchema()
 _PROJECTS = ProjectSchema(many=True)
 
@@ -73,3 +76,15 @@ def create_project(caller: Caller, body: dict[str, Any]) -> Response:
 def get_project(caller: Caller, project_id: str) -> Response:
     """Read a project."""
     return answer("OK", _PROJECT.dump(find_project(caller, project_id)))
+
+
+@projects.get("/v1/projects/<project_id>/summary")
+@require_access(Scope.READ)
+@endpoint(data=SummarySchema, raises=(404,))
+def get_summary(caller: Caller, project_id: str) -> Response:
+    """Read how a project stands.
+
+    What waits for the owner, how many testimonials and stars there are, what came of requests by
+    mail, and which websites show the widget.
+    """
+    return answer("OK", _SUMMARY.dump(summarize(find_project(caller, project_id))))

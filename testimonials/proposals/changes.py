@@ -8,7 +8,13 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.models import RequestBatch
 from testimonials.collection.requests.address_lists import AddressList, Person
-from testimonials.collection.requests.asking import ask_people, choose_people, make_batch_token
+from testimonials.collection.requests.asking import (
+    LeftOut,
+    ask_people,
+    choose_people,
+    make_batch_token,
+    sort_people,
+)
 from testimonials.collection.requests.request_mail import suggest_texts
 from testimonials.core import clock
 from testimonials.core.pictures.images import Image
@@ -17,6 +23,7 @@ from testimonials.extensions import db
 from testimonials.projects.changes import set_logo, update_page_config
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.changes import record_addition
 from testimonials.testimonials.moderation.highlights import arrange
@@ -115,7 +122,7 @@ def decide(project: Project, _target: str | None, values: Values, actor: str) ->
 def ask(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
     """Ask people by mail; the account was locked before the project."""
     subject, message = suggest_texts(project, values["language"])
-    listed = AddressList([Person(n, **each) for n, each in enumerate(values["people"], 1)])
+    listed = AddressList(_list_people(values))
     _, left_out = choose_people(project, [listed])
     batch = RequestBatch(
         subject=values.get("subject", subject),
@@ -125,8 +132,24 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
     )
     count = ask_people(project, make_batch_token(project), batch, listed, actor)
     record_project_event(EventType.REQUESTS_SENT, project, count=count)
+    return Outcome(_describe_asked(count, left_out), {"count": count})
+
+
+def tell_nobody_left(project: Project, values: Values) -> Values | None:
+    """Return the answer if all people were asked before or don't want to be; None otherwise."""
+    fresh, left_out = sort_people(project, _list_people(values))
+    return None if fresh else _describe_asked(0, left_out)
+
+
+def _list_people(values: Values) -> list[Person]:
+    return [Person(number, **each) for number, each in enumerate(values["people"], 1)]
+
+
+def _describe_asked(count: int, left_out: Sequence[LeftOut]) -> Values:
+    """Return what `AskedSchema` describes."""
     skipped = [{"email": each.person.email, "reason": each.reason} for each in left_out]
-    return Outcome({"count": count, "leftOut": skipped}, {"count": count})
+    has_server = bool(current_settings().smtp_url)
+    return {"count": count, "leftOut": skipped, "hasMailServer": has_server}
 
 
 def read_page(project: Project, _target: str | None, values: Values) -> Values:

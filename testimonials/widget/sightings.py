@@ -8,6 +8,7 @@ origins, so memory and table are both bounded.
 import re
 import threading
 from datetime import datetime, timedelta
+from typing import Any
 
 from flask import Flask, current_app
 from sqlalchemy import delete, select
@@ -115,25 +116,29 @@ def delete_old_sightings() -> int:
     return len(removed)
 
 
-def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:
-    """Return the origin on which the project's widget was seen last, and when; None if nowhere.
+def list_sightings(project_id: str) -> list[dict[str, Any]]:
+    """Return the origins on which the project's widget was seen, and when, last seen first.
 
     What this process has noted but not stored counts too, so that an owner who has just embedded
     the widget sees it at once.
     """
-    row = db.session.execute(
-        select(WidgetSighting.origin, WidgetSighting.seen_at)
-        .where(
+    rows = db.session.execute(
+        select(WidgetSighting.origin, WidgetSighting.seen_at).where(
             WidgetSighting.project_id == project_id,
             WidgetSighting.seen_at > clock.now() - KEPT,
         )
-        .order_by(WidgetSighting.seen_at.desc(), WidgetSighting.origin)
-        .limit(1)
-    ).one_or_none()
-    found = list(_clean(_sightings().look(project_id)).items())
-    if row is not None:
-        found.append((row.origin, row.seen_at))
-    return max(found, key=lambda each: each[1], default=None)
+    )
+    found = {row.origin: row.seen_at for row in rows}
+    for origin, time in _clean(_sightings().look(project_id)).items():
+        found[origin] = max(time, found.get(origin, time))
+    newest = sorted(found.items(), key=lambda each: (each[1], each[0]), reverse=True)
+    return [{"origin": origin, "seen_at": time} for origin, time in newest]
+
+
+def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:
+    """Return the origin on which the project's widget was seen last, and when; None if nowhere."""
+    found = list_sightings(project_id)
+    return (found[0]["origin"], found[0]["seen_at"]) if found else None
 
 
 def _clean(origins: dict[str, datetime]) -> dict[str, datetime]:

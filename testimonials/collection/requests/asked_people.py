@@ -12,6 +12,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.paging import Cursor, Page, begin_page, cut_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
@@ -32,6 +33,14 @@ class AskedPerson:
     problem: str | None
     unsubscribed_at: datetime | None
 
+    @property
+    def created_at(self) -> datetime:
+        return self.request.created_at
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
 
 def list_asked(
     project: Project, state: str | None, page: int
@@ -43,18 +52,28 @@ def list_asked(
     counts = count_states(project)
     total = counts["all"] if state is None else counts[state]
     page = min(page, max(1, -(-total // PAGE_SIZE)))
-    query = _join(
-        select(MailedRequest, _state(), OutboxMail.last_error, UnsubscribedAddress.created_at),
-        project,
-    )
-    if state is not None:
-        query = query.where(_state() == state)
+    query = _select_asked(project, state)
     rows = db.session.execute(
         query.order_by(MailedRequest.created_at.desc(), MailedRequest.email)
         .limit(PAGE_SIZE)
         .offset((page - 1) * PAGE_SIZE)
     )
     return [AskedPerson(*row) for row in rows], page, counts
+
+
+def read_asked(project: Project, state: str | None, limit: int, after: Cursor | None) -> Page:
+    """Return a page of who was asked, newest first, in any state or in one."""
+    query = begin_page(_select_asked(project, state), MailedRequest, limit, after)
+    return cut_page([AskedPerson(*row) for row in db.session.execute(query)], limit)
+
+
+def find_asked(project: Project, request_id: str) -> AskedPerson:
+    """Return one person who was asked; raise `NotFound`."""
+    query = _select_asked(project, None).where(MailedRequest.id == request_id)
+    row = db.session.execute(query).one_or_none() if is_identifier(request_id) else None
+    if row is None:
+        raise NotFound("There is no such request in this project.")
+    return AskedPerson(*row)
 
 
 def count_states(project: Project) -> dict[str, int]:
@@ -138,6 +157,14 @@ def _drop_mail(request: MailedRequest) -> bool:
         OutboxMail.id == request.mail_id, OutboxMail.state == MailState.QUEUED
     )
     return db.session.scalar(query.returning(OutboxMail.id)) is not None
+
+
+def _select_asked(project: Project, state: str | None) -> Rows:
+    query = _join(
+        select(MailedRequest, _state(), OutboxMail.last_error, UnsubscribedAddress.created_at),
+        project,
+    )
+    return query if state is None else query.where(_state() == state)
 
 
 def _join(query: Rows, project: Project) -> Rows:

@@ -58,7 +58,18 @@ def choose_people(
 
     Raises `AskingRefused` if that is nobody, or more than the account may ask now.
     """
-    listed = [person for each in lists for person in each.people]
+    lists = list(lists)
+    fresh, left_out = sort_people(project, [person for each in lists for person in each.people])
+    _require_room(project.account_id, len(fresh))
+    if not fresh:
+        reasons = [each.reason for one in lists for each in one.wrong]
+        reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
+        raise AskingRefused("Nobody is left to ask. " + " ".join(dict.fromkeys(reasons[:10])))
+    return fresh, left_out
+
+
+def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
+    """Return who of a list can be asked, each once, and who is left out."""
     asked = _find_asked(project, listed)
     unwanted = _find_unsubscribed(project, listed)
     fresh: dict[str, Person] = {}
@@ -72,11 +83,6 @@ def choose_people(
             left_out.append(LeftOut(person, ALREADY_ASKED))
         else:
             fresh[person.email] = person
-    _require_room(project.account_id, len(fresh))
-    if not fresh:
-        reasons = [each.reason for one in lists for each in one.wrong]
-        reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
-        raise AskingRefused("Nobody is left to ask. " + " ".join(dict.fromkeys(reasons[:10])))
     return list(fresh.values()), left_out
 
 

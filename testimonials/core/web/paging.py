@@ -89,6 +89,11 @@ class Page(NamedTuple):
 
 def read_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) -> Page:
     """Return a page of what a query finds, newest first by `created_at` and `id`."""
+    return cut_page(db.session.scalars(begin_page(query, model, limit, after)).all(), limit)
+
+
+def begin_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) -> Select[Any]:
+    """Return the query of a page, which is cut by `cut_page`."""
     columns = (model.created_at, model.id)
     if after is not None:
         # Each value takes its column's type: a time is stored as a number.
@@ -96,8 +101,7 @@ def read_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) 
         query = query.where(
             tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in pairs))
         )
-    query = query.order_by(*(column.desc() for column in columns)).limit(limit + 1)
-    return cut_page(db.session.scalars(query).all(), limit)
+    return query.order_by(*(column.desc() for column in columns)).limit(limit + 1)
 
 
 def cut_page(rows: Sequence[Any], limit: int) -> Page:
