@@ -4,7 +4,7 @@ from typing import Any
 
 from testimonials.collection.requests.asked_people import STATES, count_states
 from testimonials.projects.models import Project
-from testimonials.proposals.services import count_waiting
+from testimonials.proposals.waiting import count_waiting
 from testimonials.testimonials.moderation.inbox import count_samples, count_tabs
 from testimonials.widget.services import rate
 from testimonials.widget.sightings import list_sightings
@@ -19,7 +19,7 @@ def summarize(project: Project) -> dict[str, Any]:
         "testimonials": count_tabs(project.id)[project.id] | {"samples": count_samples(project.id)},
         "averageRating": average if count else None,
         "ratingCount": count,
-        "proposalsWaiting": count_waiting(project),
+        "proposalsWaiting": count_waiting(project.id),
         "requests": {state: asked[state] for state in STATES},
         "websites": list_sightings(project.id),
     }

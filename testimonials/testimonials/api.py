@@ -9,12 +9,12 @@ from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
+from testimonials.agents.bulk import add_each
 from testimonials.core.data.versioned_cache import VersionedCache
 from testimonials.core.web.endpoint import answer_bytes, dump_json, endpoint, wrap
 from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project, find_version
-from testimonials.proposals.bulk import add_each
 from testimonials.proposals.calls import carry_out
 from testimonials.proposals.schemas import BulkResultsSchema
 from testimonials.testimonials import services

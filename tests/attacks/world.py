@@ -15,11 +15,13 @@ from urllib.parse import urlencode
 
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import select
 from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
 from testimonials.access.callers import Caller as ApiCaller
 from testimonials.access.requests import ask_for_access
+from testimonials.collection.models import MailedRequest
 from testimonials.extensions import begin_write, db
 from testimonials.widget.script.assembly import script_digest
 from tests.access.tokens import give_token
@@ -53,6 +55,7 @@ UNKNOWN = {
     "delivery_id": "9" * 24,
     "filename": "none.css",
     "tag": "no-such-tag",
+    "asked_id": "a" * 24,
 }
 # Stands in examples of calls for a testimonial.
 EXAMPLE_ID = "6a12d3b4c5f6a7b8c9d0e1f2"
@@ -203,6 +206,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "request_id": _ask_for_access(app, people["owner"]),
             "filename": "img/mark.svg",
             "tag": "secret-tag",
+            "asked_id": _find_asked(app),
         },
         own={
             "project_id": other,
@@ -291,6 +295,12 @@ def _make_token(browser: FlaskClient, project: str) -> str:
     found = re.search(r"/tokens/(\w{24})/revoke", browser.get(base).text)
     assert found
     return found[1]
+
+
+def _find_asked(app: Flask) -> str:
+    """Return the id of the one request by mail."""
+    with app.app_context():
+        return str(db.session.scalar(select(MailedRequest.id)))
 
 
 def expect(answer: Any, status: int = 303) -> None:

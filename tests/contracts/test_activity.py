@@ -21,6 +21,7 @@ RECORDERS = {CARRIED_OUT} | {
 }
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
 AUTHOR = "Nobody but the author is concerned."
+FORGOTTEN = "An address is deleted so that nothing of it is kept."
 PREFERENCE = "It concerns nobody but the person who chooses it."
 WRITES_NOTHING = "It writes nothing."
 SENDING = "The log of deliveries has it."
@@ -32,7 +33,8 @@ SILENT_VIEWS = {
     "author.verify": AUTHOR,
     "requests.note_opened": "The list of who was asked says it.",
     "requests.take_answer": "The list of who was asked says it.",
-    "asking.remove_request": "An address is deleted so that nothing of it is kept.",
+    "asking.remove_request": FORGOTTEN,
+    "asked.delete_request": FORGOTTEN,
     "unsubscribe.end_mails": PREFERENCE,
     "notifications.choose_notifications": PREFERENCE,
     "checklist.change_checklist": PREFERENCE,

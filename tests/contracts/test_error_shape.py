@@ -29,6 +29,9 @@ PATHS = (
     "/v1/projects/{id}/testimonials",
     "/v1/projects/{id}/testimonials/demo",
     "/v1/projects/{id}/testimonials/{id}/picture",
+    "/v1/projects/{id}/requests",
+    "/v1/projects/{id}/requests/{id}",
+    "/v1/projects/{id}/summary",
     "/v1/projects/{id}/page-config",
     "/v1/projects/{id}/logo",
     "/v1/projects/{id}/widget-design",
@@ -77,6 +80,7 @@ WITH_BODY = (
 BODY_OF = {
     "/v1/projects/{id}/testimonials": {"authorName": "Maya", "text": "Good."},
     "/v1/projects/{id}/testimonials/bulk": {"testimonials": [{}]},
+    "/v1/projects/{id}/requests": {"people": [{"email": "maya@example.com"}]},
     "/v1/projects/{id}/undo": {"undo": "x"},
     "/v1/projects/{id}/proposals": {"kind": "page", "values": {}},
     "/v1/setup": {"externalId": "x"},

@@ -262,6 +262,7 @@ def test_answers_of_a_whole_journey_are_as_documented(
         visit_webhooks,
         visit_testimonial,
         visit_page,
+        visit_requests,
     ):
         visit(call, app, project)
     assert seen == listed(document)
@@ -310,6 +311,18 @@ def visit_testimonial(call: Call, app: Flask, project: str) -> None:
     call(one, "delete", **ids)
     call(one, "get", **ids)
     call(f"{one}/restore", "post", **ids)
+
+
+def visit_requests(call: Call, _app: Flask, project: str) -> None:
+    """Ask somebody by mail, and read how things stand."""
+    requests, here = "/v1/projects/{project_id}/requests", {"project_id": project}
+    people = [{"email": "maya@example.com"}, {"email": "maya@example.com", "company": "Kiln"}]
+    assert call(requests, "post", {"people": people}, **here)["leftOut"]
+    (asked,) = call(requests, "get", **here)["items"]
+    ids = here | {"asked_id": asked["_id"]}
+    call(f"{requests}/{{asked_id}}", "get", **ids)
+    call(f"{requests}/{{asked_id}}", "delete", **ids)
+    call("/v1/projects/{project_id}/summary", "get", **here)
 
 
 def visit_page(call: Call, _app: Flask, project: str) -> None:

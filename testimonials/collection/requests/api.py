@@ -71,18 +71,18 @@ def ask_by_mail(caller: Caller, project_id: str, body: dict[str, Any]) -> Respon
     return carry_out(caller, project, "request", body)
 
 
-@asked.get("/v1/projects/<project_id>/requests/<request_id>")
+@asked.get("/v1/projects/<project_id>/requests/<asked_id>")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=AskedPersonSchema, raises=(404,))
-def get_request(caller: Caller, project_id: str, request_id: str) -> Response:
+def get_request(caller: Caller, project_id: str, asked_id: str) -> Response:
     """Read what came of a request."""
-    return answer("OK", _PERSON.dump(find_asked(find_project(caller, project_id), request_id)))
+    return answer("OK", _PERSON.dump(find_asked(find_project(caller, project_id), asked_id)))
 
 
-@asked.delete("/v1/projects/<project_id>/requests/<request_id>")
+@asked.delete("/v1/projects/<project_id>/requests/<asked_id>")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=DeletedCountSchema, raises=(404,))
-def delete_request(caller: Caller, project_id: str, request_id: str) -> Response:
+def delete_request(caller: Caller, project_id: str, asked_id: str) -> Response:
     """Delete a request.
 
     With its mail, if that has not left; a link that was mailed opens the plain form. The person can
@@ -90,6 +90,6 @@ def delete_request(caller: Caller, project_id: str, request_id: str) -> Response
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    require_match(_PERSON.dump(find_asked(project, request_id)))
-    remove_asked(project, request_id)
+    require_match(_PERSON.dump(find_asked(project, asked_id)))
+    remove_asked(project, asked_id)
     return commit_answer("Request deleted", {"deletedCount": 1})
