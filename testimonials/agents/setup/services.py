@@ -6,13 +6,13 @@ from testimonials.access.callers import Caller
 from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
+from testimonials.agents.bulk import write_added
 from testimonials.agents.setup.projects import find_or_create
 from testimonials.agents.setup.steps import Steps
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.projects.services import complete_website
 from testimonials.projects.slugs import make_slug
-from testimonials.proposals.bulk import write_added
 from testimonials.proposals.kinds import KINDS
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.services import (
