@@ -196,6 +196,9 @@ def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(
     noted, stored = look()
     assert (noted.operation, noted.at) == ("list_projects", moved_clock.time)
     assert stored == moved_clock.time
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert agent.client.post("/mcp", json=ping, headers=agent.headers).status_code == 200
+    assert look()[0].by == "mcp"
 
 
 def test_tokens_that_nobody_uses_are_named(
