@@ -12,6 +12,7 @@ from testimonials.collection.authors.services import (
     author_purpose,
 )
 from testimonials.collection.models import UnsubscribedAddress, hash_email
+from testimonials.core.data.idempotency import forget_answers
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
@@ -41,6 +42,7 @@ def erase(own: OwnTestimonial) -> None:
     row = own.row
     mark_changed(own.project)
     pictures = _list_pictures(row)
+    forget_answers(db.session(), own.project.account_id)
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
     db.session.delete(row)
@@ -65,6 +67,7 @@ def disown(own: OwnTestimonial) -> None:
         raise AuthorRefused
     _remove_author_mails(row)
     forget_email(TestimonialChange.testimonial_id == row.id)
+    forget_answers(db.session(), own.project.account_id)
     row.author_email, row.email_verified_at = None, None
     reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
     held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}

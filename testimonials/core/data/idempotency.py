@@ -21,7 +21,7 @@ class IdempotencyKey(Base):
     # A hash of method, path and body: the same key for something else is refused.
     fingerprint: Mapped[str] = mapped_column(String(64))
     status: Mapped[int]
-    # Empty: the answer held a secret.
+    # Empty: the answer held a secret, or was forgotten.
     body: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
 
@@ -49,6 +49,15 @@ def keep_answer(session: Session, owner: str, key: str, status: int, body: bytes
     """Keep the answer of the call that took a key."""
     row = update(IdempotencyKey).where(IdempotencyKey.owner == owner, IdempotencyKey.key == key)
     session.execute(row.values(status=status, body=body))
+
+
+def forget_answers(session: Session, account_id: str) -> None:
+    """Empty the answers kept for an account: what was erased could be in them.
+
+    The keys stay, so that a repeat doesn't make again what was erased.
+    """
+    own = IdempotencyKey.owner.startswith(f"{account_id}.")
+    session.execute(update(IdempotencyKey).where(own).values(body=b""))
 
 
 def delete_old_keys(session: Session, limit: int) -> int:

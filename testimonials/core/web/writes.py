@@ -55,16 +55,16 @@ class KeyReused(ServiceError):
 
 
 class AnswerNotKept(ServiceError):
-    """The call was carried out before, but its answer held a secret, which isn't kept."""
+    """The call was carried out before, but its answer isn't kept."""
 
     status = 409
     code = "ANSWER_NOT_KEPT"
-    meaning = "The call was carried out before; its answer held a secret, which isn't kept."
+    meaning = "The call was carried out before; its answer held a secret or was erased since."
     remedy = "Read what was made, and have its secret replaced if you don't have it."
     default_message = (
         "This call was carried out with this Idempotency-Key already, and not a second time now. "
-        "Its answer held a secret, which is shown only once. If you don’t have it, read what was "
-        "made and let its secret be replaced."
+        "Its answer isn’t kept: it held a secret, which is shown only once, or something that its "
+        "author erased. Read what is there; if you don’t have the secret, let it be replaced."
     )
 
 

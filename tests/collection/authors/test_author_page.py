@@ -8,10 +8,12 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.core import clock
+from testimonials.core.data.idempotency import IdempotencyKey
 from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.transports import make_transport
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.auth.links import mails
 from tests.collection.authors.authors import WORDS, Visitor
@@ -235,6 +237,10 @@ def test_deleting_leaves_nothing(
         begin_write()
         pictures = [Image(width=1, height=1, content=b"x") for _ in range(2)]
         db.session.add_all(pictures)
+        account = db.session.get_one(Project, inbox.project).account_id
+        for owner in (f"{account}.", f"{account}.token", "another."):
+            answer = {"status": 200, "body": b"A very own sentence"}
+            db.session.add(IdempotencyKey(owner=owner, key="k", fingerprint="f", **answer))
         db.session.commit()
         own, shared = (picture.id for picture in pictures)
     change_testimonial(app, row_id, avatar_id=own)
@@ -251,6 +257,10 @@ def test_deleting_leaves_nothing(
         assert count_rows(app, model) == 0
     with app.app_context():
         assert list(db.session.scalars(select(Image.id))) == [shared]
+        # What the API answered is forgotten, and isn't made again.
+        kept = db.session.query(IdempotencyKey.owner).filter(IdempotencyKey.body != b"")
+        assert [row.owner for row in kept] == ["another."]
+        assert db.session.query(IdempotencyKey).count() == 3
     kept = "".join(f"{mail.recipient} {mail.subject} {mail.text}{mail.html}" for mail in mails(app))
     for trace in ("own sentence", "Noor", "noor@example.com"):
         assert trace not in kept
