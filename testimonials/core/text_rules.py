@@ -14,8 +14,6 @@ LINE_BREAK = re.compile(f"[{_BREAK}]")
 # Lone surrogates too: JSON can hold them, for example of an emoji that was cut; databases can't.
 UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 
-TAG_LENGTH = 40
-
 # By (one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
 # line breaks; a text that must not be blank keeps at least one character.
 TEXT_PATTERNS = {
@@ -24,6 +22,14 @@ TEXT_PATTERNS = {
     (True, True): f"^[{_SPACE}]*[^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
     (True, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_BREAK}{_CONTROL}]*[{_SPACE}]*$",
 }
+
+TAG_LENGTH = 40
+# Between tags in one line of text, in the scripts that have a comma of their own too.
+TAG_SEPARATORS = ",،、，"
+TAG_PATTERN = (
+    f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}{TAG_SEPARATORS}]"
+    f"[^{_BREAK}{_CONTROL}{TAG_SEPARATORS}]*[{_SPACE}]*$"
+)
 
 # A label of a host name: ASCII letters, digits, - and _, not - at its ends, and any character
 # outside ASCII but white space and invisible ones: registries decide which of those they allow.

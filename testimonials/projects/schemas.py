@@ -107,7 +107,7 @@ class PageConfigUpdateSchema(StrictSchema):
     """Settings of a collection page, as the dashboard changes them."""
 
     businessName = Text(defaults.BUSINESS_NAME_LENGTH, one_line=True)
-    website = Text(defaults.WEBSITE_LENGTH, one_line=True)
+    website = Text(defaults.WEBSITE_LENGTH, one_line=True, metadata={"pattern": WEBSITE_PATTERN})
     headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
     description = Text(defaults.DESCRIPTION_LENGTH)
     thankYouMessage = Text(defaults.THANK_YOU_LENGTH)

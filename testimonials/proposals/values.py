@@ -8,7 +8,7 @@ from testimonials.auth.addresses import Email
 from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
 from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.text_rules import TAG_LENGTH
+from testimonials.core.text_rules import TAG_LENGTH, TAG_PATTERN
 from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
 from testimonials.core.web.languages import ENGLISH, LANGUAGES
 from testimonials.projects.configuration.widget_design import (
@@ -55,7 +55,7 @@ class TagList(RuleField):
             "without commas.",
             metadata={
                 "type": "array",
-                "items": {"type": "string", "maxLength": TAG_LENGTH},
+                "items": {"type": "string", "maxLength": TAG_LENGTH, "pattern": TAG_PATTERN},
                 "maxItems": MAX_TAGS,
                 "description": "All tags; those left out are removed.",
             },
@@ -107,7 +107,12 @@ class TestimonialEditSchema(StrictSchema):
     authorName = AuthorName(attribute="author_name", required=False)
     authorRole = AuthorLine(attribute="author_role")
     authorCompany = AuthorLine(attribute="author_company")
-    authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
+    authorEmail = Email(
+        attribute="author_email",
+        is_lasting=False,
+        allow_none=True,
+        metadata={"format": "email"},
+    )
     authorAvatar = AuthorAvatar(
         attribute="author_avatar", allow_none=True, description="URL of a public image."
     )

@@ -8,7 +8,7 @@ from marshmallow import ValidationError
 from sqlalchemy import func, select
 from sqlalchemy.orm import selectinload
 
-from testimonials.core.text_rules import TAG_LENGTH
+from testimonials.core.text_rules import TAG_LENGTH, TAG_SEPARATORS
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.fields import Text
 from testimonials.extensions import db
@@ -17,8 +17,6 @@ from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.changes import change_all
 
 MAX_TAGS = 10
-# Between tags in one line of text, in the scripts that have a comma of their own too.
-SEPARATORS = ",،、，"
 
 
 class TagRefused(ServiceError):
@@ -40,7 +38,7 @@ class TagCount:
 
 def read_tags(text: str) -> list[str]:
     """Return the tags of a line of text with commas between them, each once; raise `TagRefused`."""
-    for separator in SEPARATORS:
+    for separator in TAG_SEPARATORS:
         text = text.replace(separator, ",")
     found: dict[str, str] = {}
     for part in text.split(","):
