@@ -84,7 +84,7 @@ def hash_mailbox(email: str) -> str:
 
 
 class Email(Text):
-    """A form field for an address, normalized; disposable ones only if not `is_lasting`."""
+    """A field for an address, normalized; disposable ones only if not `is_lasting`."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
         "malformed": "Write the address like name@example.com.",
@@ -93,7 +93,7 @@ class Email(Text):
 
     def __init__(self, *, is_lasting: bool = True, **options: Any) -> None:
         self.is_lasting = is_lasting
-        super().__init__(EMAIL_LENGTH, one_line=True, **options)
+        super().__init__(EMAIL_LENGTH, one_line=True, metadata={"format": "email"}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:

@@ -107,12 +107,7 @@ class TestimonialEditSchema(StrictSchema):
     authorName = AuthorName(attribute="author_name", required=False)
     authorRole = AuthorLine(attribute="author_role")
     authorCompany = AuthorLine(attribute="author_company")
-    authorEmail = Email(
-        attribute="author_email",
-        is_lasting=False,
-        allow_none=True,
-        metadata={"format": "email"},
-    )
+    authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
     authorAvatar = AuthorAvatar(
         attribute="author_avatar", allow_none=True, description="URL of a public image."
     )
