@@ -199,7 +199,7 @@ def list_deliveries(
 @endpoint(
     data=RedeliveredSchema,
     body=RedeliverSchema,
-    raises=(404,),
+    raises=(404, 422),
     example={"since": "2026-03-12T10:00:00Z"},
 )
 def redeliver_webhook(

@@ -8,7 +8,7 @@ from sqlalchemy import Select, delete, func, select, update
 from testimonials.activity.models import Event
 from testimonials.core import clock
 from testimonials.core.data.identifiers import first_identifier, is_identifier, new_identifier
-from testimonials.core.web.errors import NotFound
+from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.testimonials.models import Testimonial
@@ -17,6 +17,16 @@ from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoin
 
 # How many of an endpoint are kept once they are settled.
 KEPT = 100
+
+
+class EndpointOff(ServiceError):
+    """Nothing is sent to an endpoint that is switched off."""
+
+    status = 422
+    code = "ENDPOINT_OFF"
+    meaning = "The webhook endpoint is switched off, so nothing is sent to it."
+    remedy = "Switch it on first."
+    default_message = "This webhook endpoint is switched off. Switch it on first."
 
 
 def select_deliveries(endpoint: WebhookEndpoint) -> Select[WebhookDelivery]:
@@ -69,8 +79,10 @@ def redeliver(
 ) -> int:
     """Send a delivery again, or everything that has happened since a time; return how many.
 
-    The receiver knows each by its id. Raises `NotFound`.
+    The receiver knows each by its id. Raises `EndpointOff` and `NotFound`.
     """
+    if not endpoint.is_active:
+        raise EndpointOff
     if delivery_id is not None:
         row = find_delivery(endpoint, delivery_id)
         _add(endpoint, row.event_id, row.event_type, row.subject)

@@ -112,6 +112,8 @@ def change_endpoint(
     }
     if not changes:
         return False
+    if "url" in changes:
+        changes["failing_since"] = None
     if changes.get("is_active"):
         changes |= {"failing_since": None, "switched_off_because": None}
         changes["read_to"] = find_newest_event(project.id)

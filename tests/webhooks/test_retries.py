@@ -75,10 +75,12 @@ def test_a_delivery_is_tried_for_three_days_and_then_the_endpoint_is_switched_of
     assert because in " ".join(mail.text.split())
     # Switched on again it has what comes, and what it has missed if it asks for that.
     receiver.behaviour = lambda handler: handler.answer(200)
+    since = {"since": "2020-01-01T00:00:00Z"}
+    assert hook.call("POST", "/redeliver", since, 422)["code"] == "ENDPOINT_OFF"
     hook.call("PATCH", "", {"active": True})
     hook.deliver()
     assert len(receiver.bodies) == 10
-    assert hook.call("POST", "/redeliver", {"since": "2020-01-01T00:00:00Z"})["count"] >= 1
+    assert hook.call("POST", "/redeliver", since)["count"] >= 1
     hook.deliver()
     assert len(receiver.bodies) == 11
     assert len(set(receiver.ids)) == 1
@@ -97,6 +99,8 @@ def test_a_success_lets_everything_that_waits_leave(
         hook.deliver()
         moved_clock.move(minutes=10)
     assert hook.call("GET")["failingSince"] is not None
+    told = hook.app.test_cli_runner().invoke(args=["doctor"]).stdout
+    assert f"testimonials webhooks deliveries {hook.path.rpartition('/')[2]} says why" in told
     receiver.behaviour = lambda handler: handler.answer(200)
     hook.call("POST", "/test")
     hook.deliver()

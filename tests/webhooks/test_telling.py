@@ -202,6 +202,22 @@ def test_an_answered_request_is_told(
     )
 
 
+def test_what_became_of_a_proposal_is_told_to_who_made_it(
+    hook: Hook, receiver: Receiver, browser: FlaskClient
+) -> None:
+    path = f"/v1/projects/{hook.project}/proposals"
+    change = {"kind": "page", "values": {"headline": "How was it?"}, "reason": "Shorter"}
+    made = hook.caller.post(path, change).json["data"]  # type: ignore[index]
+    assert take(hook, receiver) == []
+    form = {"decision": "accepted", "ids": made["_id"]}
+    browser.post(f"/dashboard/projects/{hook.project}/proposals", data=form)
+    came = dict(take(hook, receiver))
+    assert came.keys() == {"proposal.decided", "project.updated"}
+    decided = came["proposal.decided"]
+    assert (decided["_id"], decided["status"]) == (made["_id"], "accepted")
+    assert came["project.updated"]["publicPageConfig"]["headline"] == "How was it?"
+
+
 def test_who_reads_on_from_an_event_misses_no_repetition(
     hook: Hook, receiver: Receiver, browser: FlaskClient, moved_clock: MovableClock
 ) -> None:
