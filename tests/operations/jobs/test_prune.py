@@ -17,6 +17,7 @@ from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import KINDS
 from testimonials.projects.models import MemberInvitation, WidgetSighting
+from testimonials.proposals.models import Proposal
 from testimonials.webhooks.deliveries import KEPT
 from testimonials.webhooks.models import WebhookDelivery
 from tests.conftest import Caller, MakeCaller, MovableClock
@@ -97,6 +98,9 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 ),
                 AccessRequest(
                     account_id=owner.account_id, name="R", scopes=[], asked_by="key", expires_at=now
+                ),
+                Proposal(
+                    project_id=project, kind="page", values={}, actor_kind="agent", decided_at=now
                 ),
                 IdempotencyKey(owner="o", key="k", fingerprint="f", status=200, body=b"x"),
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
