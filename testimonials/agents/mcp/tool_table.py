@@ -112,6 +112,20 @@ TOOLS = (
         "script once on the page. Paste both unchanged.",
     ),
     Tool(
+        "ask_customers",
+        "ask_by_mail",
+        "Ask customers by mail",
+        "Mail customers a request for a testimonial, in the owner’s name. Only people whom the "
+        "owner named to you. Try it with dryRun and show who gets what before you send it.",
+        is_outbound=True,
+    ),
+    Tool(
+        "list_requests",
+        "list_requests",
+        "List who was asked",
+        "List the customers who were asked by mail, and what came of it.",
+    ),
+    Tool(
         "propose_change",
         "propose_change",
         "Propose a change",
