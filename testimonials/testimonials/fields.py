@@ -1,5 +1,6 @@
 """The fields of a testimonial, shared by the API, all forms, and imports."""
 
+import re
 from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any, ClassVar
@@ -21,6 +22,11 @@ RATING_RANGE = (1, 5)
 HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
 DAY_LENGTH = len("2024-12-31")
+# A day, perhaps with a time and its zone; versions of Python read different further forms.
+_MOMENT = re.compile(
+    "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?"
+)
 
 
 AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=True)
@@ -101,6 +107,7 @@ class SubmittedAt(RuleField):
             "1990 until now.",
             metadata={
                 "type": "string",
+                "pattern": f"^{_MOMENT.pattern}$",
                 "description": "When it was said, such as 2024-12-31 or 2024-12-31T12:00:00Z; left "
                 "out: now.",
             },
@@ -108,6 +115,8 @@ class SubmittedAt(RuleField):
         )
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+            raise self.make_error("invalid")
         try:
             moment = datetime.fromisoformat(value)
             if len(value) == DAY_LENGTH:
@@ -115,7 +124,7 @@ class SubmittedAt(RuleField):
                 moment = min(noon, clock.now()) if noon.date() == clock.now().date() else noon
             if moment.tzinfo is None or moment.year < EARLIEST_DAY.year or moment > clock.now():
                 raise self.make_error("invalid")
-        except (TypeError, ValueError, OverflowError):
+        except (ValueError, OverflowError):
             raise self.make_error("invalid") from None
         moment = moment.astimezone(UTC)
         return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
