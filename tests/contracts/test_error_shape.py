@@ -268,6 +268,7 @@ def test_problem_details_for_who_asks(owner: Caller) -> None:
     [
         ("DELETE /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
         ("PUT /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
+        ("POST /v1/projects/{id}/testimonials/x/approve", "/dashboard/projects/{id}/inbox"),
         ("GET /v1/projects/{id}/team/members", "/dashboard/projects/{id}/team"),
         ("POST /v1/projects/{id}/import", "/dashboard/projects/{id}/import"),
         ("GET /v1/projects/{id}/export", "/dashboard/projects/{id}/settings"),

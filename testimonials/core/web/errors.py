@@ -246,7 +246,7 @@ def _answer_http_error(error: HTTPException) -> Response:
         message = PAGE_MESSAGES.get(response.status_code, message)
     elif response.status_code in (404, 405):
         where = find_elsewhere(request.method, request.path)
-        message = f"Not through the API. {where}" if where else message
+        message = f"There is no such call. {where}" if where else message
     elif response.status_code == 413:
         most = request.max_content_length or 0
         message = message.format(limit=most // 1024, bytes=most)

@@ -7,13 +7,21 @@ from testimonials.core.urls import account_url, login_url, project_url
 # Method, path, and where it is done: a page of the project, one of the account, or another call.
 # {} is the page's URL.
 PLACES = (
-    (r"DELETE", r"projects/(\w+)", "settings", "Only the owner deletes a project: {}"),
+    (r"DELETE", r"projects/(\w+)", "settings", "The owner deletes a project in the dashboard: {}"),
     (
         r"PATCH|PUT|POST",
         r"projects/(\w+)",
         "settings",
-        "The owner changes a project's name, address and status: {}. The widget is changed by "
-        "PATCH /v1/projects/:id/widget-config.",
+        "The owner changes a project's address and status in the dashboard: {}. The page is "
+        "changed by PATCH /v1/projects/:id/page-config, the widget by PATCH "
+        "/v1/projects/:id/widget-config.",
+    ),
+    (
+        r"POST|PUT|PATCH",
+        r"projects/(\w+)/(?:testimonials|submissions)/\w+/(?:approve|reject|publish|hide|spam)",
+        "inbox",
+        "Decide by POST /v1/projects/:id/submissions/decisions; the owner does so in the "
+        "dashboard: {}",
     ),
     (
         r"\w+",
@@ -61,7 +69,8 @@ PLACES = (
         r"\w+",
         r"(?:tokens|access-tokens|keys|api-keys|auth/(?:tokens?|keys?))(?:/.*)?",
         "",
-        "The owner makes access tokens in the dashboard, and replaces the account's key there: {}",
+        "The owner makes access tokens in the dashboard, and replaces the account's key there: "
+        "{}. Ask for a token by POST /v1/access-requests.",
     ),
 )
 SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|reset|refresh)"
