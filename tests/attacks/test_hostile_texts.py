@@ -134,6 +134,9 @@ def test_no_words_steer_a_terminal(
         "mail_id": mails(app)[-1].id,
         "plan": TEXTS[name],
         "project": world.ids["project_id"],
+        "ids": world.ids["proposal_id"],
+        "token_id": world.ids["token_id"],
+        "webhook": world.ids["webhook_id"],
     }
     seen = 0
     for full_name, command in commands():
