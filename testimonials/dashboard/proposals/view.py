@@ -8,9 +8,11 @@ from marshmallow import ValidationError
 from sqlalchemy import ColumnElement, func, select
 
 from testimonials.access.scopes import Scope
+from testimonials.collection.requests.request_mail import suggest_texts
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.urls import image_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import LANGUAGES
 from testimonials.dashboard.proposals.differences import list_changed, list_differences
 from testimonials.extensions import db
 from testimonials.projects.access import Access
@@ -29,6 +31,7 @@ CLAIM_SHOWN = 50
 MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
 PREVIEWED = ("page", "widget", "design")
 COMPARED = ("page", "logo", "widget", "design", "testimonial.edit")
+LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
 DECISIONS = {
     "approve": "Approve",
     "reject": "Reject",
@@ -117,6 +120,7 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
         "target": target,
         "about": _list_about(row, named),
         "people": row.values.get("people", []),
+        "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
         "changed": list_changed(row, now) if row.kind in COMPARED else [],
         "problem": problem,
         "picture_before": before,
@@ -170,6 +174,16 @@ def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
         "details": ", ".join(filter(None, details)),
         "rating": values.get("rating"),
         "text": values["text"],
+    }
+
+
+def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the subject and the words that people would get in the owner's name."""
+    subject, message = suggest_texts(project, values["language"])
+    return {
+        "subject": values.get("subject", subject),
+        "message": values.get("message", message),
+        "language": LANGUAGE_NAMES[values["language"]],
     }
 
 
