@@ -73,6 +73,10 @@ def decide_proposals(
     decided = Decided(problems=dict.fromkeys(set(wanted) - {row.id for row in rows}, GONE))
     agents, people = name_agents(rows), name_people(rows)
     for row in rows:
+        if (row.status, row.decided_by_id) == (status, decider.account_id):
+            # A double click, or the form sent again.
+            decided.done.append(row)
+            continue
         try:
             _require_open(row, decider, people)
             with db.session.begin_nested():

@@ -85,6 +85,7 @@ PUBLIC_RULES = set().union(*PUBLIC.values())
 
 # What a moderator may do in a project; every other door about it is closed to them, new ones too.
 MODERATOR_MAY = {
+    "/dashboard/projects/<project_id>/proposals",
     "/dashboard/projects/<project_id>/inbox",
     "/dashboard/projects/<project_id>/bulk",
     "/dashboard/projects/<project_id>/undo",

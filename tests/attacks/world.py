@@ -32,6 +32,7 @@ from tests.auth.links import ORIGIN, ask_for_link, init, mails
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
+from tests.proposals.agents import hold_picture, propose
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_member, add_webhook, change_project
 
@@ -183,8 +184,8 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     expect(browsers["removed"].post("/dashboard/account/email", data=form))
     expect(browsers["removed"].post(mailed_path(app, "email-change")))
     image = _fill(app, browser, owner, project)
-    change = {"kind": "testimonial.add", "values": {"authorName": NAME, "text": SECRET}}
-    proposal = owner.post(f"/v1/projects/{project}/proposals", change).get_json()["data"]["_id"]
+    proposal = propose(owner, project, "logo", {"imageId": hold_picture(app)}, reason=SECRET)["_id"]
+    propose(owner, project, "testimonial.add", {"authorName": NAME, "text": SECRET})
     expect(browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "deleted-slug"}))
     expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
     expect(browsers["gone"].post("/dashboard/account/delete", data={"confirm": "gone@example.com"}))

@@ -116,6 +116,7 @@ def test_declining_changes_nothing_and_the_agent_reads_why(
     assert (
         owner.get(f"/v1/projects/{project}").json["data"]["publicPageConfig"]["headline"] != SCRIPT
     )
+    assert decide(browser, project, "declined", made["_id"]).status_code == 303
     again = decide(browser, project, "accepted", made["_id"])
     assert again.status_code == 409
     assert "owner@example.com has declined it already" in again.text
@@ -153,7 +154,7 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
     assert "Secret headline" not in page(moderator, project)
     assert "1 proposal waits" in moderator.get(f"/dashboard/projects/{project}/inbox").text
     path = f"/dashboard/projects/{project}/proposals/{change}/preview"
-    assert [each.get(path).status_code for each in people.values()] == [404, 200]
+    assert [each.get(path).status_code for each in people.values()] == [403, 200]
     answer = decide(moderator, project, "accepted", change, draft)
     assert "Only the project’s owner and admins" in answer.text
     assert read_proposal(owner, project, change)["status"] == "waiting"
@@ -162,10 +163,12 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
 
 
 def test_two_people_at_once_have_one_effect(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
+    app: Flask, owner: Caller, make_caller: MakeCaller, browser: FlaskClient, project: str
 ) -> None:
+    admin = make_caller("admin@example.com", is_claimed=True)
+    add_member(app, project, admin, "admin")
     draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
-    browsers = [browser, open_browser(app, owner)]
+    browsers = [browser, open_browser(app, admin)]
     codes: list[int] = []
     threads = [
         threading.Thread(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Response, g, render_template
+from flask import Blueprint, Response, g, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
@@ -15,7 +15,7 @@ from testimonials.dashboard.editors.widget_view import describe_preview
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.proposals.view import kinds_of
 from testimonials.extensions import db
-from testimonials.projects.access import Access, Role
+from testimonials.projects.access import Access, Role, RoleTooLow
 from testimonials.projects.changes import update_page_config
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
@@ -28,6 +28,8 @@ previews = Blueprint("previews", __name__)
 
 CHANGES: dict[str, Callable[[Project, dict[str, Any]], None]] = {
     "page": update_page_config,
+    # Its picture has no public URL yet.
+    "logo": lambda _project, _values: None,
     "widget": update_widget_config,
     "design": lambda project, values: change_widget(project, project, values),
 }
@@ -45,7 +47,13 @@ def show_preview(access: Access, proposal_id: str) -> ResponseReturnValue:
     db.session.expunge(project)
     CHANGES[proposal.kind](project, values)
     g.is_preview = True
-    return _show_page(project) if proposal.kind == "page" else _show_widget(project)
+    if proposal.kind in ("widget", "design"):
+        return _show_widget(project)
+    shown = describe_form(project, {}, {}, "")
+    if proposal.kind == "logo":
+        picture = url_for(".get_picture", proposal_id=proposal_id)
+        shown["project"]["logo_url"] = picture if values["image_id"] else None
+    return render_template("collection/page.html", is_preview=True, **shown)
 
 
 @previews.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
@@ -66,18 +74,13 @@ def _find(access: Access, proposal_id: str) -> Proposal:
         query = select(Proposal).where(
             Proposal.id == proposal_id,
             Proposal.project_id == access.project.id,
-            Proposal.kind.in_(kinds_of(access)),
         )
         proposal = db.session.scalars(query).one_or_none()
     if proposal is None:
         raise NotFound("There is no such proposal in this project.")
+    if proposal.kind not in kinds_of(access):
+        raise RoleTooLow
     return proposal
-
-
-def _show_page(project: Project) -> str:
-    return render_template(
-        "collection/page.html", is_preview=True, **describe_form(project, {}, {}, "")
-    )
 
 
 def _show_widget(project: Project) -> str:

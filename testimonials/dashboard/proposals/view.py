@@ -29,7 +29,7 @@ PAGE_SIZE = 20
 CLAIM_SHOWN = 50
 # Colleagues who only moderate decide about testimonials alone.
 MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
-PREVIEWED = ("page", "widget", "design")
+PREVIEWED = ("page", "logo", "widget", "design")
 COMPARED = ("page", "logo", "widget", "design", "testimonial.edit")
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
 DECISIONS = {
