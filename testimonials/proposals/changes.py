@@ -159,8 +159,7 @@ def read_page(project: Project, _target: str | None, values: Values) -> Values:
     return now | {"collectFields": fields}
 
 
-def read_logo(project: Project, _target: str | None, values: Values) -> Values:
-    find_picture(values["image_id"])
+def read_logo(project: Project, _target: str | None, _values: Values) -> Values:
     return {"imageId": project.logo_id}
 
 
@@ -176,9 +175,12 @@ def read_nothing(_project: Project, _target: str | None, _values: Values) -> Val
     return {}
 
 
-def read_testimonial(project: Project, target: str | None, values: Values) -> Values:
-    row = find_testimonial(project, target or "")
-    find_picture(values.get("avatar_id"))
+def read_testimonial(project: Project, target: str | None, _values: Values) -> Values:
+    return read_fields(find_testimonial(project, target or ""))
+
+
+def read_fields(row: Testimonial) -> Values:
+    """Return what an edit may change, as it is now."""
     return {
         "authorName": row.author_name,
         "authorRole": row.author_role,
