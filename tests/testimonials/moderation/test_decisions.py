@@ -1,5 +1,6 @@
 """POST .../submissions/decisions: one answer each, and what a draft becomes."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -85,3 +86,26 @@ def test_the_key_and_drafters_propose_for_what_they_were_given(
     assert [row.status for row in read_testimonials(app, project_id)] == ["pending"]
     reader = give_token(app, owner, Scope.READ)
     assert decide(reader, project_id, "approve", pending, status=403)["code"] == "MISSING_SCOPE"
+
+
+def test_of_many_at_once_one_decides(
+    app: Flask, owner: Caller, publisher: TokenCaller, project_id: str
+) -> None:
+    pending, results = add_testimonial(app, project_id, status="pending"), []
+
+    def approve() -> None:
+        (result,) = decide(publisher, project_id, "approve", pending)["data"]["results"]
+        results.append(result["result"])
+
+    threads = [threading.Thread(target=approve) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == ["done", *["unchanged"] * 5]
+    other = str(owner.create_project()["_id"])
+    stranger = give_token(app, owner, project_id=other)
+    decide(stranger, project_id, "reject", pending, status=404)
+    (result,) = decide(stranger, other, "reject", pending)["data"]["results"]
+    assert result["result"] == "unknown"
+    assert [row.status for row in read_testimonials(app, project_id)] == ["approved"]
