@@ -234,6 +234,9 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
         columns["author_company"] = columns["author_company"] or None
     if values.get("avatar_id", "") is None:
         columns.setdefault("author_avatar", None)
+    if "author_avatar" in values:
+        # An uploaded photo would go before it.
+        columns.setdefault("avatar_id", None)
     if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
         raise ActionRefused("Only an approved testimonial can be pinned.")
     if "highlights" in values:

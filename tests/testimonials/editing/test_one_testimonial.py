@@ -126,6 +126,8 @@ def test_a_photo_is_uploaded_and_removed(app: Flask, helper: TokenCaller, projec
         assert answer.status_code == status
         assert answer.json["message"]
     assert everything(app) == before
+    elsewhere = {"authorAvatar": "https://example.com/other.png"}
+    assert helper.patch(path, elsewhere).json["data"]["authorAvatar"] == elsewhere["authorAvatar"]
     assert "authorAvatar" not in helper.delete(f"{path}/avatar").json["data"]
 
 
