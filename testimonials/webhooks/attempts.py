@@ -84,15 +84,15 @@ def settle(outcomes: Iterable[tuple[Leased, Outcome]]) -> None:
     by_id = {leased.delivery_id: (leased, outcome) for leased, outcome in outcomes}
     endpoint_ids = {leased.endpoint_id for leased, _ in by_id.values()}
     # In this order, so that two processes can't deadlock.
-    endpoints = {
-        each.id: each
-        for each in db.session.scalars(
-            select(WebhookEndpoint)
-            .where(WebhookEndpoint.id.in_(endpoint_ids))
-            .order_by(WebhookEndpoint.id)
-            .with_for_update()
-        )
-    }
+    query = select(WebhookEndpoint).where(WebhookEndpoint.id.in_(endpoint_ids))
+    query = query.order_by(WebhookEndpoint.id)
+    found = db.session.scalars(query).all()
+    is_fine = all(outcome.is_accepted for _, outcome in by_id.values())
+    if not is_fine or any(each.failing_since for each in found):
+        # Only then do they change, and other processes wait.
+        changing = query.with_for_update().execution_options(populate_existing=True)
+        found = db.session.scalars(changing).all()
+    endpoints = {each.id: each for each in found}
     rows = select(WebhookDelivery).where(WebhookDelivery.id.in_(by_id), IS_DUE)
     hopeless: dict[str, str] = {}
     for row in db.session.scalars(rows).all():

@@ -4,17 +4,19 @@ A receiver never holds up anything but its own deliveries: sending happens in th
 database, and mail has a thread of its own.
 """
 
+import logging
 import queue
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 
-from sqlalchemy import exists, func, insert, select, update
+from sqlalchemy import exists, func, insert, select
 
 from testimonials.activity.models import Event
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.data.outages import log_fault
 from testimonials.core.public_addresses import Check
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
@@ -22,6 +24,8 @@ from testimonials.webhooks.attempts import Leased, has_due, lease, settle
 from testimonials.webhooks.events import expand
 from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
 from testimonials.webhooks.sending import Outcome, may_connect, send
+
+logger = logging.getLogger("testimonials.webhooks")
 
 AT_ONCE = 20
 READ_SECONDS = 1.0
@@ -85,7 +89,13 @@ class Dispatcher:
             threading.Thread(target=self._send, args=arguments, daemon=True).start()
 
     def _send(self, leased: Leased, is_allowed: Check) -> None:
-        self._answers.put((leased, send(leased.message, is_allowed)))
+        try:
+            outcome = send(leased.message, is_allowed)
+        except Exception as error:
+            # A fault of ours; without an outcome, the delivery would count as under way for ever.
+            log_fault(logger, "a webhook was not sent; it is tried again", error)
+            outcome = Outcome(clock.now(), 0, error="It was not sent, for a reason of our own.")
+        self._answers.put((leased, outcome))
 
 
 def read_events() -> None:
@@ -113,18 +123,21 @@ def _read(endpoint: WebhookEndpoint) -> None:
     rows, read_to = _list_unread(endpoint)
     db.session.rollback()
     begin_write()
-    moved = db.session.scalars(
-        update(WebhookEndpoint)
+    # Whoever holds it is reading too, or changing it: there is another round in a second.
+    same = db.session.scalars(
+        select(WebhookEndpoint)
         .where(
             WebhookEndpoint.id == endpoint.id,
             WebhookEndpoint.read_to == endpoint.read_to,
             WebhookEndpoint.is_active,
         )
-        .values(read_to=read_to)
-        .returning(WebhookEndpoint.id)
-    ).all()
-    if moved and rows:
-        db.session.execute(insert(WebhookDelivery), rows)
+        .with_for_update(skip_locked=True)
+    ).one_or_none()
+    if same is not None:
+        same.read_to = read_to
+        db.session.flush()
+        if rows:
+            db.session.execute(insert(WebhookDelivery), rows)
     db.session.commit()
 
 
