@@ -70,10 +70,8 @@ def propose(
     """
     before = KINDS[kind].read_before(project, target_id, values)
     stored = KINDS[kind].schema.dump(values)
-    each: Proposal
-    for each in db.session.scalars(_of_project(project, "waiting").where(is_by(caller))):
-        if (each.kind, each.target_id, each.values) == (kind, target_id, stored):
-            return each
+    if (same := _find_same(caller, project, kind, stored, target_id)) is not None:
+        return same
     if count_waiting(project.id) >= MOST_WAITING:
         raise TooManyProposals
     _try_out(project, kind, values, target_id)
@@ -161,6 +159,23 @@ def delete_old_proposals() -> int:
         delete(Proposal).where(Proposal.decided_at < clock.now() - KEPT).returning(Proposal.id)
     ).all()
     return len(removed)
+
+
+def _find_same(
+    caller: Caller, project: Project, kind: str, stored: dict[str, Any], target_id: str | None
+) -> Proposal | None:
+    """Return the caller's own proposal of the same that waits.
+
+    Only those about the same thing are read: a setup proposes a hundred while hundreds wait, and
+    nobody else writes meanwhile.
+    """
+    query = _of_project(project, "waiting").where(
+        is_by(caller), Proposal.kind == kind, Proposal.target_id == target_id
+    )
+    if "text" in stored:
+        query = query.where(Proposal.values["text"].as_string() == stored["text"])
+    found = (each for each in db.session.scalars(query) if each.values == stored)
+    return next(found, None)
 
 
 def _try_out(project: Project, kind: str, values: dict[str, Any], target_id: str | None) -> None:

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import event
 
 from testimonials.access.scopes import Scope
 from testimonials.core import clock
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
 from testimonials.proposals.deciding import Decider, decide_proposals
+from testimonials.proposals.models import Proposal
 from tests.conftest import Caller
 from tests.proposals.agents import make_agent
 from tests.support.rows import change_project, change_testimonial
@@ -231,3 +233,24 @@ def test_samples_come_where_nothing_else_is_there(
     if samples:
         (step,) = set_up(agent, {"externalId": "x", "removeDemo": True})["changed"]
         assert step["says"] == "6 samples removed."
+
+
+def test_proposing_much_reads_little_of_what_waits(agent: Caller) -> None:
+    def propose(words: str) -> None:
+        sent = [
+            {"externalId": f"t{n}", "authorName": "Ida", "text": f"{words} {n}."} for n in range(30)
+        ]
+        set_up(agent, {"externalId": "kiln", "testimonials": sent})
+
+    propose("First")
+    propose("Second")
+    loaded: list[str] = []
+
+    def note(proposal: Proposal, _: object) -> None:
+        loaded.append(proposal.id)
+
+    event.listen(Proposal, "load", note)
+    propose("Third")
+    event.remove(Proposal, "load", note)
+    # The earlier 30, once each or little more; reading all of them for each would be 900.
+    assert 30 <= len(loaded) <= 150
