@@ -170,6 +170,8 @@ def _claimed_page(account: Account | None = None, new_key: str | None = None) ->
         new_key=new_key,
         projects=summarize_projects(account.id) if account else [],
         proposed=describe_waiting(account.id) if account else [],
+        # Those that the claim page showed.
+        seen=request.form.getlist("seen"),
         is_return_visit=account is None,
     )
 

@@ -162,6 +162,24 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
     assert decide(people["admin"], project, "accepted", change).status_code == 303
 
 
+def test_all_that_would_be_public_is_seen_before(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    photo = "https://elsewhere.example/face.png"
+    draft = {"authorName": "Ida", "text": "Lovely cups.", "authorAvatar": photo}
+    propose(owner, project, "testimonial.add", draft | {"submittedAt": "2019-03-04"})
+    shown = owner.create_testimonial(project, text="Not bad, and not cheap.")["_id"]
+    marks = {"highlights": [[0, 7], [17, 22]]}
+    propose(owner, project, "testimonial.edit", marks, targetId=shown)
+    long = add_testimonial(app, project, status="pending", text="Good. " * 100)
+    propose(owner, project, "testimonial.decide", {"decision": "approve", "ids": [long]})
+    text = page(browser, project)
+    assert f'src="{photo}"' in text
+    assert "4 Mar 2019" in text
+    assert "“Not bad”, “cheap”" in text
+    assert f'href="/dashboard/projects/{project}/testimonials/{long}"' in text
+
+
 def test_two_people_at_once_have_one_effect(
     app: Flask, owner: Caller, make_caller: MakeCaller, browser: FlaskClient, project: str
 ) -> None:

@@ -72,11 +72,29 @@ def test_who_claims_sees_what_is_proposed_and_is_led_to_decide(app: Flask) -> No
     assert "Change the collection page" in page
     assert "The agent says" in page
     assert "better" in page
-    claimed = client.post(path, data={"password": PASSWORD, "key": "keep"})
+    seen = re.findall(r'name="seen" value="(\w+)"', page)
+    assert seen == [made["_id"]]
+    claimed = client.post(path, data={"password": PASSWORD, "key": "keep", "seen": seen})
     assert claimed.status_code == 200, claimed.text
     form = re.search(r'action="([^"]+/proposals)">(.*?)</form>', claimed.text, re.DOTALL)
     assert form
+    assert "Accept it" in form[2]
     ids = re.findall(r'name="ids" value="(\w+)"', form[2])
     answer = client.post(form[1], data={"ids": ids, "decision": "accepted"})
     assert answer.status_code == 303
     assert read_proposal(agent, project, made["_id"])["status"] == "accepted"
+
+
+def test_who_claims_is_not_offered_to_accept_what_came_in_since(app: Flask) -> None:
+    client = app.test_client()
+    data = init(client, "new@example.com").json["data"]  # type: ignore[index]
+    agent = Caller(client, data["accountId"], "new@example.com", data["apiKey"])
+    project = agent.create_project(businessName="Kiln & Clay")["_id"]
+    propose(agent, project, "page", {"headline": "A better one"})
+    path = mailed_path(app, "claim")
+    seen = re.findall(r'name="seen" value="(\w+)"', client.get(path).text)
+    propose(agent, project, "page", {"website": "https://elsewhere.example"})
+    form = {"password": PASSWORD, "key": "keep", "seen": seen}
+    claimed = client.post(path, data=form).text
+    assert "Look at each" in claimed
+    assert "Accept all" not in claimed

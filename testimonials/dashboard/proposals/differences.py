@@ -47,11 +47,12 @@ class Difference:
 def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
     """Return the fields that a proposal would change, beside their values `now`."""
     before, after = _flatten(now), _flatten(row.values)
+    old, new = _quote_highlights(before, before), _quote_highlights(after, before | after)
     choices = {
         name for name, each in KINDS[row.kind].schema.fields.items() if isinstance(each, Choice)
     }
     return [
-        _compare(name, before.get(name), value, is_choice=name in choices)
+        _compare(name, old.get(name), new[name], is_choice=name in choices)
         for name, value in after.items()
         if name not in before or before[name] != value
     ]
@@ -77,7 +78,7 @@ def write_value(name: str, value: Any) -> str:
         return "On" if value else "Off"
     if value is None or value in ("", []):
         return "None"
-    if name == "highlights":
+    if name == "highlights" and not isinstance(value[0], str):
         return f"{len(value)} marked"
     if isinstance(value, list):
         return ", ".join(map(str, value))
@@ -96,6 +97,14 @@ def compare_texts(before: str, after: str) -> tuple[Parts, Parts]:
         left.append(("".join(old[i:j]), tag != "equal"))
         right.append(("".join(new[k:m]), tag != "equal"))
     return [part for part in left if part[0]], [part for part in right if part[0]]
+
+
+def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with the words that are marked in a text, where that is known."""
+    ranges, text = values.get("highlights"), words.get("text")
+    if not ranges or text is None:
+        return values
+    return values | {"highlights": [f"“{text[start:end]}”" for start, end in ranges]}
 
 
 def _flatten(values: dict[str, Any]) -> dict[str, Any]:

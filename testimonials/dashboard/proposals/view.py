@@ -1,6 +1,7 @@
 """What the pages show of proposals."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from flask import url_for
@@ -172,6 +173,7 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
 def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the proposed testimonial as a card shows it."""
     details = [values.get("authorRole", ""), values.get("authorCompany", "")]
+    given = values.get("submittedAt")
     return {
         "name": values["authorName"],
         "initials": initials_of(values["authorName"]),
@@ -180,6 +182,7 @@ def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
         "details": ", ".join(filter(None, details)),
         "rating": values.get("rating"),
         "text": values["text"],
+        "submitted_at": datetime.fromisoformat(given) if given else None,
     }
 
 
