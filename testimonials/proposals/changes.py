@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import exists, or_, select
+
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.models import RequestBatch
@@ -69,7 +71,7 @@ def change_page(project: Project, _target: str | None, values: Values, _actor: s
 def change_logo(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     if values["image_id"] == project.logo_id:
         return _finish(project, EventType.PAGE_CHANGED, is_changed=False)
-    image = _publish_picture(values["image_id"])
+    image = _publish_picture(project, values["image_id"])
     set_logo(project, image)
     return _finish(project, EventType.PAGE_CHANGED, is_changed=True)
 
@@ -99,7 +101,7 @@ def add_testimonial(project: Project, _target: str | None, values: Values, actor
 def edit(project: Project, target: str | None, values: Values, actor: str) -> Outcome:
     row = find_testimonial(project, target or "")
     if values.get("avatar_id") != row.avatar_id:
-        _publish_picture(values.get("avatar_id"))
+        _publish_picture(project, values.get("avatar_id"))
     batch = edit_testimonial(project, row, _to_columns(row, values), actor)
     undo = make_undo_token(project, batch) if batch else None
     return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id}, undo)
@@ -212,17 +214,27 @@ def name_state(row: Testimonial) -> str:
     return "deleted" if row.deleted_at is not None else row.status
 
 
-def find_picture(image_id: str | None) -> Image | None:
-    """Return the picture, None for None; raise `NotFound`."""
+def find_picture(project: Project, image_id: str | None) -> Image | None:
+    """Return the picture, None for None; raise `NotFound`, also for one of another project.
+
+    Anybody reads a picture's id in its URL, and one that somebody else uses too would stay when its
+    author erases it.
+    """
     image = None if image_id is None else db.session.get(Image, image_id)
+    if image is not None:
+        by_author = exists().where(
+            Testimonial.avatar_id == image_id, Testimonial.project_id != project.id
+        )
+        as_logo = exists().where(Project.logo_id == image_id, Project.id != project.id)
+        image = None if db.session.scalar(select(or_(by_author, as_logo))) else image
     if image is None and image_id is not None:
         raise NotFound("There is no such picture. Upload it again.")
     return image
 
 
-def _publish_picture(image_id: str | None) -> Image | None:
+def _publish_picture(project: Project, image_id: str | None) -> Image | None:
     """Return the picture, which anybody may see from now on."""
-    if image := find_picture(image_id):
+    if image := find_picture(project, image_id):
         image.is_held = False
     return image
 

@@ -7,6 +7,7 @@ from flask import Flask
 
 from testimonials.access.scopes import Scope
 from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
 from testimonials.proposals.models import Proposal
 from testimonials.proposals.services import MOST_WAITING
 from tests.conftest import Caller
@@ -143,3 +144,24 @@ def test_each_credential_sees_and_withdraws_its_own(owner: Caller, outsider: Cal
     both = make_agent(owner, Scope.READ, Scope.DRAFT)
     assert both.delete(f"{path}/{by_token}").json["code"] == "NOT_YOURS"
     assert drafter.delete(f"{path}/{by_token}").status_code == 200
+
+
+def test_a_picture_of_another_account_is_none(
+    app: Flask, agent: Caller, outsider: Caller, project: str
+) -> None:
+    logo, photo = hold_picture(app), hold_picture(app)
+    with app.app_context():
+        begin_write()
+        db.session.get_one(Project, project).logo_id = logo
+        db.session.commit()
+    add_testimonial(app, project, avatar_id=photo)
+    other = outsider.create_project()["_id"]
+    written = outsider.create_testimonial(other)["_id"]
+    stranger = make_agent(outsider, Scope.PUBLISH, Scope.DRAFT)
+    path = f"/v1/projects/{other}"
+    for picture in (logo, photo):
+        body = {"kind": "logo", "values": {"imageId": picture}}
+        assert stranger.post(f"{path}/proposals", body).status_code == 404
+        edit = stranger.patch(f"{path}/testimonials/{written}", {"avatarId": picture})
+        assert edit.status_code == 404
+    propose(agent, project, "logo", {"imageId": photo})
