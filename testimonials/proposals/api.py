@@ -9,7 +9,7 @@ from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.paging import answer_page
-from testimonials.core.web.writes import begin_call, commit_answer
+from testimonials.core.web.writes import begin_call, commit_answer, require_match
 from testimonials.projects.reach import find_project
 from testimonials.projects.services import lock_account
 from testimonials.proposals import services
@@ -83,5 +83,6 @@ def withdraw_proposal(caller: Caller, project_id: str, proposal_id: str) -> Resp
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
+    require_match(_PROPOSAL.dump(services.find_proposal(caller, project, proposal_id)))
     proposal = services.withdraw(caller, project, proposal_id)
     return commit_answer("Withdrawn", _PROPOSAL.dump(proposal))

@@ -18,9 +18,9 @@ from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.proposals.models import Proposal
 from testimonials.proposals.schemas import ProposalSchema
+from testimonials.testimonials.editing.schemas import VisibleTestimonialSchema
 from testimonials.testimonials.events import name_change
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.schemas import TestimonialSchema
 
 SUBMITTED, APPROVED = "testimonial.submitted", "testimonial.approved"
 REJECTED, UPDATED = "testimonial.rejected", "testimonial.updated"
@@ -60,7 +60,7 @@ TOLD: dict[str, str] = {
 NAMES = tuple(dict.fromkeys(TOLD.values()))
 MOST_BYTES = 20_000
 
-_TESTIMONIAL, _PROJECT, _PROPOSAL = TestimonialSchema(), ProjectSchema(), ProposalSchema()
+_TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
 
 
 @dataclass(frozen=True)

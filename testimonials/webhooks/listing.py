@@ -8,7 +8,7 @@ from testimonials.access.callers import Caller
 from testimonials.access.tokens import find_token_names
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.models import Event
-from testimonials.activity.sentences import Names, name_actor
+from testimonials.activity.sentences import Names, name_actor, token_key
 from testimonials.core.clock import iso
 from testimonials.extensions import db
 from testimonials.webhooks.events import TOLD, find_moment, find_stored
@@ -29,7 +29,8 @@ def list_told(caller: Caller, query: dict[str, Any]) -> tuple[list[dict[str, Any
     ).all()
     shown = events[: query["limit"]]
     following = shown[-1].id if len(events) > len(shown) else None
-    tokens = find_token_names(caller.id)
+    names_of = find_token_names(caller.id).items()
+    tokens = {token_key(token_id): name for token_id, name in names_of}
     return [_describe(event, tokens) for event in shown], following
 
 

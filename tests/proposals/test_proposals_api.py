@@ -143,7 +143,10 @@ def test_each_credential_sees_and_withdraws_its_own(owner: Caller, outsider: Cal
     assert owner.delete(f"{path}/{by_token}").status_code == 404
     both = make_agent(owner, Scope.READ, Scope.DRAFT)
     assert both.delete(f"{path}/{by_token}").json["code"] == "NOT_YOURS"
-    assert drafter.delete(f"{path}/{by_token}").status_code == 200
+    here = f"{path}/{by_token}"
+    for etag, status in (('"x"', 412), (drafter.get(here).headers["ETag"], 200)):
+        headers = drafter.headers | {"If-Match": etag}
+        assert drafter.client.delete(here, headers=headers).status_code == status
 
 
 def test_a_picture_of_another_account_is_none(

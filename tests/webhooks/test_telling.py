@@ -27,6 +27,12 @@ from tests.transfer.archives.projects import run
 from tests.webhooks.receiver import Hook, Receiver, add_hook, receiving
 
 JSON = {"Accept": "application/json"}
+EDITED = {
+    "author_name": "Maya",
+    "text": "Warm bread!",
+    "submitted_on": "2024-01-01",
+    "tags": "rye",
+}
 
 
 @pytest.fixture
@@ -71,9 +77,9 @@ def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(
     base = f"/dashboard/projects/{hook.project}"
     here = f"{base}/testimonials/{row['_id']}"
     ((type, data),) = take(hook, receiver)
-    assert (type, data) == ("testimonial.approved", row)
+    assert (type, data) == ("testimonial.approved", row | {"tags": []})
     for path, form in (
-        (here, {"author_name": "Maya", "text": "Warm bread!", "submitted_on": "2024-01-01"}),
+        (here, EDITED),
         (f"{here}/reply", {"reply": "Thank you"}),
         (f"{here}/highlights", {"words": "bread"}),
         (f"{here}/action", {"action": "pin"}),
@@ -87,6 +93,7 @@ def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(
     expected = ["updated"] * 4 + ["rejected", "deleted", "updated"]
     of_it = [type.partition(".")[2] for type, data in told if data["_id"] == row["_id"]]
     assert of_it == expected
+    assert {tuple(data["tags"]) for type, data in told if data["_id"] == row["_id"]} == {("rye",)}
     # What is sent is as it is now.
     assert {data.get("reply", {}).get("text") for type, data in told if "reply" in data} == {
         "Thank you"
@@ -267,9 +274,12 @@ def test_the_list_goes_on_by_id_and_tells_a_token_of_its_project_alone(
     rest = client.get(f"{path}&after={page['next']}", headers=hook.token).json["data"]  # type: ignore[index]
     told = [each["projectId"] for each in (*page["items"], *rest["items"])]
     assert (told, rest["next"]) == ([hook.project, other, hook.project], None)
+    by_token = give_token(app, owner, Scope.PUBLISH)
+    by_token.create_testimonial(other)
     narrow = give_token(app, owner, Scope.READ, project_id=other).headers
     items = client.get("/v1/events", headers=narrow).json["data"]["items"]  # type: ignore[index]
     assert {each["projectId"] for each in items} == {other}
+    assert items[-1]["actor"] == {"kind": "token", "name": "Helper (access token)"}
     foreign = f"/v1/events?projectId={hook.project}"
     assert client.get(foreign, headers=narrow).status_code == 404
     for wrong in ("after=1", "type=session.started", "projectId=x", "limit=0"):
