@@ -27,7 +27,7 @@ Results = list[dict[str, Any]]
 _ADD = TestimonialAddSchema()
 
 
-def add_each(caller: Caller, project: Project, sent: Sequence[Any]) -> Results:
+def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str = "") -> Results:
     """Add testimonials to the locked project, or propose them if the caller drafts.
 
     Returns what `BulkResultSchema` dumps. One that is refused stops no other; one whose external
@@ -46,7 +46,9 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any]) -> Results:
             result = _name_kind("exists", known[name])
         if result is None and values is not None:
             result = (
-                _propose(caller, project, values) if caller.drafts_only else _add(project, values)
+                _propose(caller, project, values, reason)
+                if caller.drafts_only
+                else _add(project, values)
             )
             if name and "errors" not in result:
                 known[name] = result.get("testimonial") or result.get("proposal")
@@ -71,9 +73,12 @@ def _add(project: Project, values: dict[str, Any]) -> dict[str, Any]:
     return {"status": "created", "testimonial": prepare_approved(project, values)}
 
 
-def _propose(caller: Caller, project: Project, values: dict[str, Any]) -> dict[str, Any]:
+def _propose(
+    caller: Caller, project: Project, values: dict[str, Any], reason: str
+) -> dict[str, Any]:
     try:
-        return {"status": "proposed", "proposal": propose(caller, project, KIND, values)}
+        proposal = propose(caller, project, KIND, values, reason=reason)
+        return {"status": "proposed", "proposal": proposal}
     except ServiceError as error:
         return {"status": "refused", "errors": {"testimonial": [error.message]}}
 

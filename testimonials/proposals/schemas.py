@@ -57,6 +57,16 @@ class ProposalQuerySchema(CursorQuerySchema):
     )
 
 
+class ReasonQuerySchema(StrictSchema):
+    """The query of a call that may be a proposal."""
+
+    reason = Text(
+        REASON_LENGTH,
+        load_default="",
+        description="Why, for the owner who decides, if it waits as a proposal.",
+    )
+
+
 class ProposalSchema(Schema):
     """A change that waits for the owner, or what became of it."""
 

@@ -16,7 +16,7 @@ from testimonials.core.web.paging import add_link, link_to
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project, find_version
 from testimonials.proposals.calls import carry_out
-from testimonials.proposals.schemas import BulkResultsSchema
+from testimonials.proposals.schemas import BulkResultsSchema, ReasonQuerySchema
 from testimonials.testimonials import services
 from testimonials.testimonials.schemas import (
     BulkSchema,
@@ -42,6 +42,7 @@ CACHE_BYTES = 32 * 1024 * 1024
 @endpoint(
     data=TestimonialSchema,
     body=TestimonialCreateSchema,
+    query=ReasonQuerySchema,
     raises=(404,),
     example={
         "authorName": "Maya Kowalski",
@@ -50,7 +51,9 @@ CACHE_BYTES = 32 * 1024 * 1024
         "rating": 5,
     },
 )
-def create_testimonial(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def create_testimonial(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Add a testimonial.
 
     It is stored with source ``manual`` and status ``approved`` and shows in the widget at once,
@@ -58,7 +61,7 @@ def create_testimonial(caller: Caller, project_id: str, body: dict[str, Any]) ->
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    return carry_out(caller, project, "testimonial.add", body)
+    return carry_out(caller, project, "testimonial.add", body, **query)
 
 
 @testimonials.post("/v1/projects/<project_id>/testimonials/bulk")
@@ -66,6 +69,7 @@ def create_testimonial(caller: Caller, project_id: str, body: dict[str, Any]) ->
 @endpoint(
     data=BulkResultsSchema,
     body=BulkSchema,
+    query=ReasonQuerySchema,
     max_bytes=MAX_BULK_BYTES,
     raises=(404,),
     example={
@@ -75,7 +79,9 @@ def create_testimonial(caller: Caller, project_id: str, body: dict[str, Any]) ->
         ]
     },
 )
-def create_testimonials(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def create_testimonials(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Add up to 100 testimonials.
 
     Each is answered in order, and one that is refused stops no other. One whose ``externalId`` is
@@ -84,7 +90,7 @@ def create_testimonials(caller: Caller, project_id: str, body: dict[str, Any]) -
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    results = add_each(caller, project, body["testimonials"])
+    results = add_each(caller, project, body["testimonials"], **query)
     return commit_answer("Done", _BULK.dump({"results": results}))
 
 

@@ -12,6 +12,7 @@ from testimonials.core.web.writes import begin_call, require_match
 from testimonials.projects.reach import find_project
 from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchema
 from testimonials.proposals.calls import carry_out
+from testimonials.proposals.schemas import ReasonQuerySchema
 from testimonials.widget.content.saved_widgets import describe_widgets, find_widget
 from testimonials.widget.schemas import (
     EmbedSnippetQuerySchema,
@@ -32,10 +33,13 @@ _WIDGETS = WidgetSchema(many=True)
 @endpoint(
     data=ProjectSchema,
     body=WidgetConfigUpdateSchema,
+    query=ReasonQuerySchema,
     raises=(404,),
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
 )
-def update_widget_config(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def update_widget_config(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Change the widget.
 
     Only the fields sent are changed. Gives the full project. ``widgetDesign`` there is changed by
@@ -44,7 +48,7 @@ def update_widget_config(caller: Caller, project_id: str, body: dict[str, Any]) 
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     require_match(_PROJECT.dump(project))
-    return carry_out(caller, project, "widget", body)
+    return carry_out(caller, project, "widget", body, **query)
 
 
 @widget.get("/v1/projects/<project_id>/widgets")

@@ -12,7 +12,9 @@ from testimonials.proposals.models import Proposal
 from testimonials.proposals.services import MOST_WAITING
 from tests.conftest import Caller
 from tests.proposals.agents import hold_picture, make_agent, propose, read_proposal
+from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial
+from tests.support.shapes import data_of, error_of
 
 SECRET = "Words that nobody may see yet"
 
@@ -168,3 +170,33 @@ def test_a_picture_of_another_account_is_none(
         edit = stranger.patch(f"{path}/testimonials/{written}", {"avatarId": picture})
         assert edit.status_code == 404
     propose(agent, project, "logo", {"imageId": photo})
+
+
+def test_a_call_that_waits_says_why(owner: Caller) -> None:
+    project = owner.create_project()["_id"]
+    drafter = make_agent(owner, Scope.DRAFT, project=project)
+    row = owner.create_testimonial(project)["_id"]
+    here, picture = f"/v1/projects/{project}", to_bytes(photo(), "PNG")
+    calls: list[tuple[str, str, dict[str, Any]]] = [
+        ("PATCH", "page-config", {"json": {"headline": "How was it?"}}),
+        ("PATCH", "widget-config", {"json": {"theme": "dark"}}),
+        ("PATCH", "widget-design", {"json": {"minRating": 4}}),
+        ("PUT", "logo", {"data": picture, "content_type": "image/png"}),
+        ("POST", "testimonials", {"json": {"authorName": "Noor", "text": "Good"}}),
+        ("PATCH", f"testimonials/{row}", {"json": {"text": "It works."}}),
+        ("PUT", f"testimonials/{row}/avatar", {"data": picture, "content_type": "image/png"}),
+        ("DELETE", f"testimonials/{row}", {}),
+        ("POST", "submissions/decisions", {"json": {"decision": "reject", "ids": [row]}}),
+        ("POST", "requests", {"json": {"people": [{"email": "noor@example.com"}]}}),
+    ]
+    for method, path, body in calls:
+        url = f"{here}/{path}?reason=As+you+said"
+        answer = drafter.client.open(url, method=method, headers=drafter.headers, **body)
+        assert answer.status_code == 202, answer.text
+        assert answer.json["data"]["reason"] == "As you said"  # type: ignore[index]
+    bulk = {"testimonials": [{"authorName": "Ben", "text": "Twice."}]}
+    (result,) = data_of(drafter.post(f"{here}/testimonials/bulk?reason=Also", bulk))["results"]
+    added = drafter.get(f"{here}/proposals/{result['proposal']['_id']}")
+    assert data_of(added)["reason"] == "Also"
+    url = f"{here}/page-config?reason={'x' * 501}"
+    error_of(drafter.patch(url, {"headline": "Why?"}), 400, "VALIDATION_FAILED", "reason")

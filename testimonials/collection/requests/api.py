@@ -20,6 +20,7 @@ from testimonials.projects.reach import find_project
 from testimonials.projects.services import lock_account
 from testimonials.proposals.calls import carry_out
 from testimonials.proposals.changes import tell_nobody_left
+from testimonials.proposals.schemas import ReasonQuerySchema
 from testimonials.proposals.values import RequestSchema
 from testimonials.testimonials.schemas import DeletedCountSchema
 
@@ -47,6 +48,7 @@ def list_requests(caller: Caller, project_id: str, query: dict[str, Any]) -> Res
 @endpoint(
     data=AskedSchema,
     body=RequestSchema,
+    query=ReasonQuerySchema,
     raises=(404,),
     example={
         "people": [{"email": "maya@example.com", "name": "Maya"}],
@@ -54,7 +56,9 @@ def list_requests(caller: Caller, project_id: str, query: dict[str, Any]) -> Res
         "remindAfterDays": 5,
     },
 )
-def ask_by_mail(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def ask_by_mail(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Ask people for a testimonial by mail.
 
     Up to 100 in one call, in the owner’s name. ``subject`` and ``message`` have suggested words
@@ -68,7 +72,7 @@ def ask_by_mail(caller: Caller, project_id: str, body: dict[str, Any]) -> Respon
     project = find_project(caller, project_id, for_update=True)
     if not caller.drafts_only and (told := tell_nobody_left(project, body)):
         return commit_answer("Nobody is left to ask", told)
-    return carry_out(caller, project, "request", body)
+    return carry_out(caller, project, "request", body, **query)
 
 
 @asked.get("/v1/projects/<project_id>/requests/<asked_id>")

@@ -15,6 +15,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.reach import find_project
 from testimonials.projects.schemas import PageConfigSchema, PageConfigUpdateSchema, ProjectSchema
 from testimonials.proposals.calls import carry_out, keep_picture
+from testimonials.proposals.schemas import ReasonQuerySchema
 from testimonials.proposals.values import DesignUpdateSchema
 
 configuration = Blueprint("configuration", __name__)
@@ -36,6 +37,7 @@ def get_page_config(caller: Caller, project_id: str) -> Response:
 @endpoint(
     data=PageConfigSchema,
     body=PageConfigUpdateSchema,
+    query=ReasonQuerySchema,
     raises=(404,),
     example={
         "headline": "How was your visit?",
@@ -43,7 +45,9 @@ def get_page_config(caller: Caller, project_id: str) -> Response:
         "collectFields": {"company": False},
     },
 )
-def update_page_config(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def update_page_config(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Change the collection page.
 
     Only the fields sent are changed, also within ``collectFields``. The page always asks for the
@@ -52,7 +56,7 @@ def update_page_config(caller: Caller, project_id: str, body: dict[str, Any]) ->
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     require_match(_describe(project))
-    return carry_out(caller, project, "page", body, describe=lambda: _describe(project))
+    return carry_out(caller, project, "page", body, describe=lambda: _describe(project), **query)
 
 
 @configuration.put("/v1/projects/<project_id>/logo")
@@ -61,9 +65,10 @@ def update_page_config(caller: Caller, project_id: str, body: dict[str, Any]) ->
     data=PageConfigSchema,
     content_types=UPLOADED_TYPES,
     max_bytes=LOGO.max_bytes,
+    query=ReasonQuerySchema,
     raises=(404, 503),
 )
-def set_logo(caller: Caller, project_id: str, content: bytes) -> Response:
+def set_logo(caller: Caller, project_id: str, content: bytes, query: dict[str, Any]) -> Response:
     """Upload the logo.
 
     The body is the picture itself: PNG, JPEG or WebP of at most 2 MB. It is scaled down to 640 by
@@ -76,19 +81,19 @@ def set_logo(caller: Caller, project_id: str, content: bytes) -> Response:
     project = find_project(caller, project_id, for_update=True)
     require_match(_describe(project))
     values = {"image_id": keep_picture(caller, image)}
-    return carry_out(caller, project, "logo", values, describe=lambda: _describe(project))
+    return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
 
 
 @configuration.delete("/v1/projects/<project_id>/logo")
 @require_access(Scope.CONFIGURE, drafts=True)
-@endpoint(data=PageConfigSchema, raises=(404,))
-def remove_logo(caller: Caller, project_id: str) -> Response:
+@endpoint(data=PageConfigSchema, query=ReasonQuerySchema, raises=(404,))
+def remove_logo(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
     """Remove the logo."""
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     require_match(_describe(project))
     values = {"image_id": None}
-    return carry_out(caller, project, "logo", values, describe=lambda: _describe(project))
+    return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
 
 
 @configuration.patch("/v1/projects/<project_id>/widget-design")
@@ -96,10 +101,13 @@ def remove_logo(caller: Caller, project_id: str) -> Response:
 @endpoint(
     data=ProjectSchema,
     body=DesignUpdateSchema,
+    query=ReasonQuerySchema,
     raises=(404,),
     example={"brandColor": "#0F766E", "font": "serif", "order": "best", "minRating": 4},
 )
-def update_widget_design(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def update_widget_design(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Change the widget’s design.
 
     What the specified settings of ``widget-config`` don’t say: colours, fonts, sizes, and which
@@ -109,7 +117,7 @@ def update_widget_design(caller: Caller, project_id: str, body: dict[str, Any]) 
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     require_match(_PROJECT.dump(project))
-    return carry_out(caller, project, "design", body)
+    return carry_out(caller, project, "design", body, **query)
 
 
 def _describe(project: Project) -> Any:

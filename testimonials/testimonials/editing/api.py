@@ -14,6 +14,7 @@ from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.writes import begin_call, commit_answer, require_match
 from testimonials.projects.reach import find_project
 from testimonials.proposals.calls import carry_out, keep_picture
+from testimonials.proposals.schemas import ReasonQuerySchema
 from testimonials.proposals.values import TestimonialEditSchema
 from testimonials.testimonials.editing.schemas import TestimonialDetailSchema
 from testimonials.testimonials.editing.services import describe_testimonial, find_seen
@@ -44,11 +45,16 @@ def get_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> Res
 @endpoint(
     data=TestimonialDetailSchema,
     body=TestimonialEditSchema,
+    query=ReasonQuerySchema,
     raises=(404, 409),
     example={"text": "By Friday we had five new bookings.", "tags": ["case study"], "pinned": True},
 )
 def update_testimonial(
-    caller: Caller, project_id: str, testimonial_id: str, body: dict[str, Any]
+    caller: Caller,
+    project_id: str,
+    testimonial_id: str,
+    body: dict[str, Any],
+    query: dict[str, Any],
 ) -> Response:
     """Edit a testimonial.
 
@@ -62,7 +68,7 @@ def update_testimonial(
     row = find_testimonial(project, testimonial_id)
     describe = partial(describe_testimonial, caller, row)
     require_match(describe())
-    return carry_out(caller, project, "testimonial.edit", body, row.id, describe=describe)
+    return carry_out(caller, project, "testimonial.edit", body, row.id, describe=describe, **query)
 
 
 @editing.put("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
@@ -71,9 +77,12 @@ def update_testimonial(
     data=TestimonialDetailSchema,
     content_types=UPLOADED_TYPES,
     max_bytes=AVATAR.max_bytes,
+    query=ReasonQuerySchema,
     raises=(404, 409, 503),
 )
-def set_avatar(caller: Caller, project_id: str, testimonial_id: str, content: bytes) -> Response:
+def set_avatar(
+    caller: Caller, project_id: str, testimonial_id: str, content: bytes, query: dict[str, Any]
+) -> Response:
     """Upload the author's photo.
 
     The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is turned upright, cut
@@ -88,13 +97,17 @@ def set_avatar(caller: Caller, project_id: str, testimonial_id: str, content: by
     describe = partial(describe_testimonial, caller, row)
     require_match(describe())
     values = {"avatar_id": keep_picture(caller, image)}
-    return carry_out(caller, project, "testimonial.edit", values, row.id, describe=describe)
+    return carry_out(
+        caller, project, "testimonial.edit", values, row.id, describe=describe, **query
+    )
 
 
 @editing.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
 @require_access(Scope.PUBLISH, drafts=True)
-@endpoint(data=TestimonialDetailSchema, raises=(404, 409))
-def remove_avatar(caller: Caller, project_id: str, testimonial_id: str) -> Response:
+@endpoint(data=TestimonialDetailSchema, query=ReasonQuerySchema, raises=(404, 409))
+def remove_avatar(
+    caller: Caller, project_id: str, testimonial_id: str, query: dict[str, Any]
+) -> Response:
     """Remove the author's photo.
 
     An uploaded one, and the URL of one elsewhere.
@@ -104,13 +117,17 @@ def remove_avatar(caller: Caller, project_id: str, testimonial_id: str) -> Respo
     row = find_testimonial(project, testimonial_id)
     describe, values = partial(describe_testimonial, caller, row), {"avatar_id": None}
     require_match(describe())
-    return carry_out(caller, project, "testimonial.edit", values, row.id, describe=describe)
+    return carry_out(
+        caller, project, "testimonial.edit", values, row.id, describe=describe, **query
+    )
 
 
 @editing.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>")
 @require_access(Scope.PUBLISH, drafts=True)
-@endpoint(data=DecisionsSchema, raises=(404,))
-def delete_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> Response:
+@endpoint(data=DecisionsSchema, query=ReasonQuerySchema, raises=(404,))
+def delete_testimonial(
+    caller: Caller, project_id: str, testimonial_id: str, query: dict[str, Any]
+) -> Response:
     """Move a testimonial to the trash.
 
     It is deleted for good after 30 days; until then ``restore`` brings it back.
@@ -121,15 +138,17 @@ def delete_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> 
     require_match(describe_testimonial(caller, row))
     if caller.drafts_only:
         values = {"decision": "delete", "ids": [row.id]}
-        return carry_out(caller, project, "testimonial.decide", values)
+        return carry_out(caller, project, "testimonial.decide", values, **query)
     data = decide_all(project, "delete", [row.id], caller.label)
     return commit_answer("Testimonial deleted", _DECISIONS.dump(data))
 
 
 @editing.post("/v1/projects/<project_id>/testimonials/<testimonial_id>/restore")
 @require_access(Scope.PUBLISH, drafts=True)
-@endpoint(data=DecisionsSchema, raises=(404,))
-def restore_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> Response:
+@endpoint(data=DecisionsSchema, query=ReasonQuerySchema, raises=(404,))
+def restore_testimonial(
+    caller: Caller, project_id: str, testimonial_id: str, query: dict[str, Any]
+) -> Response:
     """Bring a testimonial back from the trash.
 
     As it was before.
@@ -140,6 +159,6 @@ def restore_testimonial(caller: Caller, project_id: str, testimonial_id: str) ->
     require_match(describe_testimonial(caller, row))
     if caller.drafts_only:
         values = {"decision": "restore", "ids": [row.id]}
-        return carry_out(caller, project, "testimonial.decide", values)
+        return carry_out(caller, project, "testimonial.decide", values, **query)
     data = decide_all(project, "restore", [row.id], caller.label)
     return commit_answer("Testimonial restored", _DECISIONS.dump(data))

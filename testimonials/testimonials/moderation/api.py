@@ -12,6 +12,7 @@ from testimonials.core.web.paging import answer_page
 from testimonials.core.web.writes import begin_call, commit_answer
 from testimonials.projects.reach import find_project
 from testimonials.proposals.calls import carry_out
+from testimonials.proposals.schemas import ReasonQuerySchema
 from testimonials.testimonials.moderation.schemas import (
     DecisionSchema,
     DecisionsSchema,
@@ -54,10 +55,13 @@ def list_submissions(caller: Caller, project_id: str, query: dict[str, Any]) -> 
 @endpoint(
     data=DecisionsSchema,
     body=DecisionSchema,
+    query=ReasonQuerySchema,
     raises=(404,),
     example={"decision": "approve", "ids": ["6a12d3b4c5f6a7b8c9d0e1f2"]},
 )
-def decide_submissions(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def decide_submissions(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
     """Decide about testimonials.
 
     ``release`` takes one out of spam, ``delete`` moves it to the trash for 30 days. Each is
@@ -67,7 +71,7 @@ def decide_submissions(caller: Caller, project_id: str, body: dict[str, Any]) ->
     project = find_project(caller, project_id, for_update=True)
     if caller.drafts_only:
         require_known(project, body["ids"])
-        return carry_out(caller, project, "testimonial.decide", body)
+        return carry_out(caller, project, "testimonial.decide", body, **query)
     data = decide_all(project, body["decision"], body["ids"], caller.label)
     return commit_answer("Decided", _DECISIONS.dump(data))
 
