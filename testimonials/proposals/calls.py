@@ -12,7 +12,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.schemas import ProposalSchema
-from testimonials.proposals.services import propose
+from testimonials.proposals.services import find_waiting_picture, propose
 
 WAITS = "Waits for the owner"
 
@@ -41,8 +41,17 @@ def carry_out(
     return commit_answer(KINDS[kind].done, describe() if describe else outcome.data)
 
 
-def keep_picture(caller: Caller, image: Image) -> str:
-    """Store an uploaded picture and return its id; what is only proposed isn't public."""
+def keep_picture(
+    caller: Caller, project: Project, kind: str, image: Image, target_id: str | None = None
+) -> str:
+    """Store an uploaded picture and return its id; what is only proposed isn't public.
+
+    The same picture again, while its proposal waits, is the one that is stored already.
+    """
+    if caller.drafts_only:
+        same = find_waiting_picture(caller, project, kind, target_id, image.content)
+        if same is not None:
+            return same
     image.is_held = caller.drafts_only
     db.session.add(image)
     db.session.flush()

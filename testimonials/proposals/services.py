@@ -13,6 +13,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
@@ -141,6 +142,19 @@ def is_by(caller: Caller) -> ColumnElement[bool]:
     if caller.is_key:
         return Proposal.actor_kind == str(ActorKind.AGENT)
     return Proposal.token_id == caller.token_id
+
+
+def find_waiting_picture(
+    caller: Caller, project: Project, kind: str, target_id: str | None, content: bytes
+) -> str | None:
+    """Return the id of the same picture in a waiting proposal of this kind by the caller."""
+    waiting = _of_project(project, "waiting").where(
+        is_by(caller), Proposal.kind == kind, Proposal.target_id == target_id
+    )
+    named = [each.values for each in db.session.scalars(waiting)]
+    ids = {each.get("imageId") or each.get("avatarId") or "" for each in named}
+    query = select(Image.id).where(Image.id.in_(ids), Image.content == content)
+    return db.session.scalars(query).first() if ids else None
 
 
 def list_held_pictures() -> set[str]:

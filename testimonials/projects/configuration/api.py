@@ -80,7 +80,7 @@ def set_logo(caller: Caller, project_id: str, content: bytes, query: dict[str, A
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     require_match(_describe(project))
-    values = {"image_id": keep_picture(caller, image)}
+    values = {"image_id": keep_picture(caller, project, "logo", image)}
     return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
 
 

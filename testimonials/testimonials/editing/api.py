@@ -96,7 +96,7 @@ def set_avatar(
     row = find_testimonial(project, testimonial_id)
     describe = partial(describe_testimonial, caller, row)
     require_match(describe())
-    values = {"avatar_id": keep_picture(caller, image)}
+    values = {"avatar_id": keep_picture(caller, project, "testimonial.edit", image, row.id)}
     return carry_out(
         caller, project, "testimonial.edit", values, row.id, describe=describe, **query
     )
