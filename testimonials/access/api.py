@@ -45,7 +45,8 @@ def ask_for_access(caller: Caller, body: dict[str, Any]) -> Response:
 
     Give ``data.url`` to the owner, who grants or declines there within three days; once the account
     is claimed, they get a mail too. Then fetch the token: GET /v1/access-requests/:id with the same
-    credential. At most 5 requests wait at a time, and at most 10 a day are taken.
+    credential. The same request again is the one that waits already. At most 5 wait at a time, and
+    at most 10 calls a day are taken.
     """
     limiter.count(ASK_PER_ACCOUNT, caller.id)
     begin_call(caller.id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from testimonials.access.callers import Caller
 from testimonials.access.emails import send_access_request_mail
@@ -44,7 +44,7 @@ def ask_for_access(
 ) -> AccessRequest:
     """Add a request for a token, which the owner opens by its link; raise `TooManyWaiting`.
 
-    The owner of a claimed account gets a mail.
+    The owner of a claimed account gets a mail. The same one again is the one that waits already.
 
     `project_id` is a project that the caller reaches; None asks for all of the account's.
     """
@@ -52,23 +52,20 @@ def ask_for_access(
     account = db.session.scalars(
         select(Account).where(Account.id == caller.id).with_for_update()
     ).one()
-    is_waiting = (AccessRequest.status == "waiting", AccessRequest.expires_at > clock.now())
-    count = db.session.scalar(
-        select(func.count(AccessRequest.id)).where(
-            AccessRequest.account_id == caller.id, *is_waiting
-        )
-    )
-    if (count or 0) >= MOST_WAITING:
+    asked = {
+        "project_id": project_id,
+        "name": name,
+        "reason": reason,
+        "scopes": [str(each) for each in Scope if each in set(scopes)],
+        "asked_by": _sign(caller),
+    }
+    waiting = list_waiting_requests(caller.id)
+    for each in waiting:
+        if all(getattr(each, field) == value for field, value in asked.items()):
+            return each
+    if len(waiting) >= MOST_WAITING:
         raise TooManyWaiting
-    request = AccessRequest(
-        account_id=caller.id,
-        project_id=project_id,
-        name=name,
-        reason=reason,
-        scopes=[str(each) for each in Scope if each in set(scopes)],
-        asked_by=_sign(caller),
-        expires_at=clock.now() + OPEN,
-    )
+    request = AccessRequest(account_id=caller.id, expires_at=clock.now() + OPEN, **asked)
     db.session.add(request)
     db.session.flush()
     # An unclaimed account's address may be a stranger's.

@@ -56,7 +56,7 @@ def list_projects(caller: Caller, query: dict[str, Any]) -> Response:
 def create_project(caller: Caller, body: dict[str, Any]) -> Response:
     """Create a project.
 
-    The collection page is ``{app_url}/<slug>`` with ``data.publicPageConfig.slug``. The slug is
+    The collection page is at ``/<slug>``, with ``data.publicPageConfig.slug``. The slug is
     normalized to lower case with dashes, derived from ``businessName`` when left out, and random
     when both are missing. The account's very first project starts with six demo testimonials
     unless ``skipDemoTestimonials`` is true. 402 with ``code`` PROJECT_LIMIT_REACHED at the limit.

@@ -92,7 +92,7 @@ def test_only_whoever_asked_fetches(app: Flask, owner: Caller, outsider: Caller)
 def test_a_request_that_is_over_gives_nothing(
     app: Flask, owner: Caller, moved_clock: MovableClock
 ) -> None:
-    declined, late, unfetched = (ask(owner) for _ in range(3))
+    declined, late, unfetched = (ask(owner, name=f"Till {number}") for number in range(3))
     decide(app, owner, declined)
     assert data_of(owner.get(f"{HERE}/{declined}"))["status"] == "declined"
     moved_clock.move(days=2)
@@ -110,11 +110,13 @@ def test_a_request_that_is_over_gives_nothing(
 
 
 def test_an_agent_can_not_flood_the_owner(app: Flask, owner: Caller, agent: Caller) -> None:
-    ids = [ask(owner) for _ in range(MOST_WAITING)]
+    ids = [ask(owner, name=f"Till {number}") for number in range(MOST_WAITING)]
     error_of(owner.post(HERE, BODY), 409, "TOO_MANY_WAITING")
+    # The same one again is the one that waits, without another mail.
+    assert ask(owner, name="Till 0") == ids[0]
     decide(app, owner, ids[0])
     ask(owner)
-    for _ in range(3):
+    for _ in range(2):
         owner.post(HERE, BODY)
     assert owner.post(HERE, BODY).status_code == 429
     assert len(mails(app)) == MOST_WAITING + 1
@@ -129,7 +131,7 @@ def test_at_once_there_are_five_places_and_one_token(app: Flask, owner: Caller) 
         return app.test_client().open(path, method=method, headers=owner.headers, json=body)
 
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: call(HERE, BODY), range(8)))
+        answers = list(pool.map(lambda number: call(HERE, BODY | {"name": str(number)}), range(8)))
         codes = Counter(answer.status_code for answer in answers)
         assert codes == {200: MOST_WAITING, 409: 8 - MOST_WAITING}
         request_id = next(data_of(each)["_id"] for each in answers if each.status_code == 200)

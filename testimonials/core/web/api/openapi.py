@@ -195,7 +195,7 @@ def _parameters(operation: Operation, rule: Rule, called: set[str]) -> list[Any]
             "in": "path",
             "required": True,
             "schema": {"type": "string"},
-            "description": f"The {name.removesuffix('_id')}'s `_id`."
+            "description": f"The {name.removesuffix('_id').replace('asked', 'request')}'s `_id`."
             if name.endswith("_id")
             else f"The {name}'s name.",
         }
