@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, select
+from sqlalchemy import ColumnElement, Select, delete, func, select
 
 from testimonials.access.callers import Caller
 from testimonials.access.scopes import Scope
@@ -25,6 +25,8 @@ from testimonials.proposals.waiting import count_waiting
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
 MOST_WAITING = 500
 KEPT = timedelta(days=400)
+# What names an uploaded picture in the values of a proposal.
+PICTURES = ("imageId", "avatarId")
 
 
 class TooManyProposals(ServiceError):
@@ -148,19 +150,17 @@ def find_waiting_picture(
     caller: Caller, project: Project, kind: str, target_id: str | None, content: bytes
 ) -> str | None:
     """Return the id of the same picture in a waiting proposal of this kind by the caller."""
-    waiting = _of_project(project, "waiting").where(
-        is_by(caller), Proposal.kind == kind, Proposal.target_id == target_id
-    )
-    named = [each.values for each in db.session.scalars(waiting)]
-    ids = {each.get("imageId") or each.get("avatarId") or "" for each in named}
-    query = select(Image.id).where(Image.id.in_(ids), Image.content == content)
-    return db.session.scalars(query).first() if ids else None
+    named = func.coalesce(*(Proposal.values[name].as_string() for name in PICTURES))
+    query = select(Image.id).join(Proposal, Image.id == named)
+    waiting = (Proposal.project_id == project.id, Proposal.status == "waiting", is_by(caller))
+    same = (Proposal.kind == kind, Proposal.target_id == target_id, Image.content == content)
+    return db.session.scalars(query.where(*waiting, *same)).first()
 
 
 def list_held_pictures() -> set[str]:
     """Return the ids of the pictures that waiting proposals name."""
     found = set()
-    for name in ("imageId", "avatarId"):
+    for name in PICTURES:
         picture = Proposal.values[name].as_string()
         query = select(picture).where(Proposal.status == "waiting", picture.is_not(None))
         found |= set(db.session.scalars(query))
