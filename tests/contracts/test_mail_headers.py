@@ -29,9 +29,11 @@ from testimonials.migrations.runner import upgrade
 from testimonials.operations.backup import scheduled
 from testimonials.operations.mail_cli import make_test_mail
 from testimonials.projects.emails import send_invitation_mail
-from testimonials.projects.models import MemberInvitation, Project
+from testimonials.projects.models import MemberInvitation, NotificationChoice, Project
 from testimonials.projects.notifications.services import Reader
 from testimonials.projects.services import create_project
+from testimonials.proposals.models import Proposal
+from testimonials.proposals.proposal_mail import tell_of_proposals
 from testimonials.settings.table import load_settings
 from testimonials.testimonials import models
 from testimonials.testimonials.emails import send_submissions_mail
@@ -120,6 +122,18 @@ def write_every_kind(account: Account, text: str) -> None:
     scheduled.tell_that_backups_work()
     db.session.add(make_test_mail("operator@example.com"))
     write_requests(project, text)
+    write_proposal(project, text)
+
+
+def write_proposal(project: Project, text: str) -> None:
+    """Tell the owner of a proposal that has waited for a while."""
+    before = clock.now() - timedelta(hours=1)
+    told = {"told_of_proposals_at": before - timedelta(hours=1)}
+    db.session.add(NotificationChoice(project_id=project.id, account_id=project.account_id, **told))
+    proposed = {"kind": "page", "values": {"headline": text}, "reason": text, "created_at": before}
+    db.session.add(Proposal(project_id=project.id, actor_kind="agent", **proposed))
+    db.session.flush()
+    assert tell_of_proposals(project, project.account_id)
 
 
 def write_requests(project: Project, text: str) -> None:
