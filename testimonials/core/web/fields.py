@@ -57,7 +57,8 @@ def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
         yield place, messages
         return
     for name, below in messages.items():
-        inner = f"{place}[{name}]" if isinstance(name, int) else f"{place}.{name}".lstrip(".")
+        inside = f"{place}.{name}" if place else str(name)
+        inner = f"{place}[{name}]" if isinstance(name, int) else inside
         yield from _flatten(place if place and name == SCHEMA else inner, below)
 
 
