@@ -12,7 +12,12 @@ from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.front_page import describe_front_page
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
-from testimonials.operations.reference import describe_operations, describe_schemas, describe_shared
+from testimonials.operations.reference import (
+    describe_operations,
+    describe_schemas,
+    describe_shared,
+    find_common_answers,
+)
 from testimonials.operations.reference_text import write_reference
 from testimonials.settings.current import current_settings
 
@@ -80,10 +85,12 @@ def get_openapi() -> Response:
 
 @site.get("/docs")
 def show_docs() -> ResponseReturnValue:
+    operations = describe_operations(_document(), base_url())
     return render_template(
         "docs/reference.html",
         api=_document(),
-        operations=describe_operations(_document(), base_url()),
+        operations=operations,
+        common=find_common_answers(operations),
         shared=describe_shared(_document()),
         schemas=describe_schemas(_document()),
         base_url=base_url(),

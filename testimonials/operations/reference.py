@@ -2,18 +2,29 @@
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 Document = dict[str, Any]
 
 
+# A status, and what it means.
+Answer = tuple[str, str]
+
+
 def describe_operations(document: Document, base_url: str) -> list[dict[str, Any]]:
-    """Return each operation as the page shows it: fields, responses, and a call to copy."""
+    """Return each operation as the page shows it: fields, answers, and a call to copy."""
     return [
         _describe_operation(document, base_url, path, method, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
+
+
+def find_common_answers(operations: list[dict[str, Any]]) -> list[Answer]:
+    """Return the answers that more than two operations give, which are explained once."""
+    counts = Counter(answer for operation in operations for answer in operation["answers"])
+    return sorted(answer for answer, count in counts.items() if count > 2)
 
 
 def describe_schemas(document: Document) -> list[dict[str, Any]]:
@@ -88,8 +99,8 @@ def _describe_operation(
             "fields": describe_fields(document, content["schema"]),
             "example": example,
         },
-        "responses": [
-            {"status": status, "description": response["description"]}
+        "answers": [
+            (status, response["description"])
             for status, response in operation["responses"].items()
         ],
         "curl": _write_curl(base_url, path, method.upper(), operation, example),

@@ -1,15 +1,16 @@
 """The API reference as Markdown: in `docs/api.md` and for agents."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from testimonials.operations.reference import (
+    Answer,
     Document,
     describe_operations,
     describe_rules,
     describe_schemas,
     describe_shared,
+    find_common_answers,
 )
 
 
@@ -17,8 +18,7 @@ def write_reference(document: Document, base_url: str) -> str:
     """Return the reference that is made from an OpenAPI document."""
     parts = [document["info"]["description"], f"All paths start at `{base_url}`."]
     operations = describe_operations(document, base_url)
-    answers = Counter(_answer(each) for one in operations for each in one["responses"])
-    common = sorted(each for each, count in answers.items() if count > 2)
+    common = find_common_answers(operations)
     parts += ["## Statuses", write_table(["Status", "Meaning"], [list(each) for each in common])]
     for operation in operations:
         parts += list(_write_operation(operation, common))
@@ -57,11 +57,7 @@ def _list_codes(document: Document) -> list[list[str]]:
     ]
 
 
-def _answer(response: dict[str, Any]) -> tuple[str, str]:
-    return str(response["status"]), response["description"]
-
-
-def _write_operation(operation: dict[str, Any], common: list[tuple[str, str]]) -> Iterator[str]:
+def _write_operation(operation: dict[str, Any], common: list[Answer]) -> Iterator[str]:
     yield f"## {operation['summary']}"
     yield f"`{operation['method']} {operation['path']}`"
     yield operation["description"]
@@ -79,7 +75,7 @@ def _write_operation(operation: dict[str, Any], common: list[tuple[str, str]]) -
         yield write_table(["Parameter", "In", "Type", "Rules", "Meaning"], rows)
     if operation["body"]:
         yield _fields(operation["body"]["fields"])
-    answers = [_answer(each) for each in operation["responses"]]
+    answers = operation["answers"]
     usual = ", ".join(status for status, meaning in answers if (status, meaning) in common)
     own = [f"{status}: {meaning}" for status, meaning in answers if (status, meaning) not in common]
     yield " ".join([f"Answers {usual}.", *own])
