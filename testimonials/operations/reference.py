@@ -100,8 +100,7 @@ def _describe_operation(
             "example": example,
         },
         "answers": [
-            (status, response["description"])
-            for status, response in operation["responses"].items()
+            (status, response["description"]) for status, response in operation["responses"].items()
         ],
         "curl": _write_curl(base_url, path, method.upper(), operation, example),
     }
