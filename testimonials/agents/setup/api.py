@@ -11,11 +11,16 @@ from testimonials.agents.setup.answers import describe_setup, summarise
 from testimonials.agents.setup.schemas import MAX_BYTES, SetupResultSchema, SetupSchema
 from testimonials.agents.setup.services import set_up
 from testimonials.core.web.endpoint import endpoint
+from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.writes import begin_call, commit_answer
+from testimonials.extensions import limiter
 
 setup = Blueprint("setup", __name__)
 
 _RESULT = SetupResultSchema()
+
+# A hundred proposals keep SQLite from other writers for a second, also when they are only tried.
+SETUPS_PER_ACCOUNT = Limit("setup", 120, "for one account", for_load=True)
 
 
 @setup.put("/v1/setup")
@@ -23,7 +28,7 @@ _RESULT = SetupResultSchema()
 @endpoint(
     data=SetupResultSchema,
     body=SetupSchema,
-    raises=(402, 403, 404, 409),
+    raises=(402, 403, 404, 409, 429),
     max_bytes=MAX_BYTES,
     example={
         "externalId": "corner-bakery",
@@ -62,8 +67,9 @@ def set_up_project(caller: Caller, body: dict[str, Any]) -> Response:
     page, the design and changes of testimonials wait for the owner as proposals. A token does at
     once what its scopes allow, and proposes the rest if it has the scope draft. A proposal that
     waits isn't made again, nor one that the owner declined. All of it is done or, after an error,
-    nothing. A body may have 512 KiB.
+    nothing. A body may have 512 KiB. At most 120 calls an hour are taken for an account.
     """
+    limiter.count(SETUPS_PER_ACCOUNT, caller.id)
     begin_call(caller.id)
     steps = set_up(caller, body)
     return commit_answer(summarise(steps), _RESULT.dump(describe_setup(steps)))

@@ -17,10 +17,13 @@ from testimonials.core.pictures.decoder_process import DecoderBusy, decoder
 from testimonials.core.pictures.decoding import Unreadable, Use
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.rate_limits import Limit
 
 MEGABYTE = 1024 * 1024
 CONTENT_TYPE = "image/webp"
 UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)
+# By the API. Each is decoded and stored for two days, whether or not it is used in the end.
+UPLOADS_PER_ACCOUNT = Limit("api-picture", 300, "for one account", for_load=True)
 # By then most of the pictures that came before are decoded.
 RETRY_AFTER = 5
 

@@ -8,9 +8,15 @@ from flask import Blueprint, Response
 from testimonials.access.callers import Caller
 from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
-from testimonials.core.pictures.images import LOGO, UPLOADED_TYPES, read_image
+from testimonials.core.pictures.images import (
+    LOGO,
+    UPLOADED_TYPES,
+    UPLOADS_PER_ACCOUNT,
+    read_image,
+)
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.writes import begin_call, require_match
+from testimonials.extensions import limiter
 from testimonials.projects.models import Project
 from testimonials.projects.reach import find_project
 from testimonials.projects.schemas import PageConfigSchema, PageConfigUpdateSchema, ProjectSchema
@@ -66,7 +72,7 @@ def update_page_config(
     content_types=UPLOADED_TYPES,
     max_bytes=LOGO.max_bytes,
     query=ReasonQuerySchema,
-    raises=(404, 503),
+    raises=(404, 429, 503),
 )
 def set_logo(caller: Caller, project_id: str, content: bytes, query: dict[str, Any]) -> Response:
     """Upload the logo.
@@ -75,6 +81,7 @@ def set_logo(caller: Caller, project_id: str, content: bytes, query: dict[str, A
     320 pixels at most, and nothing else of the file is kept.
     """
     find_project(caller, project_id)
+    limiter.count(UPLOADS_PER_ACCOUNT, caller.id)
     # Decoded before the lock is taken, so that no submission waits for it.
     image = read_image(io.BytesIO(content), LOGO)
     begin_call(caller.id)

@@ -9,9 +9,15 @@ from flask import Blueprint, Response
 from testimonials.access.callers import Caller
 from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
-from testimonials.core.pictures.images import AVATAR, UPLOADED_TYPES, read_image
+from testimonials.core.pictures.images import (
+    AVATAR,
+    UPLOADED_TYPES,
+    UPLOADS_PER_ACCOUNT,
+    read_image,
+)
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.writes import begin_call, commit_answer, require_match
+from testimonials.extensions import limiter
 from testimonials.projects.reach import find_project
 from testimonials.proposals.calls import carry_out, keep_picture
 from testimonials.proposals.schemas import ReasonQuerySchema
@@ -78,7 +84,7 @@ def update_testimonial(
     content_types=UPLOADED_TYPES,
     max_bytes=AVATAR.max_bytes,
     query=ReasonQuerySchema,
-    raises=(404, 409, 503),
+    raises=(404, 409, 429, 503),
 )
 def set_avatar(
     caller: Caller, project_id: str, testimonial_id: str, content: bytes, query: dict[str, Any]
@@ -89,6 +95,7 @@ def set_avatar(
     square and scaled down, and nothing else of the file is kept.
     """
     find_testimonial(find_project(caller, project_id), testimonial_id)
+    limiter.count(UPLOADS_PER_ACCOUNT, caller.id)
     # Decoded before the lock is taken, so that no submission waits for it.
     image = read_image(io.BytesIO(content), AVATAR)
     begin_call(caller.id)

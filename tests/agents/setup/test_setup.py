@@ -1,5 +1,6 @@
 """PUT /v1/setup: what it does, what it leaves to the owner, and what a repeat does."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from flask import Flask
 from sqlalchemy import event
 
 from testimonials.access.scopes import Scope
+from testimonials.agents.setup import api
 from testimonials.core import clock
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
@@ -254,3 +256,16 @@ def test_proposing_much_reads_little_of_what_waits(agent: Caller) -> None:
     event.remove(Proposal, "load", note)
     # The earlier 30, once each or little more; reading all of them for each would be 900.
     assert 30 <= len(loaded) <= 150
+
+
+def test_an_account_sets_up_so_often_an_hour(
+    agent: Caller, outsider: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = dataclasses.replace(api.SETUPS_PER_ACCOUNT, per_hour=2)
+    monkeypatch.setattr(api, "SETUPS_PER_ACCOUNT", few)
+    set_up(agent, BAKERY)
+    # What is only tried holds up others too.
+    set_up(agent, BAKERY, "?dryRun=true")
+    answer = agent.client.put("/v1/setup", json=BAKERY, headers=agent.headers)
+    assert (answer.status_code, answer.headers["Retry-After"].isdigit()) == (429, True)
+    set_up(outsider, {"externalId": "kiln"})

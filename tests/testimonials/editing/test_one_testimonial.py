@@ -1,5 +1,6 @@
 """One testimonial in the API: reading, editing, its photo, the trash."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from werkzeug.test import TestResponse
 
 from testimonials.access.scopes import Scope
 from testimonials.core import clock
+from testimonials.projects.configuration import api as configuration
+from testimonials.testimonials.editing import api
 from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.pictures import photo, to_bytes
@@ -143,3 +146,22 @@ def test_the_trash_gives_back_what_was_put_there(
     (answer,) = helper.post(f"{path}/restore").json["data"]["results"]
     assert answer["status"] == "approved"
     assert [each.deleted_at for each in read_testimonials(app, project_id)] == [None]
+
+
+def test_an_account_uploads_so_many_pictures_an_hour(
+    app: Flask,
+    owner: Caller,
+    helper: TokenCaller,
+    project_id: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = dataclasses.replace(api.UPLOADS_PER_ACCOUNT, per_hour=2)
+    for door in (api, configuration):
+        monkeypatch.setattr(door, "UPLOADS_PER_ACCOUNT", few)
+    path = f"/v1/projects/{project_id}"
+    row = add_testimonial(app, project_id)
+    photo_path = f"{path}/testimonials/{row}/avatar"
+    assert upload(helper, photo_path).status_code == 200
+    assert upload(owner, f"{path}/logo").status_code == 202
+    assert upload(owner, f"{path}/logo").status_code == 429
+    assert upload(helper, photo_path).status_code == 429
