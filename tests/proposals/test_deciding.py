@@ -226,6 +226,27 @@ def test_only_what_was_seen_is_decided_and_pages_go_on(
     assert page(browser, project).count('<article class="card proposal"') == 11
 
 
+def test_a_decided_proposal_shows_the_logo_that_was_there_before(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    agent = make_agent(owner, Scope.READ, Scope.DRAFT)
+    old, new = hold_picture(app), hold_picture(app)
+    for picture in (old, new):
+        made = propose(agent, project, "logo", {"imageId": picture})["_id"]
+        decide(browser, project, "accepted", made)
+        moved_clock.move(days=1)
+    newer, older = (
+        [each.split('"')[0] for each in card.split('class="side-picture" src="')[1:]]
+        for card in page(browser, project, "?show=decided").split("<article")[1:]
+    )
+    assert [len(newer), len(older)] == [2, 1]
+    assert old in newer[0]
+    moved_clock.move(days=3)
+    with app.app_context():
+        sweep()
+    assert page(browser, project, "?show=decided").count("No longer kept") == 2
+
+
 def test_a_picture_that_waits_is_kept_and_old_decisions_go(
     app: Flask, owner: Caller, browser: FlaskClient, project: str, moved_clock: MovableClock
 ) -> None:

@@ -1,6 +1,6 @@
 """What the pages show of proposals."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from testimonials.access.scopes import Scope
 from testimonials.collection.requests.request_mail import suggest_texts
+from testimonials.core.pictures.images import Image
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.urls import image_url
 from testimonials.core.web.errors import ServiceError
@@ -100,9 +101,10 @@ def describe_waiting(account_id: str) -> list[dict[str, Any]]:
 def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:
     """Return what the page shows of each proposal of a project."""
     agents, people = name_agents(rows), name_people(rows)
-    named = _find_testimonials(project, rows)
+    named, kept = _find_testimonials(project, rows), _find_kept_pictures(rows)
     return [
         _describe(project, row, named)
+        | _picture_urls(project, row, named.get(row.target_id or ""), kept)
         | {"who": agents[row.id], "decided_by": people.get(row.decided_by_id or "")}
         for row in rows
     ]
@@ -111,7 +113,6 @@ def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[
 def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
     is_waiting, target = row.status == "waiting", named.get(row.target_id or "")
     now, problem = _read_now(project, row, target) if is_waiting else (row.before, "")
-    before, after = _picture_urls(project, row, target)
     preview = url_for("previews.show_preview", project_id=project.id, proposal_id=row.id)
     return {
         "row": row,
@@ -124,8 +125,6 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
         "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
         "changed": list_changed(row, now) if row.kind in COMPARED else [],
         "problem": problem,
-        "picture_before": before,
-        "picture_after": after,
         "preview_url": preview if is_waiting and row.kind in PREVIEWED else None,
     }
 
@@ -219,14 +218,29 @@ def _find_testimonials(project: Project, rows: Sequence[Proposal]) -> dict[str, 
     return {each.id: each for each in found}
 
 
+def _find_kept_pictures(rows: Sequence[Proposal]) -> set[str]:
+    """Return the ids of the pictures of decided proposals that are still stored."""
+    decided = [row for row in rows if row.status != "waiting"]
+    ids = {_name_picture(each) for row in decided for each in (row.before, row.values)}
+    query = select(Image.id).where(Image.id.in_(ids - {""}))
+    return set(db.session.scalars(query)) if ids - {""} else set()
+
+
+def _name_picture(values: Mapping[str, Any]) -> str:
+    return values.get("imageId") or values.get("avatarId") or ""
+
+
 def _picture_urls(
-    project: Project, row: Proposal, target: Testimonial | None
-) -> tuple[str | None, str | None]:
+    project: Project, row: Proposal, target: Testimonial | None, kept: Set[str]
+) -> dict[str, str | None]:
     """Return the pictures before and after; what is only proposed has no public URL."""
     now = target.avatar_url if target else image_url(project.logo_id)
-    proposed = row.values.get("imageId") or row.values.get("avatarId")
+    before, proposed = _name_picture(row.before), _name_picture(row.values)
+    if row.status != "waiting":
+        now = image_url(before) if before in kept else None
+        proposed = proposed if proposed in kept else ""
     url = url_for("previews.get_picture", project_id=project.id, proposal_id=row.id)
-    return now, url if proposed else None
+    return {"picture_before": now, "picture_after": url if proposed else None}
 
 
 def _count(project_id: str, kinds: Iterable[str], *, is_waiting: bool) -> int:
