@@ -16,6 +16,7 @@ from testimonials.operations.jobs.registry import send_due_requests
 from testimonials.transfer.tables import importing
 from testimonials.webhooks.deliveries import delete_old_deliveries
 from testimonials.webhooks.dispatch import Dispatcher
+from testimonials.webhooks.events import MOST_BYTES
 from tests.access.tokens import give_token
 from tests.auth.browsers import open_browser
 from tests.collection.authors.authors import Visitor
@@ -23,6 +24,7 @@ from tests.collection.requests.asking import ask, form_of, read_requests, reques
 from tests.conftest import Caller, MovableClock
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial
+from tests.support.shapes import data_of
 from tests.transfer.archives.projects import run
 from tests.webhooks.receiver import Hook, Receiver, add_hook, receiving
 
@@ -135,6 +137,26 @@ def test_a_decision_about_many_is_one_event_and_a_message_for_each(
     kinds = Counter(type for type, _ in take(hook, receiver))
     # Of samples nobody is told.
     assert kinds == {"testimonial.deleted": 3}
+
+
+def test_the_longest_words_are_told_and_a_body_is_never_too_large(
+    hook: Hook, receiver: Receiver, browser: FlaskClient
+) -> None:
+    line, text = "\U0001f600" * 120, "\U0001f600" * 2000
+    words = {"authorName": line, "authorRole": line, "authorCompany": line, "text": text}
+    row = hook.caller.create_testimonial(hook.project, **words)
+    here = f"/dashboard/projects/{hook.project}/testimonials/{row['_id']}"
+    browser.post(f"{here}/reply", data={"reply": "\U0001f600" * 1000})
+    data = take(hook, receiver)[-1][1]
+    assert (data["text"], len(data["reply"]["text"])) == (text, 1000)
+    people = [{"email": f"{n}@example.com", "name": line[:110]} for n in range(45)]
+    proposal = {"kind": "request", "values": {"people": people}}
+    made = data_of(hook.caller.post(f"/v1/projects/{hook.project}/proposals", proposal))
+    form = {"decision": "declined", "ids": made["_id"]}
+    browser.post(f"/dashboard/projects/{hook.project}/proposals", data=form)
+    short = {"projectId": hook.project, "_id": made["_id"]}
+    assert take(hook, receiver) == [("proposal.decided", short)]
+    assert all(len(each.body.encode()) < MOST_BYTES for each in hook.deliveries())
 
 
 def test_what_is_held_as_spam_is_told_once_it_is_released(
