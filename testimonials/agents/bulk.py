@@ -1,5 +1,6 @@
 """Adding up to a hundred testimonials in one call, each answered for itself."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,13 @@ from testimonials.testimonials.schemas import TestimonialAddSchema
 from testimonials.testimonials.services import find_by_external_ids, prepare_approved
 
 KIND = "testimonial.add"
+
+SAID = {
+    "created": "added",
+    "exists": "there already",
+    "proposed": "waiting for the owner",
+    "refused": "refused",
+}
 
 Results = list[dict[str, Any]]
 
@@ -57,6 +65,12 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
         project, [each["testimonial"] for each in results if each["status"] == "created"], caller
     )
     return results
+
+
+def say_added(results: Results) -> str:
+    """Return in a few words what became of them."""
+    counts = Counter(each["status"] for each in results)
+    return ", ".join(f"{counts[name]} {said}" for name, said in SAID.items() if counts[name]) + "."
 
 
 def _check(sent: Any) -> tuple[dict[str, Any] | None, dict[str, list[str]]]:

@@ -9,7 +9,7 @@ from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.agents.bulk import add_each
+from testimonials.agents.bulk import add_each, say_added
 from testimonials.core.data.versioned_cache import VersionedCache
 from testimonials.core.web.endpoint import answer_bytes, dump_json, endpoint, wrap
 from testimonials.core.web.paging import add_link, link_to
@@ -57,7 +57,7 @@ def create_testimonial(
     """Add a testimonial.
 
     It is stored with source ``manual`` and status ``approved`` and shows in the widget at once,
-    without review.
+    without review. One that was said before now is added with its ``submittedAt`` by ``bulk``.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
@@ -91,7 +91,7 @@ def create_testimonials(
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     results = add_each(caller, project, body["testimonials"], **query)
-    return commit_answer("Done", _BULK.dump({"results": results}))
+    return commit_answer(say_added(results), _BULK.dump({"results": results}))
 
 
 @testimonials.delete("/v1/projects/<project_id>/testimonials/demo")

@@ -56,6 +56,13 @@ def test_each_is_answered_in_order_and_none_stops_another(
     assert event.details["count"] == 2
 
 
+def test_the_message_counts_what_became_of_them(owner: Caller, project_id: str) -> None:
+    path = f"/v1/projects/{project_id}/testimonials/bulk"
+    body = {"testimonials": [GOOD | {"externalId": "a"}, GOOD, {"text": "Nobody's"}]}
+    said = [dict(owner.post(path, body).json or {})["message"] for _ in range(2)]
+    assert said == ["2 added, 1 refused.", "1 added, 1 there already, 1 refused."]
+
+
 def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str) -> None:
     items = [GOOD | {"externalId": f"review-{number}"} for number in range(100)]
     first = add(owner, project_id, *items)

@@ -73,7 +73,8 @@ def decide_submissions(
         require_known(project, body["ids"])
         return carry_out(caller, project, "testimonial.decide", body, **query)
     data = decide_all(project, body["decision"], body["ids"], caller.label)
-    return commit_answer("Decided", _DECISIONS.dump(data))
+    said = "Decided" if data["undo"] else "Nothing to change"
+    return commit_answer(said, _DECISIONS.dump(data))
 
 
 @moderation.post("/v1/projects/<project_id>/undo")
