@@ -87,9 +87,10 @@ def _page(owner: SignedIn, asked: Asked, errors: Errors) -> str:
         checked=sent.getlist("scopes") if errors else DEFAULT_SCOPES,
         projects={each.id: each.name for each in list_projects(owner.account_id)}
         | {ALL_PROJECTS: "All projects"},
-        project=sent.get("project"),
+        # Not from the link: the program wrote that.
+        project=request.form.get("project"),
         lifetimes=LIFETIMES,
-        days=sent.get("days", "90"),
+        days=request.form.get("days", "90"),
         never=NEVER,
         errors=errors,
     )

@@ -333,3 +333,13 @@ def test_an_old_sign_in_needs_the_password_again(
     answer = consent(browser, asked)
     assert answer.status_code == 401
     assert "Enter your password to connect a program" in answer.text
+
+
+def test_the_link_chooses_neither_projects_nor_days(browser: FlaskClient) -> None:
+    asked = ask_to_connect(browser)
+    plain = browser.get(f"/oauth/authorize?{urlencode(asked)}").text
+    pushed = asked | {"project": "all", "days": "365"}
+    chosen = re.findall(r'<option value="\w+" selected', plain)
+    assert chosen == ['<option value="90" selected']
+    page = browser.get(f"/oauth/authorize?{urlencode(pushed)}").text
+    assert re.findall(r'<option value="\w+" selected', page) == chosen
