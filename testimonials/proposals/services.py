@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select
 
 from testimonials.access.callers import Caller
 from testimonials.access.scopes import Scope
@@ -21,6 +21,7 @@ from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
 from testimonials.proposals.waiting import count_waiting
+from testimonials.testimonials.models import Testimonial
 
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
 MOST_WAITING = 500
@@ -168,9 +169,18 @@ def list_held_pictures() -> set[str]:
 
 
 def delete_old_proposals() -> int:
-    """Delete what was decided 400 days ago; return how many."""
+    """Delete what was decided 400 days ago or names a testimonial that is gone; return how many.
+
+    It holds the words and the address of an author, who may have erased them.
+    """
+    added = Proposal.result["testimonialId"].as_string()
+    about = func.coalesce(Proposal.target_id, added)
+    is_gone = about.is_not(None) & ~exists().where(Testimonial.id == about)
     removed = db.session.scalars(
-        delete(Proposal).where(Proposal.decided_at < clock.now() - KEPT).returning(Proposal.id)
+        delete(Proposal)
+        .where(or_(Proposal.decided_at < clock.now() - KEPT, is_gone))
+        .returning(Proposal.id)
+        .execution_options(synchronize_session=False)
     ).all()
     return len(removed)
 

@@ -13,6 +13,7 @@ from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.proposals.models import Proposal
+from testimonials.testimonials import models
 from tests.activity.events import read_types
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
@@ -263,3 +264,26 @@ def test_a_picture_that_waits_is_kept_and_old_decisions_go(
     with app.app_context():
         assert sweep()["proposals"] == 1
     assert owner.get(f"/v1/projects/{project}/proposals/{made[0]}").status_code == 404
+
+
+def test_what_an_author_erased_goes_from_proposals_too(
+    app: Flask, owner: Caller, browser: FlaskClient, project: str
+) -> None:
+    row = add_testimonial(app, project, text="My name is Rumpel.", author_email="a@example.com")
+    kept = owner.create_testimonial(project)["_id"]
+    edit = {"text": "The name is Rumpel.", "authorEmail": "b@example.com"}
+    made = propose(owner, project, "testimonial.edit", edit, targetId=row)["_id"]
+    propose(owner, project, "testimonial.edit", {"text": "Still here."}, targetId=kept)
+    propose(owner, project, "page", {"headline": "Well?"})
+    added = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Gone."})
+    assert decide(browser, project, "accepted", made, added["_id"]).status_code == 303
+    new = read_proposal(owner, project, added["_id"])["result"]["testimonialId"]
+    with app.app_context():
+        begin_write()
+        for each in (row, new):
+            db.session.delete(db.session.get_one(models.Testimonial, each))
+        db.session.commit()
+        assert sweep()["proposals"] == 2
+    left = owner.get(f"/v1/projects/{project}/proposals")
+    assert [each["kind"] for each in left.json["data"]["items"]] == ["page", "testimonial.edit"]
+    assert "Rumpel" not in left.text

@@ -102,7 +102,9 @@ KINDS = {
     "accessTokens": Kind("access tokens that ended more than 90 days ago", delete_ended_tokens),
     "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
-    "proposals": Kind("proposals decided 400 days ago", delete_old_proposals),
+    "proposals": Kind(
+        "proposals decided 400 days ago or about testimonials that are gone", delete_old_proposals
+    ),
     "mails": Kind("old mails in the outbox", _delete_old_mails),
     "deliveries": Kind(
         "deliveries of webhooks past the last 100", lambda: delete_old_deliveries(MAX_AT_ONCE)
