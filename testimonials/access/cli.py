@@ -111,6 +111,7 @@ def _describe(token: AccessToken) -> dict[str, Any]:
         "lastFour": token.last_four,
         "lastUsedAt": use and iso(use.at),
         "lastUsedFor": use and use.operation,
+        "lastUsedBy": use and use.by,
         "createdAt": iso(token.created_at),
         "expiresAt": token.expires_at and iso(token.expires_at),
     }

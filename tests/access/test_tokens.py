@@ -236,6 +236,8 @@ def test_the_operator_makes_and_revokes_tokens(app: Flask, owner: Caller, agent:
     assert (found["scopes"], found["expiresAt"]) == (["read", "draft"], None)
     caller = TokenCaller(owner.client, owner.account_id, owner.email, found["token"])
     assert data_of(caller.get("/v1/me"))["scopes"] == ["read", "draft"]
+    (listed,) = json.loads(run(args=["tokens", "list", "--json"]).stdout)
+    assert (listed["lastUsedFor"], listed["lastUsedBy"]) == ("get_me", "api")
     assert run(args=["tokens", "revoke", found["tokenId"]]).exit_code == 0
     assert "revoked" in refuse(caller)
     assert "There is no access token" in run(args=["tokens", "revoke", "1" * 24]).stderr
