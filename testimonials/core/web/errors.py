@@ -77,9 +77,10 @@ class CredentialsInvalid(ServiceError):
     meaning = "The credentials are missing, don't match, or are no longer valid."
     remedy = "Send both headers of the account, or an access token, as they were last issued."
     default_message = (
-        "The account id and API key do not match. Send both headers, x-service-account-id and "
-        "x-api-key, with the values of the latest POST /v1/auth/agent-init response or from the "
-        "dashboard settings."
+        "The account id and API key are missing or do not match. Send both headers, "
+        "x-service-account-id and x-api-key, with the values of the latest POST "
+        "/v1/auth/agent-init response or from the dashboard settings; or an access token as "
+        "Authorization: Bearer."
     )
 
     def __init__(self) -> None:
