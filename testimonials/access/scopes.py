@@ -20,7 +20,8 @@ class Scope(StrEnum):
     CONFIGURE = (
         "configure",
         "Configure",
-        "Change the widget, the page and webhooks, and ask customers by mail.",
+        "Change the widget and the page, ask customers by mail, and have testimonials sent elsewhere "
+        "by webhooks.",
     )
 
 

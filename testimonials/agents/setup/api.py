@@ -20,7 +20,7 @@ setup = Blueprint("setup", __name__)
 _RESULT = SetupResultSchema()
 
 # A hundred proposals keep SQLite from other writers for a second, also when they are only tried.
-SETUPS_PER_ACCOUNT = Limit("setup", 120, "for one account", for_load=True)
+SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 
 
 @setup.put("/v1/setup")
@@ -67,7 +67,7 @@ def set_up_project(caller: Caller, body: dict[str, Any]) -> Response:
     page, the design and changes of testimonials wait for the owner as proposals. A token does at
     once what its scopes allow, and proposes the rest if it has the scope draft. A proposal that
     waits isn't made again, nor one that the owner declined. All of it is done or, after an error,
-    nothing. A body may have 512 KiB. At most 120 calls an hour are taken for an account.
+    nothing. A body may have 512 KiB. At most 60 calls an hour are taken for an account.
     """
     limiter.count(SETUPS_PER_ACCOUNT, caller.id)
     begin_call(caller.id)
