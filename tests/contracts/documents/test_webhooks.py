@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from testimonials.webhooks.sending import new_secret, sign
-from tests.contracts.documents import DOCS
+from tests.contracts.documents import DOCS, render_everything
 from tests.support.servers import PATIENCE
 
 # By language: the program, its file, and what the code is put into.
@@ -75,6 +75,13 @@ def test_code_accepts_what_is_sent_and_nothing_else(language: str, tmp_path: Pat
     )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == [expected for _, expected in cases]
+
+
+def test_an_agent_with_the_service_alone_reads_how_to_verify() -> None:
+    _, _, section = render_everything().partition("# When a webhook arrives\n")
+    section = section.partition("\n# ")[0]
+    for word in ("webhook-id", "webhook-timestamp", "webhook-signature", "whsec_", "HMAC-SHA256"):
+        assert word in section, word
 
 
 def write_headers(body: str, time: int, *secrets: str) -> dict[str, str]:
