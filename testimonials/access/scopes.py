@@ -20,8 +20,8 @@ class Scope(StrEnum):
     CONFIGURE = (
         "configure",
         "Configure",
-        "Change the widget and the page, ask customers by mail, and have testimonials sent elsewhere "
-        "by webhooks.",
+        "Change the widget and the page, ask customers by mail, and have testimonials sent "
+        "elsewhere by webhooks.",
     )
 
 
