@@ -128,7 +128,9 @@ def commit_answer(
     if is_dry_run() and is_secret:
         data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
     written = dump_json(data)
-    envelope = wrap(message, written)
+    # By MCP there is no header to tell.
+    said = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
+    envelope = wrap(said, written)
     if is_dry_run():
         db.session.rollback()
     else:

@@ -226,6 +226,7 @@ def test_a_dry_run_answers_and_changes_nothing(app: Flask, owner: Caller, path: 
         answer = send(owner, f"{each}?dryRun=true", body, method, Idempotency_Key="k")
         data_of(answer)
         assert answer.headers["X-Dry-Run"] == "true"
+        assert b'"message":"Dry run, nothing was changed: ' in answer.data
         assert b"tst_" not in answer.data
     assert [count_rows(app, model) for model in models] == before
     assert owner.get(project).data == state
