@@ -171,7 +171,7 @@ def _claimed_page(account: Account | None = None, new_key: str | None = None) ->
         projects=summarize_projects(account.id) if account else [],
         proposed=describe_waiting(account.id) if account else [],
         # Those that the claim page showed.
-        seen=request.form.getlist("seen"),
+        seen=request.form.getlist("seen") if account else [],
         is_return_visit=account is None,
     )
 
