@@ -20,6 +20,8 @@ class Account(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     email: Mapped[str] = mapped_column(String(254), unique=True)
+    # The name that others see; None: the address stands in for it.
+    display_name: Mapped[str | None] = mapped_column(String(80))
     key_hash: Mapped[str]
     key_last_four: Mapped[str]
     key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

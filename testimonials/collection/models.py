@@ -1,9 +1,10 @@
-"""Mailed requests, unsubscribed addresses, and pictures for shared links."""
+"""Forms, mailed requests, unsubscribed addresses, and pictures for shared links."""
 
 import hashlib
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
@@ -11,6 +12,27 @@ from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
+
+
+class CollectionForm(Base):
+    """One of several forms of a project, with its own address, wording, questions and tag."""
+
+    __tablename__ = "collection_form"
+    __table_args__ = (
+        Index("uq_collection_form_project_id_name", "project_id", "name", unique=True),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    # In its address: ``/<slug>/f/<name>``.
+    name: Mapped[str] = mapped_column(String(60))
+    # What the owner calls it.
+    title: Mapped[str] = mapped_column(String(80))
+    # Only what differs from the project's page: headline, description, prompts, questions, tag.
+    design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    is_open: Mapped[bool] = mapped_column(Boolean, default=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 class RequestBatch(Base):
@@ -51,6 +73,8 @@ class MailedRequest(Base):
     email_hash: Mapped[str] = mapped_column(index=True)
     name: Mapped[str] = mapped_column(String(120), default="")
     company: Mapped[str | None] = mapped_column(String(120))
+    # The shop's own reference of a purchase, which the link in the mail proves.
+    purchase_reference: Mapped[str | None] = mapped_column(String(120))
     # When the first mail or the reminder is due; None if neither is.
     next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     # Indexed because the pace of sending depends on recent mails.
@@ -59,6 +83,7 @@ class MailedRequest(Base):
     # The newest mail in the outbox. No foreign key: the outbox deletes its mails on its own.
     mail_id: Mapped[str | None]
     opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    started_at: Mapped[datetime | None] = mapped_column(Timestamp)
     answered_at: Mapped[datetime | None] = mapped_column(Timestamp)
     declined_at: Mapped[datetime | None] = mapped_column(Timestamp)
     testimonial_id: Mapped[str | None] = mapped_column(

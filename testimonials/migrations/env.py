@@ -16,6 +16,7 @@ import testimonials.core.pictures.images
 import testimonials.operations.database.shared_secret
 import testimonials.proposals.models
 import testimonials.testimonials.models
+import testimonials.transfer.models
 import testimonials.webhooks.models
 import testimonials.widget.models  # noqa: F401
 from testimonials.core.data.database import Base

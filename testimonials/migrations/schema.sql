@@ -16,7 +16,7 @@ CREATE TABLE account (
 	project_limit INTEGER, 
 	has_created_project BOOLEAN DEFAULT 0 NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, 
+	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), 
 	CONSTRAINT pk_account PRIMARY KEY (id), 
 	CONSTRAINT uq_account_email UNIQUE (email)
 );
@@ -62,7 +62,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, purchase_secret VARCHAR, 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -123,7 +123,7 @@ CREATE TABLE testimonial (
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
 	updated_at BIGINT NOT NULL, 
-	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, 
 	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
@@ -144,7 +144,7 @@ CREATE TABLE testimonial_change (
 	actor VARCHAR(254) NOT NULL, 
 	action VARCHAR NOT NULL, 
 	"before" JSON NOT NULL, 
-	created_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, project_id VARCHAR, undone_at BIGINT, 
 	CONSTRAINT pk_testimonial_change PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_change_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE
 );
@@ -185,7 +185,7 @@ CREATE TABLE notification_choice (
 	account_id VARCHAR NOT NULL, 
 	mode VARCHAR NOT NULL, 
 	told_until BIGINT, 
-	last_sent_at BIGINT, told_of_proposals_at BIGINT, 
+	last_sent_at BIGINT, told_of_proposals_at BIGINT, decides_by_mail BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_notification_choice PRIMARY KEY (project_id, account_id), 
 	CONSTRAINT fk_notification_choice_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_notification_choice_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
@@ -261,7 +261,7 @@ CREATE TABLE invitation (
 	declined_at BIGINT, 
 	mail_id VARCHAR, 
 	testimonial_id VARCHAR, 
-	created_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, started_at BIGINT, purchase_reference VARCHAR(120), 
 	CONSTRAINT pk_invitation PRIMARY KEY (id), 
 	CONSTRAINT fk_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_invitation_batch_id_invitation_batch FOREIGN KEY(batch_id) REFERENCES invitation_batch (id) ON DELETE CASCADE, 
@@ -593,4 +593,78 @@ CREATE UNIQUE INDEX uq_testimonial_project_id_external_id ON testimonial (projec
 
 CREATE INDEX ix_testimonial_trash ON testimonial (project_id, created_at, id) WHERE deleted_at IS NOT NULL;
 
-INSERT INTO alembic_version (version_num) VALUES ('0007')
+CREATE TABLE collection_form (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	name VARCHAR(60) NOT NULL, 
+	title VARCHAR(80) NOT NULL, 
+	design JSON NOT NULL, 
+	is_open BOOLEAN NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	CONSTRAINT pk_collection_form PRIMARY KEY (id), 
+	CONSTRAINT fk_collection_form_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE UNIQUE INDEX uq_collection_form_project_id_name ON collection_form (project_id, name);
+
+CREATE TABLE recording (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	testimonial_id VARCHAR, 
+	kind VARCHAR(10) NOT NULL, 
+	state VARCHAR(10) NOT NULL, 
+	size BIGINT NOT NULL, 
+	received BIGINT NOT NULL, 
+	media_type VARCHAR(60), 
+	codecs VARCHAR(80), 
+	seconds DOUBLE, 
+	width INTEGER, 
+	height INTEGER, 
+	poster_id VARCHAR, 
+	transcript TEXT NOT NULL, 
+	shows_transcript BOOLEAN NOT NULL, 
+	captions TEXT, 
+	created_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	CONSTRAINT pk_recording PRIMARY KEY (id), 
+	CONSTRAINT fk_recording_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_recording_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_recording_testimonial_id UNIQUE (testimonial_id)
+);
+
+CREATE INDEX ix_recording_project_id_created_at ON recording (project_id, created_at);
+
+CREATE INDEX ix_recording_poster_id ON recording (poster_id);
+
+CREATE TABLE table_import (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	actor VARCHAR(254) NOT NULL, 
+	file_name VARCHAR(255) NOT NULL, 
+	state VARCHAR(20) NOT NULL, 
+	options JSON NOT NULL, 
+	content BLOB, 
+	total INTEGER NOT NULL, 
+	done INTEGER NOT NULL, 
+	added INTEGER NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	finished_at BIGINT, 
+	undone_at BIGINT, 
+	CONSTRAINT pk_table_import PRIMARY KEY (id), 
+	CONSTRAINT fk_table_import_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_table_import_project_id_created_at ON table_import (project_id, created_at);
+
+CREATE INDEX ix_project_cover_id ON project (cover_id);
+
+CREATE INDEX ix_project_portrait_id ON project (portrait_id);
+
+CREATE UNIQUE INDEX uq_testimonial_project_id_purchase_reference ON testimonial (project_id, purchase_reference);
+
+CREATE INDEX ix_testimonial_import_id ON testimonial (import_id);
+
+CREATE INDEX ix_testimonial_change_project_id_created_at ON testimonial_change (project_id, created_at);
+
+INSERT INTO alembic_version (version_num) VALUES ('0008')

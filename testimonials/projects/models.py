@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String
+from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, String, false
 from sqlalchemy.orm import Mapped, mapped_column, validates
 
 from testimonials.auth.models import Account
@@ -11,6 +11,7 @@ from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.urls import image_url
 from testimonials.projects.configuration.dashboard_config import require_known
+from testimonials.projects.configuration.page_design import read_page_design
 from testimonials.projects.configuration.widget_design import read_design
 
 
@@ -47,6 +48,14 @@ class Project(Base):
     widget_draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     # An image's id. No foreign key: unused pictures are removed later.
     logo_id: Mapped[str | None] = mapped_column(index=True)
+    # How the collection page looks and what it asks beyond the specified settings; only what
+    # differs from the defaults.
+    page_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
+    # Ids of images, as of the logo: the page's cover, and the face of who reads what is sent.
+    cover_id: Mapped[str | None] = mapped_column(index=True)
+    portrait_id: Mapped[str | None] = mapped_column(index=True)
+    # With which the owner's shop signs links that prove a purchase.
+    purchase_secret: Mapped[str | None]
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # So that the next testimonial gets a later time without a query.
@@ -74,6 +83,10 @@ class Project(Base):
     @property
     def whole_widget_design(self) -> dict[str, Any]:
         return read_design(self.widget_design)
+
+    @property
+    def whole_page_design(self) -> dict[str, Any]:
+        return read_page_design(self.page_design)
 
     @property
     def whole_page_config(self) -> dict[str, Any]:
@@ -147,6 +160,8 @@ class NotificationChoice(Base):
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     told_of_proposals_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Whether the mails have links that decide without signing in.
+    decides_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
 
 
 class WidgetSighting(Base):

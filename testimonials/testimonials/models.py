@@ -3,7 +3,18 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Computed, Double, ForeignKey, Index, String, Text, false
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Computed,
+    Double,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    false,
+)
 from sqlalchemy import text as sql
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
@@ -55,12 +66,20 @@ class Testimonial(Base):
         ),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
         Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),
+        Index(
+            "uq_testimonial_project_id_purchase_reference",
+            "project_id",
+            "purchase_reference",
+            unique=True,
+        ),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
     status: Mapped[str]
     source: Mapped[str]
+    # How it was said: written, video or voice. Those that aren't written have a recording.
+    kind: Mapped[str] = mapped_column(String(10), default="written", server_default="written")
     author_name: Mapped[str] = mapped_column(String(120))
     author_email: Mapped[str | None] = mapped_column(String(254))
     author_role: Mapped[str] = mapped_column(String(120), default="")
@@ -98,6 +117,18 @@ class Testimonial(Base):
     returned_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The words as they were sent, once somebody has edited them.
     original_text: Mapped[str | None] = mapped_column(Text)
+    # The author's answers to the owner's own questions, as they were asked: each has `id`,
+    # `question`, `kind`, `answer` and `isPublic`.
+    answers: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    # The name of the form it was sent from; None: the project's own page.
+    form_name: Mapped[str | None] = mapped_column(String(60))
+    # Whether the author was promised a thank-you for writing, whatever they say.
+    is_rewarded: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    # The shop's own reference of the purchase, and when its link proved that the author made it.
+    purchase_reference: Mapped[str | None] = mapped_column(String(120))
+    purchase_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # The import that added it. No foreign key: it outlives the import.
+    import_id: Mapped[str | None] = mapped_column(index=True)
     # Words that the owner highlighted: [start, end] in code points of the text, sorted.
     highlights: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
     # What the owner answers in public, and since when.
@@ -117,6 +148,11 @@ class Testimonial(Base):
     # The database deletes them with the testimonial; lists load them eagerly.
     tag_rows: Mapped[list["TestimonialTag"]] = relationship(
         cascade="all, delete-orphan", passive_deletes=True
+    )
+
+    # Of those that aren't written.
+    recording: Mapped["Recording | None"] = relationship(
+        back_populates="testimonial", cascade="all, delete-orphan", passive_deletes=True
     )
 
     @property
@@ -158,18 +194,62 @@ class TestimonialTag(Base):
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
 
 
+class Recording(Base):
+    """A video or voice recording: its upload, and what its header says of it.
+
+    It has no testimonial until its form is sent. The file is in the instance folder.
+    """
+
+    __tablename__ = "recording"
+    __table_args__ = (Index("ix_recording_project_id_created_at", "project_id", "created_at"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    testimonial_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Testimonial.id, ondelete="CASCADE"), unique=True
+    )
+    # `video` or `voice`.
+    kind: Mapped[str] = mapped_column(String(10))
+    # `uploading` or `ready`.
+    state: Mapped[str] = mapped_column(String(10), default="uploading")
+    # In bytes.
+    size: Mapped[int] = mapped_column(BigInteger)
+    received: Mapped[int] = mapped_column(BigInteger, default=0)
+    media_type: Mapped[str | None] = mapped_column(String(60))
+    codecs: Mapped[str | None] = mapped_column(String(80))
+    seconds: Mapped[float | None] = mapped_column(Double)
+    width: Mapped[int | None]
+    height: Mapped[int | None]
+    # An image's id, as of a photo.
+    poster_id: Mapped[str | None] = mapped_column(index=True)
+    transcript: Mapped[str] = mapped_column(Text, default="")
+    shows_transcript: Mapped[bool] = mapped_column(Boolean, default=False)
+    # WebVTT.
+    captions: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    testimonial: Mapped[Testimonial | None] = relationship(back_populates="recording")
+
+
 class TestimonialChange(Base):
     """One change of one testimonial; those made together share a batch, which can be undone."""
 
     __tablename__ = "testimonial_change"
+    __table_args__ = (
+        Index("ix_testimonial_change_project_id_created_at", "project_id", "created_at"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     testimonial_id: Mapped[str] = mapped_column(
         ForeignKey(Testimonial.id, ondelete="CASCADE"), index=True
     )
+    # None: older than this column.
+    project_id: Mapped[str | None]
     batch_id: Mapped[str] = mapped_column(index=True)
     actor: Mapped[str] = mapped_column(String(254))
     action: Mapped[str]
     # Column to the value it had; times as milliseconds.
     before: Mapped[dict[str, Any]] = mapped_column(JSON)
+    undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -22,6 +22,7 @@ FEATURES = (
     "access",
     "projects",
     "testimonials",
+    "media",
     "widget",
     "collection",
     "proposals",

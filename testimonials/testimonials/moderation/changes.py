@@ -83,6 +83,7 @@ def _record(
 ) -> dict[str, Any]:
     return {
         "testimonial_id": row.id,
+        "project_id": row.project_id,
         "batch_id": batch,
         "actor": actor,
         "action": action,

@@ -23,6 +23,7 @@ from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.projects.configuration.dashboard_config import DashboardConfigSchema
 from testimonials.projects.configuration.defaults import PAGE_CONFIG, WIDGET_CONFIG
+from testimonials.projects.configuration.page_design import PageDesignSchema
 from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
@@ -166,6 +167,7 @@ PROJECT = Part(
         "feed_version": "Increased, so that no cache shows an older state.",
         "last_testimonial_at": "Derived from the newest testimonial.",
         "deleted_at": "An imported project is not in the trash.",
+        "purchase_secret": "A secret of the owner's shop, for one instance.",
     },
     {
         "status": Choice("active", "inactive"),
@@ -175,6 +177,7 @@ PROJECT = Part(
         "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
         "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "widget_draft": fields.Nested(WidgetDraftSchema),
+        "page_design": fields.Nested(PageDesignSchema, load_default=dict),
         "dashboard_config": fields.Nested(DashboardConfigSchema),
     },
     door=ProjectCreateSchema,
@@ -193,17 +196,25 @@ SAVED_WIDGET = Part(
 SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
 CHANGE = Part(
     TestimonialChange,
-    {"testimonial_id": _PARENT, "before": "Written in the form of a testimonial."},
+    {
+        "testimonial_id": _PARENT,
+        "project_id": _PARENT,
+        "before": "Written in the form of a testimonial.",
+        "undone_at": "What was undone there can't be redone here.",
+    },
     beside={"before": Before(lambda: _before_schema(), required=True)},
 )
 TESTIMONIAL = Part(
     Testimonial,
     {
         "project_id": _PARENT,
+        "answers": "Not exported yet.",
+        "import_id": "An import can be undone only where it was made.",
         "is_visible": "Derived from the status by the database.",
         "rank": "Derived from the rating by the database.",
     },
     {
+        "kind": Choice("written", "video", "voice"),
         "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
         "source": Choice("public_page", "manual", "import", "demo"),
         "author_email": EMAIL,

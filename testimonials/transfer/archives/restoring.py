@@ -200,7 +200,8 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
             if before.get("avatar_id") not in pictures and "avatar_id" in before:
                 # The picture was gone already, and its id might be another's here.
                 before["avatar_id"] = None
-            own = {"testimonial_id": testimonial_id, "before": before}
+            place = {"testimonial_id": testimonial_id, "project_id": row["project_id"]}
+            own = place | {"before": before}
             changes.append(_renew(change, ids) | own)
     _insert(Testimonial, rows)
     _insert(TestimonialTag, tags)

@@ -176,6 +176,7 @@ def write_batch(
         for place, each in enumerate(found)
     ]
     change = {"batch_id": batch_id, "actor": actor, "action": "import", "before": {}}
+    change["project_id"] = project.id
     changes = [
         change | {"testimonial_id": row["id"], "created_at": row["created_at"]} for row in rows
     ]

@@ -11,6 +11,7 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from testimonials.collection.models import MailedRequest, RequestBatch
+from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
@@ -58,7 +59,9 @@ def fill_project(app: Flask, owner: Caller) -> str:
         begin_write()
         account = lock_account(owner.account_id)
         restored = restore_project(archive, account, slug=None, resumes_requests=True)
-        db.session.execute(update(MailedRequest).values(mail_id=new_identifier()))
+        asked = {"purchase_reference": "order-8", "started_at": clock.now()}
+        db.session.execute(update(MailedRequest).values(mail_id=new_identifier(), **asked))
+        db.session.execute(update(models.TestimonialChange).values(undone_at=clock.now()))
         project_id = restored.project.id
         first = _add_newer_values(restored.project)
         db.session.add(SavedWidget(project_id=project_id, name="home-page", **first))
@@ -74,6 +77,12 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     assert row is not None
     project.external_id, row.external_id = "shop-7", "review-12"
     row.highlights, row.reply, row.replied_at = [[0, 3]], "Thank you!", row.created_at
+    row.form_name, row.purchase_reference = "after-class", "order-7"
+    row.purchase_verified_at = row.created_at
+    row.answers, row.import_id = [], new_identifier()
+    project.cover_id = project.portrait_id = project.logo_id
+    project.purchase_secret = "secret"
+    project.page_design = {"signature": "Mira, who bakes it"}
     design = {"brandColor": "#C2410C", "labels": {"showMore": "More"}, "chosen": [row.id]}
     draft = {"config": {"theme": "dark"}, "design": {"chosen": [row.id]}, "cta": {"label": "Go"}}
     project.widget_design, project.widget_draft = design, draft

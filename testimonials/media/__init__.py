@@ -1,0 +1,1 @@
+"""Recordings: uploads, files, and the doors they are served at."""
