@@ -14,6 +14,7 @@ from testimonials.access.uses import Use, find_last_use
 from testimonials.activity.actors import current_actor, current_network
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event
+from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import (
@@ -48,7 +49,7 @@ class TokenRefused(CredentialsInvalid):
 
 @dataclass(frozen=True)
 class ListedToken:
-    """A token as pages and commands list it, with the address of the person who made it."""
+    """A token as pages and commands list it, with how the person who made it is called."""
 
     token: AccessToken
     made_by: str
@@ -158,8 +159,8 @@ def list_tokens(account_id: str | None, project_id: str | None = None) -> list[L
     With a project, those that reach it: its own, and those for all projects.
     """
     return [
-        ListedToken(token, email, find_last_use(token))
-        for token, email in db.session.execute(_select(account_id, project_id))
+        ListedToken(token, maker, find_last_use(token))
+        for token, maker in db.session.execute(_select(account_id, project_id))
     ]
 
 
@@ -235,7 +236,7 @@ def delete_ended_tokens() -> int:
 
 def _select(account_id: str | None, project_id: str | None) -> Select[AccessToken, str]:
     query = (
-        select(AccessToken, Account.email)
+        select(AccessToken, called())
         .join(Account, Account.id == AccessToken.made_by_id)
         .order_by(AccessToken.created_at.desc(), AccessToken.id.desc())
     )

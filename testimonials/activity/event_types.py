@@ -25,6 +25,7 @@ class EventType(StrEnum):
     ADDRESS_REQUESTED = "address.requested", "asked to change the email address to {email}"
     ADDRESS_CHANGED = "address.changed", "changed the email address from {old} to {email}"
     ADDRESS_RESTORED = "address.restored", "moved the account back from {old} to {email}"
+    NAME_CHANGED = "account.renamed", "changed the display name to {name}"
     KEY_ISSUED = "key.issued", "created a new API key"
     KEY_REPLACED = "key.replaced", "replaced the API key"
     KEY_DROPPED = "key.dropped", "removed the agent’s API key"

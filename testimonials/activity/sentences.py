@@ -36,7 +36,7 @@ def token_key(token_id: str) -> str:
 
 
 def write_sentence(event: Event, people: Names, projects: Names) -> str:
-    """Return the sentence of an event; `people` has the addresses that the reader may know."""
+    """Return the sentence of an event; `people` has those whom the reader may know."""
     details = defaultdict(str, event.details)
     details["member"] = details["member"][-SHOWN_OF_ID:]
     details["did"] = DONE.get(details["action"], "changed")

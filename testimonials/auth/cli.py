@@ -178,6 +178,7 @@ def _describe(account: Account) -> dict[str, Any]:
     return {
         "accountId": account.id,
         "email": account.email,
+        "displayName": account.display_name,
         "claimed": account.is_claimed,
         "claimExpiresAt": None if account.is_claimed else iso(account.claim_expires_at),
         "keyLastFour": account.key_last_four,

@@ -1,6 +1,6 @@
 """How pages describe testimonials, their history, times, plans and notification choices."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -88,22 +88,27 @@ def _describe_held(row: Testimonial) -> str | None:
     return f"Held: {', '.join(filter(None, found))}"
 
 
-def describe_change(change: TestimonialChange) -> dict[str, Any]:
-    """Return an entry of the history; `before` are the changed values as they were."""
+def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dict[str, Any]:
+    """Return an entry of the history; `before` are the changed values as they were.
+
+    `people` has the names of those who have one (`find_display_names`).
+    """
     before = "\n".join(
         f"{FIELD_LABELS[name]}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
         if name in FIELD_LABELS and value
     )
     return {
-        "who": change.actor,
+        "who": people.get(change.actor, change.actor),
         "what": _name_edit(change) or ACTIONS_DONE.get(change.action, change.action),
         "before": before,
         "time": change.created_at,
     }
 
 
-def describe_hands(row: Testimonial, history: Sequence[TestimonialChange]) -> list[tuple[str, str]]:
+def describe_hands(
+    row: Testimonial, history: Sequence[TestimonialChange], people: Mapping[str, str]
+) -> list[tuple[str, str]]:
     """Return who wrote, last changed and approved a testimonial; `history` is newest first."""
 
     def find(*actions: str) -> str:
@@ -117,7 +122,7 @@ def describe_hands(row: Testimonial, history: Sequence[TestimonialChange]) -> li
         ("Changed last", find("edit", "correct", "tag", "highlight", "reply")),
         ("Approved", find("approve") if row.status == "approved" else ""),
     ]
-    return [(what, who) for what, who in hands if who]
+    return [(what, people.get(who, who)) for what, who in hands if who]
 
 
 def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]:

@@ -171,6 +171,8 @@ def build_shell(
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
     return {
         "email": owner.email,
+        "who": owner.name,
+        "has_name": owner.display_name is not None,
         "project": project and describe_project(project),
         # Colleagues who only moderate see the inbox alone.
         "is_admin": access is not None and access.is_admin,

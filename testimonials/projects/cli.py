@@ -73,6 +73,7 @@ def members_command(project: str, as_json: bool) -> None:
     rows: list[dict[str, Any]] = [
         {
             "email": member.email,
+            "name": member.display_name,
             "accountId": member.account_id,
             "role": member.role.name.lower(),
             "state": "member",
@@ -83,6 +84,7 @@ def members_command(project: str, as_json: bool) -> None:
     rows += [
         {
             "email": invitation.email,
+            "name": None,
             "accountId": None,
             "role": invitation.role,
             "state": "invited" if invitation.expires_at > clock.now() else "expired",

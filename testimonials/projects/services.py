@@ -275,3 +275,9 @@ def _insert(project: Project) -> Project:
 
 def _slug_taken() -> SlugTaken:
     return SlugTaken(errors={"slug": [SlugTaken.default_message]})
+
+
+def name_owner(project: Project) -> str:
+    """Return who decides, as authors read it: the owner's first name, else the project's name."""
+    query = select(Account.display_name).where(Account.id == project.account_id)
+    return ((db.session.scalar(query) or "").split() or [project.name])[0]

@@ -10,6 +10,7 @@ from testimonials.access.models import AccessToken
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
+from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
@@ -116,9 +117,9 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
 
 
 def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
-    """Return the addresses of those who decided, by the ids of their accounts."""
+    """Return how those are called who decided, by the ids of their accounts."""
     ids = {row.decided_by_id for row in rows} - {None}
-    found = db.session.execute(select(Account.id, Account.email).where(Account.id.in_(ids)))
+    found = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
     return {row[0]: row[1] for row in found}
 
 

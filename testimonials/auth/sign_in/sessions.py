@@ -35,8 +35,14 @@ class SignedIn:
     email: str
     # When the person last proved who they are, such as with the password.
     proved_at: datetime | None
+    display_name: str | None = None
     # The session was just extended, so its cookie must be too.
     is_renewed: bool = False
+
+    @property
+    def name(self) -> str:
+        """How others read of them."""
+        return self.display_name or self.email
 
 
 class SessionEnded(ServiceError):
@@ -78,6 +84,7 @@ def find_session(token: str) -> SignedIn | None:
             Session.created_at,
             Session.last_seen_at,
             Account.email,
+            Account.display_name,
         )
         .join(Account)
         .where(
@@ -95,7 +102,7 @@ def find_session(token: str) -> SignedIn | None:
         changes = {"last_seen_at": now, "expires_at": _end_of(row.created_at)}
         db.session.execute(update(Session).where(Session.id == row.id).values(changes))
         db.session.commit()
-    return SignedIn(row.id, row.account_id, row.email, row.proved_at, is_renewed)
+    return SignedIn(row.id, row.account_id, row.email, row.proved_at, row.display_name, is_renewed)
 
 
 def lock_owner(owner: SignedIn) -> Account:

@@ -9,6 +9,7 @@ from testimonials.access.tokens import revoke_all_tokens
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.address_change.services import make_change_link
+from testimonials.auth.display_names import DisplayNameForm, set_display_name
 from testimonials.auth.emails import (
     send_email_change_mail,
     send_password_changed_mail,
@@ -72,6 +73,21 @@ def show_activity(owner: SignedIn) -> ResponseReturnValue:
         shell=build_shell(owner, "account"),
         **shown,
     )
+
+
+@account.post("/dashboard/account/name")
+@require_session
+def change_name(owner: SignedIn) -> ResponseReturnValue:
+    sent = DisplayNameForm().read(request.form)
+    if sent.errors:
+        page = _page(owner, errors=sent.errors, name_value=sent.typed["display_name"])
+        return answer_privately(page, 422)
+    begin_write()
+    name = sent.values["display_name"]
+    if set_display_name(lock_owner(owner), name):
+        record_event(EventType.NAME_CHANGED, owner.account_id, name=name or "none")
+    db.session.commit()
+    return redirect(add_notice(url_for(HERE), "Saved"), 303)
 
 
 @account.post("/dashboard/account/email")
@@ -196,6 +212,7 @@ def _page(
     notice: Mapping[str, str | None] | None = None,
     new_key: str | None = None,
     email_value: str = "",
+    name_value: str | None = None,
     errors: Errors | None = None,
 ) -> str:
     found, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
@@ -206,6 +223,7 @@ def _page(
         notice=notice,
         account=found,
         email_value=email_value,
+        name_value=name_value,
         errors=errors or {},
         key_since=clock.day(found.key_created_at),
         new_key=new_key,

@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
+from testimonials.auth.display_names import find_display_names
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.core.web.errors import FieldErrors
 from testimonials.dashboard.describe import (
@@ -147,6 +148,7 @@ def _form(
     errors: FieldErrors,
 ) -> str:
     project, history = access.project, list_history(row) if row else []
+    people = find_display_names(each.actor for each in history)
     return render_template(
         "dashboard/inbox/testimonial.html",
         shell=build_shell(access, "inbox"),
@@ -157,7 +159,7 @@ def _form(
         values=values,
         errors=errors,
         reply_length=REPLY_LENGTH,
-        history=[describe_change(change) for change in history],
-        hands=describe_hands(row, history) if row else [],
+        history=[describe_change(change, people) for change in history],
+        hands=describe_hands(row, history, people) if row else [],
         asked_email=find_asked_emails([row.id]).get(row.id) if row else None,
     )

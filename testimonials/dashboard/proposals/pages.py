@@ -51,7 +51,7 @@ def decide(access: Access) -> ResponseReturnValue:
     # The account first: its limit of requests by mail covers all of its projects.
     lock_account(access.project.account_id)
     access = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True)
-    decider = Decider(access.user.account_id, access.user.email, kinds_of(access))
+    decider = Decider(access.user.account_id, access.user.name, kinds_of(access))
     status, note = sent.values["decision"], sent.values["note"]
     decided = decide_proposals(access.project, ids, status, decider, note)
     db.session.commit()

@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 
 from testimonials.access.tokens import revoke_tokens_made_by
+from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core.passwords import find_password_problem
 from testimonials.core.urls import app_url, base_url
@@ -36,8 +37,13 @@ class OwnerStays(ServiceError):
 class TeamMember:
     account_id: str
     email: str
+    display_name: str | None
     role: Role
     since: datetime
+
+    @property
+    def name(self) -> str:
+        return self.display_name or self.email
 
 
 @dataclass(frozen=True)
@@ -45,23 +51,24 @@ class Membership:
     """An account's role in somebody else's project."""
 
     role: Role
-    owner_email: str
+    # How the owner is called.
+    owner: str
 
 
 def list_members(project: Project) -> list[TeamMember]:
     """Return the owner, then the members in the order they joined."""
     owner = db.session.get_one(Account, project.account_id)
     rows = db.session.execute(
-        select(ProjectMember, Account.email)
+        select(ProjectMember, Account.email, Account.display_name)
         .join(Account, Account.id == ProjectMember.account_id)
         .where(ProjectMember.project_id == project.id)
         .order_by(ProjectMember.created_at, ProjectMember.account_id)
     )
     return [
-        TeamMember(owner.id, owner.email, Role.OWNER, project.created_at),
+        TeamMember(owner.id, owner.email, owner.display_name, Role.OWNER, project.created_at),
         *(
-            TeamMember(row.account_id, email, ROLES[row.role], row.created_at)
-            for row, email in rows
+            TeamMember(row.account_id, email, name, ROLES[row.role], row.created_at)
+            for row, email, name in rows
         ),
     ]
 
@@ -69,7 +76,7 @@ def list_members(project: Project) -> list[TeamMember]:
 def list_memberships(account_id: str) -> dict[str, Membership]:
     """Return the account's roles in other people's projects, by project id."""
     rows = db.session.execute(
-        select(ProjectMember.project_id, ProjectMember.role, Account.email)
+        select(ProjectMember.project_id, ProjectMember.role, called())
         .join(Project, Project.id == ProjectMember.project_id)
         .join(Account, Account.id == Project.account_id)
         .where(ProjectMember.account_id == account_id, Project.deleted_at.is_(None))

@@ -1,14 +1,16 @@
 """The activity record as CSV, with a sentence for each event."""
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Row, func, or_, select
 
 from testimonials.access.tokens import find_token_names
 from testimonials.activity.models import Event
 from testimonials.activity.sentences import Names, token_key, write_sentence
+from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core.clock import iso
 from testimonials.extensions import db
@@ -22,12 +24,12 @@ COLUMNS = (
 
 
 def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
-    """Return the addresses and tokens that a reader may know, and the names of the projects.
+    """Return the people and tokens that a reader may know, and the names of the projects.
 
     An operator (None) may know all of them, and the owner of an account those of its present team:
     a person who has left may have another address by now. In a project, that is its own team.
     """
-    people = select(Account.id, Account.email).order_by(Account.email)
+    people = select(Account.id, Account.email, Account.display_name).order_by(called())
     projects = select(
         Project.id, func.coalesce(func.nullif(Project.business_name, ""), Project.slug)
     )
@@ -42,10 +44,23 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
     names = find_token_names(account_id, project_id or None)
     tokens = {token_key(token_id): name for token_id, name in names.items()}
     return (
-        {row[0]: row[1] for row in db.session.execute(people)} | tokens,
+        _tell_apart(db.session.execute(people).all()) | tokens,
         # The record of one project needn't name it.
         {} if project_id else {row[0]: row[1] for row in db.session.execute(projects)},
     )
+
+
+def _tell_apart(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
+    """Return how these people are called; those who chose the same name with their address."""
+    taken = Counter((name or "").casefold() for _, _, name in people)
+    return {
+        account_id: email
+        if not name
+        else f"{name} ({email})"
+        if taken[name.casefold()] > 1
+        else name
+        for account_id, email, name in people
+    }
 
 
 def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:

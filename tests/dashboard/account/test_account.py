@@ -13,6 +13,8 @@ from testimonials.core.data.database import Base
 from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.services import name_owner
 from tests.activity.events import read_events
 from tests.auth.browsers import (
     COOKIE,
@@ -25,7 +27,7 @@ from tests.auth.browsers import (
 )
 from tests.auth.links import ask_for_link, init, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
-from tests.support.rows import everything
+from tests.support.rows import add_member, add_testimonial, everything
 
 HERE = "/dashboard/account"
 NEW = "seven green lanterns"
@@ -399,3 +401,51 @@ def test_another_theme_is_no_theme(browser: FlaskClient, theme: str) -> None:
     assert browser.get_cookie(THEME_COOKIE) is None
     browser.set_cookie(THEME_COOKIE, "x'onload=alert(1)")
     assert "onload" not in browser.get(HERE).text
+
+
+def test_a_name_stands_where_others_read_of_a_person(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    project = owner.create_project(businessName="Fern & Fable")["_id"]
+    add_member(app, project, outsider, "moderator")
+    row = add_testimonial(app, project)
+    here = f"/dashboard/projects/{project}"
+    form = {"author_name": "Noor", "text": "New.", "submitted_on": "2026-01-02"}
+    browser.post(f"{here}/testimonials/{row}", data=form)
+    assert f"<bdi>{owner.email}</bdi>" in browser.get(f"{here}/testimonials/{row}").text
+
+    answer = browser.post(f"{HERE}/name", data={"display_name": "Mira Osk"})
+    assert answer.status_code == 303
+    browser.post(f"{HERE}/name", data={"display_name": "Mira Osk"})
+    (event,) = read_events(app, owner.account_id, type="account.renamed")
+    assert event.details == {"name": "Mira Osk"}
+    with app.app_context():
+        assert name_owner(db.session.get_one(Project, project)) == "Mira"
+    # Also in what was done before, and for a colleague.
+    colleague = open_browser(app, outsider)
+    for path in (f"{here}/testimonials/{row}", f"{here}/inbox"):
+        assert owner.email not in colleague.get(path).text
+    assert "Shared by <bdi>Mira Osk</bdi>" in colleague.get("/dashboard/projects").text
+    assert "<bdi>Mira Osk</bdi>" in colleague.get(f"{here}/testimonials/{row}").text
+    team = browser.get(f"{here}/team").text
+    assert "<bdi>Mira Osk</bdi></strong>" in team
+    assert owner.email in team
+    assert (
+        "<bdi>Mira Osk</bdi></strong> <bdi>changed the display name"
+        in browser.get(f"{HERE}/activity").text
+    )
+
+    # Who takes a colleague's name is told apart in the record.
+    colleague.post(f"{HERE}/name", data={"display_name": "MIRA OSK"})
+    assert f"Mira Osk ({owner.email})" in browser.get(f"{HERE}/activity").text
+    browser.post(f"{HERE}/name", data={"display_name": " "})
+    with app.app_context():
+        assert name_owner(db.session.get_one(Project, project)) == "Fern & Fable"
+
+
+@pytest.mark.parametrize("name", ["x" * 81, "mira@oat.example", "two\nlines", "a\0b"])
+def test_a_name_that_is_none_is_refused(browser: FlaskClient, owner: Caller, name: str) -> None:
+    answer = browser.post(f"{HERE}/name", data={"display_name": name})
+    assert answer.status_code == 422
+    assert 'aria-invalid="true"' in answer.text
+    assert f'title="{owner.email}">{owner.email}<' in answer.text
