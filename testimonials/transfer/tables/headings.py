@@ -1,11 +1,23 @@
 """Recognising the columns of a file by the headings of known services, or by their meaning."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.errors import ServiceError
+from testimonials.transfer.tables.meanings import (
+    BARE_NAMES,
+    FIRST_NAMES,
+    LAST_NAMES,
+    MARKS,
+    MEANINGS,
+    PICTURES,
+    PRODUCTS,
+    SAID,
+    TESTIMONIAL_TO,
+    TITLES,
+    fold,
+)
 
 # The fields and their labels.
 FIELDS = {
@@ -21,58 +33,10 @@ FIELDS = {
     "status": "Status",
     "highlights": "Highlighted words",
     "reply": "Reply",
+    "repliedAt": "Date of the reply",
+    "pinned": "Pinned",
 }
 REQUIRED = ("text", "authorName")
-
-# Headings in lower case without spaces and punctuation; those further left win.
-MEANINGS: dict[str, tuple[str, ...]] = {
-    "text": (
-        "text", "testimonial", "testimonialtext", "quote", "review", "reviewtext", "reviewbody",
-        "reviewcontent", "content", "body", "words", "feedback", "message", "comment", "comments",
-        "bewertung", "avis", "reseña", "recensione",
-    ),
-    "authorName": (
-        "authorname", "customername", "name", "fullname", "displayname", "reviewername", "author",
-        "reviewer", "customer", "client", "clientname", "username",
-    ),
-    "authorRole": (
-        "authorrole", "customertagline", "role", "jobtitle", "jobrole", "tagline", "position",
-        "job", "authortitle", "title", "headline",
-    ),
-    "authorCompany": (
-        "authorcompany", "customercompany", "company", "companyname", "organization",
-        "organisation", "business", "firma",
-    ),
-    "authorEmail": (
-        "authoremail", "customeremail", "email", "emailaddress", "mail", "revieweremail",
-    ),
-    "authorAvatar": (
-        "authoravatar", "customeravatar", "avatar", "avatarurl", "photo", "photourl", "picture",
-        "pictureurl", "profileimage", "profileimageurl", "profilepicture", "profilephoto",
-        "image", "imageurl",
-    ),
-    "rating": ("rating", "stars", "starrating", "reviewrating"),
-    "submittedAt": (
-        "submittedat", "date", "datecreated", "createdat", "created", "reviewdate", "submitted",
-        "submissiondate", "datesubmitted", "time", "timestamp", "datum",
-    ),
-    "tags": ("tags", "tag", "labels"),
-    "status": ("status", "approved", "state"),
-    "highlights": ("highlights", "highlightedwords"),
-    "reply": ("reply", "publicreply", "ownerreply", "reviewreply"),
-}  # fmt: skip
-FIRST_NAMES = ("firstname", "givenname", "vorname")
-LAST_NAMES = ("lastname", "surname", "familyname", "nachname")
-
-# Headings that only one service uses. Famewall's are undocumented.
-OWN, SENJA, TESTIMONIAL_TO = "Testimonials", "Senja", "Testimonial.to"
-_MARKS = {
-    OWN: {"authorname", "submittedat", "consenttext"},
-    SENJA: {"customername"},
-    TESTIMONIAL_TO: {"testimonial", "avatarurl"},
-}
-# Senja calls the heading of a testimonial its title.
-_NOT_MEANT = {SENJA: {"title", "headline"}}
 
 
 class MappingWrong(ServiceError):
@@ -87,6 +51,10 @@ class ColumnMapping:
     columns: Mapping[str, tuple[str, ...]]
     service: str | None = None
 
+    def list_unused(self, headings: Sequence[str]) -> list[str]:
+        used = {name for names in self.columns.values() for name in names}
+        return [heading for heading in headings if heading not in used]
+
     def pick(self, cells: Mapping[str, str], field: str) -> str:
         headings = self.columns.get(field, ())
         parts = [cell for heading in headings if (cell := cells.get(heading, "").strip())]
@@ -97,18 +65,23 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
     """Return the columns of each field, judging by their headings."""
     by_meaning: dict[str, str] = {}
     for heading in headings:
-        by_meaning.setdefault(re.sub(r"[\W_]+", "", heading.casefold()), heading)
-    marked = (name for name, marks in _MARKS.items() if marks <= by_meaning.keys())
-    service = next(marked, None)
-    for heading in _NOT_MEANT.get(service or "", ()):
-        by_meaning.pop(heading, None)
+        by_meaning.setdefault(fold(heading), heading)
+    service = next((name for name, marks in MARKS.items() if marks <= by_meaning.keys()), None)
+    text = next((each for each in MEANINGS["text"] if each in by_meaning), None)
+    if PRODUCTS & by_meaning.keys():
+        by_meaning = {name: each for name, each in by_meaning.items() if name not in PICTURES}
 
     def take(meanings: Iterable[str]) -> tuple[str, ...]:
         """Return the first of the headings, and keep it from being taken again."""
         return next(((by_meaning.pop(each),) for each in meanings if each in by_meaning), ())
 
     columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
-    columns["authorName"] = columns["authorName"] or take(FIRST_NAMES) + take(LAST_NAMES)
+    name = columns["authorName"]
+    if not name or fold(name[0]) in BARE_NAMES:
+        columns["authorName"] = (name or take(FIRST_NAMES)) + take(LAST_NAMES)
+    # Above a review, a title is part of it.
+    if text in SAID or service == TESTIMONIAL_TO:
+        columns["authorRole"] = columns["authorRole"] or take(TITLES)
     return ColumnMapping({field: found for field, found in columns.items() if found}, service)
 
 

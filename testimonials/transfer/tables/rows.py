@@ -1,7 +1,6 @@
 """Turning a line of a file into a testimonial, or into the reason why it can't be one."""
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +16,9 @@ from testimonials.core.pictures.images import Image
 from testimonials.core.web.fields import RuleField, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import (
+    LINE_LENGTH,
     MAX_HIGHLIGHTS,
+    REPLY_LENGTH,
     TEXT_LENGTH,
     AuthorAvatar,
     AuthorLine,
@@ -32,16 +33,29 @@ from testimonials.testimonials.moderation.highlights import (
     Ranges,
     add_highlight,
 )
-from testimonials.transfer.tables.dates import DateWrong, read_date
-from testimonials.transfer.tables.headings import FIELDS, OWN, REQUIRED, SENJA, ColumnMapping
+from testimonials.transfer.tables.dates import UNCLEAR, DateWrong, read_date
+from testimonials.transfer.tables.headings import FIELDS, REQUIRED, ColumnMapping
+from testimonials.transfer.tables.meanings import GOOGLE, OWN
+from testimonials.transfer.tables.ratings import read_rating
+from testimonials.transfer.tables.wording import (
+    LONGEST,
+    drop_translation,
+    read_markup,
+    shorten,
+)
 
 STATUSES = ("approved", "pending")
 # The words for each status in the files of other services.
 _STATES = {
-    "approved": {"approved", "true", "yes", "1", "published", "public", "live"},
-    "pending": {"pending", "false", "no", "0", "unapproved", "unpublished", "draft", "hidden"},
+    "approved": {"approved", "true", "yes", "1", "published", "public", "live", "active", "ok"},
+    "pending": {
+        *("pending", "false", "no", "0", "unapproved", "unpublished", "draft", "hidden"),
+        *("inactive", "not-yet", "new"),
+    },
     "rejected": {"rejected", "declined"},
 }
+_RECORDED = {"video": "a video", "voice": "a voice recording"}
+_YES = {"yes", "true", "1"}
 _NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
 # Empty cells are skipped: a file may have millions of them.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
@@ -55,28 +69,39 @@ _DEFAULTS: dict[str, Any] = {
     "tags": [],
     "highlights": "",
     "reply": None,
+    "replied_at": None,
+    "is_pinned": False,
 }
-_RATING = re.compile(r"(\d(?:[.,]\d+)?)\s*(?:/\s*5|(?:out )?of 5|stars?|★)?", re.I)
-_STARS = re.compile(r"([★⭐]\ufe0f?)+[☆✩]*")
+# Of these the beginning is worth having.
+_LENGTHS = {
+    "text": TEXT_LENGTH,
+    "authorName": LINE_LENGTH,
+    "authorRole": LINE_LENGTH,
+    "authorCompany": LINE_LENGTH,
+    "reply": REPLY_LENGTH,
+}
+# What may be done about a line that would be refused: its texts cut, or optional cells left out.
+SHORTEN, LEAVE_OUT = "shorten", "leave-out"
+REPAIRS = (SHORTEN, LEAVE_OUT)
 
 
 class RowRefused(Exception):
-    """The line can't become a testimonial; the message says why."""
+    """The line can't become a testimonial; the message says why, `repairs` what would let it."""
+
+    def __init__(self, message: str, repairs: frozenset[str] = frozenset()) -> None:
+        super().__init__(message)
+        self.repairs = repairs
 
 
 class WrittenRating(Rating):
-    """A rating as services write it: 5, 4.5, 4/5, 5 stars or ★★★★☆."""
+    """A rating as services write it."""
 
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": "Must be a number from 1 to 5, or empty for none."
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if _STARS.fullmatch(value):
-            value = len(re.findall("[★⭐]", value))
-        elif found := _RATING.fullmatch(value):
-            value = float(found[1].replace(",", "."))
-        return super()._deserialize(value, attr, data, **kwargs)
+        return super()._deserialize(read_rating(value), attr, data, **kwargs)
 
 
 class WrittenDate(RuleField):
@@ -123,6 +148,9 @@ class RowSchema(FormSchema):
     rating = WrittenRating()
     tags = Tags()
     reply = Reply()
+    pinned = fields.Function(
+        deserialize=lambda written: written.lower() in _YES, attribute="is_pinned"
+    )
     # Words of the text, a line each.
     highlights = Text(2 * TEXT_LENGTH)
 
@@ -134,17 +162,21 @@ class RowSchema(FormSchema):
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How lines are read: the columns, the order in dates, and the status of lines without one."""
+    """How lines are read: the columns, the order in dates, the status of lines without one, and
+    what is done about those that would be refused.
+    """
 
     mapping: ColumnMapping
     order: str | None = None
     status: str = "approved"
+    repairs: frozenset[str] = frozenset()
 
     @cached_property
     def schema(self) -> FormSchema:
         schema: Any = RowSchema.from_dict(
             {
                 "submittedAt": WrittenDate(self.order, attribute="submitted_at"),
+                "repliedAt": WrittenDate(self.order, attribute="replied_at"),
                 "status": WrittenStatus(self.status),
             }
         )
@@ -167,19 +199,64 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     """Read one line; raise `RowRefused` with the first problem."""
     mapping = options.mapping
     texts = {field: text for field in FIELDS if (text := mapping.pick(cells, field))}
-    is_video = cells.get("type", "").lower() == "video"
-    if mapping.service == SENJA and is_video and "text" not in texts:
-        raise RowRefused("This is a video; only text can be imported.")
+    kind = (cells.get("type", "") or cells.get("kind", "")).lower()
+    if "text" not in texts and kind in _RECORDED:
+        raise RowRefused(f"This is {_RECORDED[kind]}; only text can be imported.")
     if mapping.service == OWN and cells.get("deletedAt"):
         raise RowRefused("This was in the trash.")
-    try:
-        row = _DEFAULTS | {"status": options.status} | options.schema.load(texts, partial=_OPTIONAL)
-    except ValidationError as error:
-        field, messages = next(iter(error.messages_dict.items()))
-        raise RowRefused(f"{FIELDS[field]}: {messages[0]}") from None
+    if mapping.service != OWN:
+        # Our own file has texts as they are.
+        texts = {field: _tidy(field, text, mapping.service) for field, text in texts.items()}
+    whole = texts.get("authorName", ""), texts.get("text", "")
+    row = _DEFAULTS | {"status": options.status} | _load(_shorten(texts, options), options)
+    if row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH:
+        row["original_text"] = whole[1][:LONGEST]
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
-    row["replied_at"] = clock.now() if row["reply"] else None
-    return NewTestimonial(make_key(row["author_name"], row["text"]), row, row.pop("tags"))
+    row["replied_at"] = (row["replied_at"] or clock.now()) if row["reply"] else None
+    return NewTestimonial(make_key(*whole), row, row.pop("tags"))
+
+
+def _tidy(field: str, text: str, service: str | None) -> str:
+    if "<" in text or "&" in text:
+        text = (
+            read_markup(text) if field in ("text", "reply") else " ".join(read_markup(text).split())
+        )
+    return drop_translation(text) if field == "text" and service == GOOGLE else text
+
+
+def _shorten(texts: dict[str, str], options: ReadingOptions) -> dict[str, str]:
+    """Return the texts of a line, cut if that was chosen."""
+    if SHORTEN not in options.repairs:
+        return texts
+    return {
+        field: shorten(text, _LENGTHS[field]) if field in _LENGTHS else text
+        for field, text in texts.items()
+    }
+
+
+def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
+    """Return a line's columns, without optional cells that are wrong if that was chosen."""
+    try:
+        loaded: dict[str, Any] = options.schema.load(texts, partial=_OPTIONAL)
+    except ValidationError as error:
+        wrong = error.messages_dict
+        field, messages = next(iter(wrong.items()))
+        repairs = _find_repairs(texts, wrong)
+        if repairs and LEAVE_OUT in options.repairs and wrong.keys().isdisjoint(REQUIRED):
+            return _load({name: text for name, text in texts.items() if name not in wrong}, options)
+        raise RowRefused(f"{FIELDS[field]}: {messages[0]}", repairs) from None
+    return loaded
+
+
+def _find_repairs(texts: Mapping[str, str], wrong: Mapping[str, Any]) -> frozenset[str]:
+    """Return what would let a line in; nothing if nothing would."""
+    long = {field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST)}
+    others = wrong.keys() - long
+    # What nobody has answered yet is not left out.
+    is_asked = any(UNCLEAR in messages[0] for messages in wrong.values())
+    if is_asked or not others.isdisjoint((*REQUIRED, "status")):
+        return frozenset()
+    return frozenset(({SHORTEN} if long else set()) | ({LEAVE_OUT} if others else set()))
 
 
 def _find_highlights(text: str, words: str) -> Ranges:

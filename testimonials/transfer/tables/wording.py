@@ -1,0 +1,56 @@
+"""Texts as websites keep them: without their markup, and no longer than fits."""
+
+import html
+import re
+import unicodedata
+
+# Of longer cells nothing is kept.
+LONGEST = 20_000
+
+# Whatever else stands in angle brackets, such as <3, is what somebody wrote.
+_UNSEEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1>", re.I)
+_BREAK = re.compile(r"[ \t]*(?:<br\b[^<>]*>|</(?:p|div|li|h[1-6]|blockquote|tr)>)[ \t]*\n?", re.I)
+_TAG = re.compile(
+    r"</?(?:p|div|span|b|i|u|s|em|strong|a|ul|ol|li|h[1-6]|blockquote|font|img|hr|small|sup|sub|"
+    r"table|tbody|tr|td|br|script|style)\b[^<>]*>",
+    re.I,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.I)
+_BLANKS = re.compile(r"\n{3,}")
+_SENTENCE = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s)|[。！？]["'”’」』）]*""")
+_ORIGINAL = re.compile(r"\s*\((?:Original)\)\s*")
+_TRANSLATED = "(Translated by Google)"
+
+
+def read_markup(text: str) -> str:
+    """Return the words of a text that a website kept as HTML; other texts stay as they are."""
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub("\n", _UNSEEN.sub("", text[:LONGEST])))
+        text = _BLANKS.sub("\n\n", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text[:LONGEST])
+        text = text.replace("\xa0", " ")
+    return text.strip()
+
+
+def drop_translation(text: str) -> str:
+    """Return the words that were written, of a text with Google's translation before or after."""
+    if text.startswith(_TRANSLATED):
+        *_, text = _ORIGINAL.split(text, maxsplit=1)
+    return text.split(_TRANSLATED)[0].strip()
+
+
+def shorten(text: str, length: int) -> str:
+    """Return a text of at most `length` characters: whole sentences or words, and an ellipsis."""
+    if len(text) <= length:
+        return text
+    # Where the last sentence ends early, words that fit would be lost.
+    ends = [each.end() for each in _SENTENCE.finditer(text[: length - 2])]
+    if ends and ends[-1] > length // 2:
+        return f"{text[: ends[-1]]} …"
+    cut = text[: length - 1]
+    if (space := max(cut.rfind(" "), cut.rfind("\n"))) > length // 2:
+        cut = cut[:space]
+    while cut and (unicodedata.combining(cut[-1]) or cut[-1] in "\u200d\ufe0f"):
+        cut = cut[:-1]
+    return f"{cut.rstrip(' ,;:–—-')}…"
