@@ -640,6 +640,7 @@ CREATE INDEX ix_recording_poster_id ON recording (poster_id);
 CREATE TABLE table_import (
 	id VARCHAR NOT NULL, 
 	project_id VARCHAR NOT NULL, 
+	account_id VARCHAR, 
 	actor VARCHAR(254) NOT NULL, 
 	file_name VARCHAR(255) NOT NULL, 
 	state VARCHAR(20) NOT NULL, 
@@ -648,6 +649,12 @@ CREATE TABLE table_import (
 	total INTEGER NOT NULL, 
 	done INTEGER NOT NULL, 
 	added INTEGER NOT NULL, 
+	photos INTEGER NOT NULL, 
+	photos_done INTEGER NOT NULL, 
+	photos_to VARCHAR, 
+	outcome JSON NOT NULL, 
+	problem VARCHAR(300), 
+	leased_until BIGINT, 
 	created_at BIGINT NOT NULL, 
 	finished_at BIGINT, 
 	undone_at BIGINT, 
@@ -656,6 +663,17 @@ CREATE TABLE table_import (
 );
 
 CREATE INDEX ix_table_import_project_id_created_at ON table_import (project_id, created_at);
+
+CREATE INDEX ix_table_import_state ON table_import (state);
+
+CREATE TABLE waiting_archive (
+	account_id VARCHAR NOT NULL, 
+	file_name VARCHAR(255) NOT NULL, 
+	content BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_waiting_archive PRIMARY KEY (account_id), 
+	CONSTRAINT fk_waiting_archive_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
 
 CREATE INDEX ix_project_cover_id ON project (cover_id);
 

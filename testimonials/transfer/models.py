@@ -1,4 +1,4 @@
-"""Imports of tables."""
+"""Imports of tables, and archives that wait for their account's word."""
 
 from datetime import datetime
 from typing import Any
@@ -6,29 +6,62 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from testimonials.auth.models import Account
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.projects.models import Project
 
 
 class TableImport(Base):
-    """One import of a table: how far it is, and whether it was undone."""
+    """One import of a table: how far it is, and whether it was undone.
+
+    It is a `draft` while a person says what the columns are, `running`, `stopped` by a person or by
+    its `problem`, `done` or `undone`.
+    """
 
     __tablename__ = "table_import"
-    __table_args__ = (Index("ix_table_import_project_id_created_at", "project_id", "created_at"),)
+    __table_args__ = (
+        Index("ix_table_import_project_id_created_at", "project_id", "created_at"),
+        Index("ix_table_import_state", "state"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    # Who imports; a name where no account does.
+    account_id: Mapped[str | None]
     actor: Mapped[str] = mapped_column(String(254))
     file_name: Mapped[str] = mapped_column(String(255))
     state: Mapped[str] = mapped_column(String(20))
+    # How the file is read: `columns`, `order`, `status`, `encoding`, `repairs`, `photos`.
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # The file, until it is imported.
-    content: Mapped[bytes | None] = mapped_column(LargeBinary)
-    # Lines.
+    # The file, compressed, until it is imported.
+    content: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    # Of the lines to add: all, those that were looked at, and those that were added.
     total: Mapped[int] = mapped_column(default=0)
     done: Mapped[int] = mapped_column(default=0)
     added: Mapped[int] = mapped_column(default=0)
+    # Pictures to copy, those that were tried, and the last testimonial of those.
+    photos: Mapped[int] = mapped_column(default=0)
+    photos_done: Mapped[int] = mapped_column(default=0)
+    photos_to: Mapped[str | None]
+    # Lines `there` and `refused`, the first `photos` that failed, and what undoing `removed`.
+    outcome: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    problem: Mapped[str | None] = mapped_column(String(300))
+    # Until when a process has it; others wait, also when that process dies.
+    leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class WaitingArchive(Base):
+    """The archive of a project that an account has uploaded and not imported yet; one for each."""
+
+    __tablename__ = "waiting_archive"
+
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    )
+    file_name: Mapped[str] = mapped_column(String(255))
+    content: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

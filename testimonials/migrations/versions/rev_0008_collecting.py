@@ -12,6 +12,7 @@ def upgrade() -> None:
     _create_collection_form()
     _create_recording()
     _create_table_import()
+    _create_waiting_archive()
     _add_to_project()
     _add_to_testimonial()
     _add_to_others()
@@ -76,6 +77,7 @@ def _create_table_import() -> None:
         "table_import",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("project_id", sa.String(), nullable=False),
+        sa.Column("account_id", sa.String(), nullable=True),
         sa.Column("actor", sa.String(length=254), nullable=False),
         sa.Column("file_name", sa.String(length=255), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
@@ -84,6 +86,12 @@ def _create_table_import() -> None:
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("done", sa.Integer(), nullable=False),
         sa.Column("added", sa.Integer(), nullable=False),
+        sa.Column("photos", sa.Integer(), nullable=False),
+        sa.Column("photos_done", sa.Integer(), nullable=False),
+        sa.Column("photos_to", sa.String(), nullable=True),
+        sa.Column("outcome", sa.JSON(), nullable=False),
+        sa.Column("problem", sa.String(length=300), nullable=True),
+        sa.Column("leased_until", sa.BigInteger(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("finished_at", sa.BigInteger(), nullable=True),
         sa.Column("undone_at", sa.BigInteger(), nullable=True),
@@ -92,6 +100,19 @@ def _create_table_import() -> None:
     )
     op.create_index(
         "ix_table_import_project_id_created_at", "table_import", ["project_id", "created_at"]
+    )
+    op.create_index("ix_table_import_state", "table_import", ["state"])
+
+
+def _create_waiting_archive() -> None:
+    op.create_table(
+        "waiting_archive",
+        sa.Column("account_id", sa.String(), nullable=False),
+        sa.Column("file_name", sa.String(length=255), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        _reference("waiting_archive", "account_id", "account", "CASCADE"),
+        sa.PrimaryKeyConstraint("account_id", name=op.f("pk_waiting_archive")),
     )
 
 

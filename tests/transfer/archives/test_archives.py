@@ -60,6 +60,7 @@ OTHER_TABLES = {
     "collection_form": "It is not exported yet.",
     "recording": "It is not exported yet.",
     "table_import": "It can be undone only where it was made.",
+    "waiting_archive": "It is gone within a day.",
     "idempotency_key": "It is gone within a day.",
     "oauth_code": "It is gone within a minute.",
     "proposal": "An agent of one instance waits for its answer.",
