@@ -9,6 +9,7 @@ from testimonials.core.urls import collection_page_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.share.view import describe_sighting
 from testimonials.extensions import db
+from testimonials.projects.access import Access
 from testimonials.projects.configuration.dashboard_config import (
     HAS_LOOKED,
     HAS_SHARED,
@@ -56,9 +57,13 @@ def _find_done(project: Project, *, is_seen: bool) -> dict[str, bool]:
     }
 
 
-def describe_checklist(project: Project) -> dict[str, Any] | None:
-    """Return what the checklist shows, None if it is hidden or complete."""
-    if project.dashboard_config.get(IS_HIDDEN):
+def describe_checklist(access: Access, *, is_whole: bool) -> dict[str, Any] | None:
+    """Return what the checklist shows; None if it is hidden, complete, or for others to do.
+
+    The whole one has the samples too; the other is a button in the head of the page.
+    """
+    project = access.project
+    if not access.is_admin or project.dashboard_config.get(IS_HIDDEN):
         return None
     sighting = describe_sighting(project)
     done = _find_done(project, is_seen=sighting is not None)
@@ -72,7 +77,8 @@ def describe_checklist(project: Project) -> dict[str, Any] | None:
         "is_built_by_agent": _is_built_by_agent(project),
         "link": collection_page_url(project.slug),
         "sighting": sighting,
-        "samples": _describe_samples(project),
+        "is_whole": is_whole,
+        "samples": _describe_samples(project) if is_whole else [],
         "samples_shown": SAMPLES_SHOWN,
     }
 

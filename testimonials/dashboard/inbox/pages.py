@@ -15,7 +15,12 @@ from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
-from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
+from testimonials.dashboard.inbox.view import (
+    describe_inbox,
+    read_filter,
+    read_page,
+    report_action,
+)
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.dashboard.proposals.view import kinds_of
 from testimonials.extensions import db
@@ -53,18 +58,17 @@ inbox = Blueprint("inbox", __name__)
 def show_inbox(access: Access) -> ResponseReturnValue:
     project = access.project
     wanted = _read_filter(project, request.args)
-    shell = build_shell(access, "inbox")
-    checklist = describe_checklist(project) if access.is_admin else None
     page = read_page(request.args.get("page", "1"))
+    shell = build_shell(access, "inbox")
+    found = describe_inbox(project, wanted, page, shell["counts"])
     return render_template(
         "dashboard/inbox/inbox.html",
         shell=shell,
-        checklist=checklist,
+        checklist=describe_checklist(access, is_whole=found["is_idle"] and not shell["proposals"]),
         proposed=summarise(project.id, kinds_of(access)) if shell["proposals"] else [],
         notice=read_notice(),
-        # The checklist, if shown, asks about them too.
-        samples=0 if checklist else _count_new_samples(project, wanted),
-        **describe_inbox(project, wanted, page, shell["counts"]),
+        samples=_count_new_samples(project, wanted),
+        **found,
     )
 
 
@@ -73,11 +77,11 @@ def show_inbox(access: Access) -> ResponseReturnValue:
 def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     project = access.project
     row = find_testimonial(project, testimonial_id)
-    name = _read_action()
+    name, was = _read_action(), row.status
     batch, count = apply_action(project, [row], name, access.user.email)
     if not count:
         raise ActionRefused(f"{row.author_name} is already {_describe_state(row)}.")
-    return _finish(project, ACTIONS[name].report(row.author_name), batch)
+    return _finish(project, report_action(name, row.author_name, was), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
@@ -90,7 +94,8 @@ def decide_many(access: Access) -> ResponseReturnValue:
     batch, count = apply_action(project, rows, name, access.user.email)
     if not count:
         raise ActionRefused("This can’t be done to any of the selected testimonials.")
-    return _finish(project, ACTIONS[name].report(_count(count)), batch)
+    tab = read_filter(request.form).tab
+    return _finish(project, report_action(name, _count(count), tab), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")

@@ -20,6 +20,7 @@ from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
     list_inbox,
 )
+from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.moderation.tags import list_project_tags
 
 MAX_SEARCH = 200
@@ -35,6 +36,13 @@ EMPTY = {
     "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
     "spam": ("No spam here", "What looks like spam is held here for 30 days."),
 }
+
+
+def report_action(name: str, what: str, was: str) -> str:
+    """Say what was done to testimonials that had the status `was`."""
+    if name == "reject" and was == "approved":
+        return f"Took down {what}"
+    return ACTIONS[name].report(what)
 
 
 def read_filter(values: Any) -> InboxFilter:
@@ -72,6 +80,8 @@ def describe_inbox(
             }
             for row in rows
         ],
+        # Where nothing waits, the first steps are what there is to do.
+        "is_idle": wanted == InboxFilter() and not rows,
         "total": total,
         "flood_count": count_flood(project) if counts["spam"] else 0,
         "flood_limit": current_settings().flood_per_hour,

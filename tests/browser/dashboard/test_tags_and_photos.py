@@ -42,16 +42,46 @@ def test_tagging_two_of_three_and_finding_them(
     for name in ("Maya", "Tom"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     page.get_by_text("Tag…").click()
-    page.get_by_label("Tag for the selected").fill("Wedding hair")
+    # Letters that decide elsewhere: with the script the field has the focus already.
+    if not has_script:
+        page.get_by_label("Tag for the selected").focus()
+    page.keyboard.type("ra wedding hair")
     # Enter in the field tags, and decides nothing.
     with next_page(page):
         page.get_by_label("Tag for the selected").press("Enter")
     expect(page.get_by_text("Tagged 2 testimonials")).to_be_visible()
-    follow(page.get_by_role("link", name="Wedding hair").first)
+    follow(page.get_by_role("link", name="ra wedding hair").first)
     expect(page.get_by_text("Words of Maya")).to_be_visible()
     expect(page.get_by_text("Words of Tom")).to_be_visible()
     expect(page.get_by_text("Words of Aiko")).to_have_count(0)
     assert [row["status"] for row in project.stored()] == ["approved"] * 3
+
+
+def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    open_inbox(page, project, "Maya", "Tom")
+    project.call("POST", "/testimonials", {"authorName": "Aiko", "text": "Late.", "rating": 2})
+    page.get_by_label("Search words and names").press_sequentially("late")
+    expect(page.get_by_text("Words of Maya")).to_have_count(0)
+    expect(page.get_by_text("Late.")).to_be_visible()
+    page.get_by_label("Rating").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
+    expect(page.get_by_label("Rating")).to_be_focused()
+    assert "q=late" in page.url
+    assert "rating=5" in page.url
+    page.goto(f"{project.dashboard}/testimonials/new")
+    page.get_by_label("Author’s name").fill("Aiko")
+    follow(page.get_by_role("button", name="Add testimonial"))
+    text = page.get_by_role("textbox", name="Testimonial")
+    expect(page.get_by_text("Error: Add what they said.")).to_be_visible()
+    text.fill("Good")
+    expect(page.get_by_text("Error: Add what they said.")).to_have_count(0)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(text).not_to_have_attribute("aria-invalid", "true")
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])

@@ -145,14 +145,18 @@ def test_samples_are_removed_or_kept(inbox: Inbox) -> None:
     assert inbox.shown() == ["Hannah"]
 
 
-def test_it_stands_open_before_what_waits_only(inbox: Inbox) -> None:
-    def is_open(query: str) -> bool:
-        page = inbox.get(f"inbox{query}").text
-        return bool(re.search(r'<details class="first-box" open', page))
+def test_it_is_a_button_in_the_head_where_something_waits(inbox: Inbox) -> None:
+    def has_whole(query: str = "") -> bool:
+        return 'class="first-box"' in inbox.get(f"inbox{query}").text
 
-    assert is_open("")
-    assert not is_open("?status=all")
-    assert not is_open("?q=words")
+    assert has_whole()
+    assert not has_whole("?status=all")
+    assert not has_whole("?q=words")
+    inbox.receive("Hannah")
+    assert not has_whole()
+    page = inbox.get("inbox").text
+    assert page.index("Getting started") < page.index("Hannah</bdi>")
+    assert done_on(page) == {"share"}
 
 
 def test_it_tells_who_built_the_project(

@@ -11,10 +11,7 @@ LINE = "samples show in your widget until you remove them."
 
 @pytest.fixture
 def inbox(app: Flask, owner: Caller) -> Inbox:
-    inbox = open_inbox(app, owner, skipDemoTestimonials=False)
-    # As long as the checklist is there, it is what asks about samples.
-    inbox.client.post(f"{inbox.base}/checklist", data={"do": "hide"})
-    return inbox
+    return open_inbox(app, owner, skipDemoTestimonials=False)
 
 
 def settle(inbox: Inbox, choice: str):  # type: ignore[no-untyped-def]
@@ -23,15 +20,10 @@ def settle(inbox: Inbox, choice: str):  # type: ignore[no-untyped-def]
 
 def test_the_line_stands_among_all_only(inbox: Inbox) -> None:
     assert f"6 {LINE}" in inbox.get("inbox?status=all").text
+    # The whole checklist asks about them too.
+    assert "Remove all 6" in inbox.get("inbox").text
     for path in ("inbox", "inbox?status=approved", "inbox?status=trash", "inbox?status=all&q=x"):
         assert LINE not in inbox.get(path).text
-
-
-def test_the_checklist_asks_about_them_as_long_as_it_is_there(inbox: Inbox) -> None:
-    inbox.client.post(f"{inbox.base}/checklist", data={"do": "show"})
-    page = inbox.get("inbox?status=all").text
-    assert "Remove all 6" in page
-    assert LINE not in page
 
 
 def test_kept_samples_are_not_asked_about_again(inbox: Inbox) -> None:

@@ -1,6 +1,7 @@
 // Every page of the dashboard works without this file; it spares reloads and clicks.
 
 import { send } from '../post.js';
+import './mended.js';
 import './toast.js';
 
 // Menus are details elements. One at a time is open, and Escape leaves it.

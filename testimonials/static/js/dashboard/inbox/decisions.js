@@ -62,6 +62,7 @@ async function send(job) {
   try {
     const data = await post(url, body, { keepalive: true });
     showCounts(data.counts);
+    document.dispatchEvent(new Event('decided'));
     if (data.notice?.text) tell(data.notice.text, data.notice, row.id);
     if (!leaves) stale.add(row.id);
   } catch (error) {

@@ -3,6 +3,7 @@
 import { decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
 import { anchor, inbox, pick, picks, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
 import { showToast } from '../toast.js';
+import './filters.js';
 import './keys.js';
 
 async function copy(link) {
@@ -13,10 +14,6 @@ async function copy(link) {
     open(link.href, '_blank', 'noopener');
   }
 }
-
-let byPointer = false;
-document.addEventListener('pointerdown', () => { byPointer = true; }, true);
-document.addEventListener('keydown', () => { byPointer = false; }, true);
 
 document.addEventListener('submit', (event) => {
   const form = event.target;
@@ -42,6 +39,13 @@ document.addEventListener('click', (event) => {
     showSelection();
     inbox().querySelector('[data-master]').focus();
   }
+  // At once, so that what is typed next is the tag and decides about nothing.
+  const tagging = event.target.closest('.tagging > summary');
+  if (tagging && !tagging.parentElement.open) {
+    event.preventDefault();
+    tagging.parentElement.open = true;
+    document.getElementById('new-tag').focus();
+  }
   const link = event.target.closest('[data-copy-link]');
   if (link && navigator.clipboard) {
     event.preventDefault();
@@ -61,11 +65,6 @@ document.addEventListener('change', (event) => {
   if (target.matches('[data-master]')) for (const box of picks()) box.checked = target.checked;
   if (target.matches('[data-all]')) for (const box of picks()) box.checked = target.checked;
   if (target.matches('[data-pick], [data-master], [data-all]')) showSelection();
-  if (target.matches('[data-filter-form] select')) {
-    // Arrow keys change a closed list step by step, so only a pointer's choice is final.
-    if (byPointer) target.form.requestSubmit();
-    else target.form.classList.add('has-changes');
-  }
 });
 
 document.addEventListener('focusin', (event) => {

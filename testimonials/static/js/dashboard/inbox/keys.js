@@ -31,7 +31,8 @@ const letterOf = (event) => (!/^[ -~]/.test(event.key) && /^Key[A-Z]$/.test(even
 
 document.addEventListener('keydown', async (event) => {
   if (!areKeysOn || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (dialog.open || isField(event.target)) return;
+  // Letters typed in an open menu are for what stands in it.
+  if (dialog.open || isField(event.target) || event.target.closest('details[open]')) return;
   const key = letterOf(event);
   const row = current?.isConnected ? current : null;
   const link = row?.querySelector('[data-edit]');

@@ -1,0 +1,36 @@
+// An error goes once its field was changed; the server looks again at what is sent. What is required
+// and still empty keeps it.
+
+const describedBy = (element) => (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean);
+
+function take(element) {
+  const ids = describedBy(element);
+  const wrong = ids.filter((id) => id.endsWith('-error'));
+  if (!wrong.length) return;
+  const rest = ids.filter((id) => !wrong.includes(id));
+  if (rest.length) element.setAttribute('aria-describedby', rest.join(' '));
+  else element.removeAttribute('aria-describedby');
+  element.removeAttribute('aria-invalid');
+  for (const id of wrong) document.getElementById(id)?.remove();
+}
+
+function shorten(summary, field) {
+  const group = field.closest('fieldset');
+  for (const link of summary.querySelectorAll('a[href^="#"]')) {
+    const target = document.getElementById(link.hash.slice(1));
+    if (target && (target === field || group?.contains(target))) link.closest('li').remove();
+  }
+  if (summary.querySelector('li')) return;
+  summary.remove();
+  document.title = document.title.replace(/^Error: /, '');
+}
+
+document.addEventListener('input', ({ target: field }) => {
+  const group = field.closest('fieldset[aria-describedby]');
+  const isWrong = [field, group].some((each) => each && describedBy(each).some((id) => id.endsWith('-error')));
+  if (!isWrong || (field.required && !field.value.trim())) return;
+  take(field);
+  if (group) take(group);
+  const summary = document.querySelector('[data-error-summary]');
+  if (summary) shorten(summary, field);
+});
