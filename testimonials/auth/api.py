@@ -19,7 +19,7 @@ from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.writes import commit_answer
 from testimonials.extensions import begin_write, limiter
 from testimonials.settings.current import current_settings
-from testimonials.testimonials.summaries import summarize_projects
+from testimonials.testimonials.services import summarize_projects
 
 auth = Blueprint("auth", __name__)
 

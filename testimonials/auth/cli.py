@@ -32,7 +32,7 @@ from testimonials.core.commands import (
 )
 from testimonials.extensions import begin_write, db
 from testimonials.projects.services import count_projects, project_limit_of
-from testimonials.testimonials.summaries import summarize_projects
+from testimonials.testimonials.services import summarize_projects
 
 
 @click.group()

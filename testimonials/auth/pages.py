@@ -28,7 +28,7 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.services import list_projects
 from testimonials.projects.team.services import judge_password
-from testimonials.testimonials.summaries import summarize_projects
+from testimonials.testimonials.services import summarize_projects
 
 claim = Blueprint("claim", __name__)
 

@@ -9,6 +9,7 @@ from testimonials.auth.addresses import hash_mailbox
 from testimonials.collection import photos, services
 from testimonials.collection.authors.services import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
+from testimonials.collection.forms.services import find_shown_form, takes_testimonials
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.picture import testimonial_picture
 from testimonials.collection.picture.share_picture import (
@@ -48,10 +49,11 @@ AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", 
 
 
 @collection.get("/<slug>")
-def show_collection_page(slug: str) -> ResponseReturnValue:
-    """Show the form, or say that the project is paused."""
+@collection.get("/<slug>/f/<name>")
+def show_collection_page(slug: str, name: str = "") -> ResponseReturnValue:
+    """Show a form, or say that the project is paused."""
     project = find_public_project(slug=slug)
-    if not project.is_active:
+    if not takes_testimonials(project, form := find_shown_form(project, name)):
         return _paused(project)
     link = request.args.get("invitation", "")
     asked = find_request(link, project.id) if link else None
@@ -59,19 +61,20 @@ def show_collection_page(slug: str) -> ResponseReturnValue:
     # A form that a link has filled in may be sent at once.
     is_empty = not set(request.args) - {PARAMETER}
     token = services.make_form_token(project, is_empty=is_empty)
-    page = _form(project, FilledForm(token, known | prefill(asked)), asked)
+    page = _form(project, FilledForm(token, known | prefill(asked), form=form), asked)
     # It shows the name and address of the person who was asked.
     return answer_privately(page) if asked else page
 
 
 @collection.post("/<slug>")
-def submit_testimonial(slug: str) -> ResponseReturnValue:
+@collection.post("/<slug>/f/<name>")
+def submit_testimonial(slug: str, name: str = "") -> ResponseReturnValue:
     """Store a submission once and redirect to the thank-you page, also for spam."""
     project = find_public_project(slug=slug)
-    if not project.is_active:
+    if not takes_testimonials(project, own := find_shown_form(project, name)):
         return _paused(project), 409
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
-    form = read_submission_form(project)
+    form = read_submission_form(project, own)
     if form.errors:
         _keep_photo(form.photo)
         return _form(project, form, find_request(read_link(), project.id)), 422
@@ -147,11 +150,11 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
 
     Temporarily, since the address becomes free again.
     """
-    slug = (request.view_args or {}).get("slug", "")
-    if request.endpoint is None or (renamed := find_renamed(slug)) is None:
+    at = request.view_args or {}
+    if request.endpoint is None or (renamed := find_renamed(at.get("slug", ""))) is None:
         return answer_service_error(error)
     query = f"?{request.query_string.decode()}" if request.query_string else ""
-    return redirect(url_for(request.endpoint, slug=renamed) + query, 307)
+    return redirect(url_for(request.endpoint, **at | {"slug": renamed}) + query, 307)
 
 
 def _may_mail(values: dict[str, Any]) -> bool:
@@ -170,7 +173,8 @@ def _paused(project: Project) -> str:
 
 
 def _form(project: Project, form: FilledForm, asked: MailedRequest | None) -> str:
-    shown = describe_form(project, form.typed, form.errors, form.token, form.photo)
+    own: dict[str, Any] = {"form": form.form, "answered": form.answered}
+    shown = describe_form(project, form.typed, form.errors, form.token, form.photo, **own)
     link = read_link() if asked else ""
     return render_template("collection/page.html", **shown, request_token=link)
 

@@ -26,11 +26,14 @@ from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.events import record_by_author
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.services import next_time
 from testimonials.testimonials.submission_mail import tell_of_submission
 
 TOKEN_SECONDS = 24 * 60 * 60
 SAME_WITHIN = timedelta(seconds=TOKEN_SECONDS)
+# How many of the same author's with the same words are looked at for the same answers.
+MOST_COMPARED = 20
 # Columns from the form besides the text, and their values where it doesn't ask for them.
 SAID: dict[str, Any] = {
     "author_name": "",
@@ -72,6 +75,8 @@ class Submission:
     signs: Sequence[str]
     photo: Image | None = None
     link: str = ""
+    # Of the form that it was sent by.
+    tag: str = ""
     may_mail: bool = False
 
 
@@ -107,6 +112,8 @@ def receive(project: Project, submission: Submission) -> Testimonial:
     signs = None if answering.is_unanswered(asked) else submission.signs
     row, is_new = submit_testimonial(project, values, submission.form_key, signs)
     answers = answering.is_unanswered(asked)
+    if is_new and submission.tag:
+        row.tags = spell(find_spellings(project.id), [submission.tag])
     if is_new and asked:
         answering.note_answered(asked, row, asks_email="author_email" in values)
     if is_new and submission.may_mail:
@@ -160,6 +167,8 @@ def submit_testimonial(
 def _make_submission_key(form_key: str, values: Mapping[str, Any]) -> str:
     said = [values.get(name, nothing) for name, nothing in SAID.items()]
     act = [form_key, values["text"], *said, bool(values.get("avatar_id"))]
+    if values.get("answers"):
+        act.append(values["answers"])
     return hashlib.sha256(json.dumps(act).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -189,4 +198,7 @@ def _find_arrived(project: Project, values: Mapping[str, Any], key: str) -> Test
         has_photo if values.get("avatar_id") else ~has_photo,
         *same,
     )
-    return db.session.scalars(query.limit(1)).first()
+    answers, form_name = values.get("answers"), values.get("form_name")
+    rows = db.session.scalars(query.limit(MOST_COMPARED))
+    same_too = (row for row in rows if (row.answers, row.form_name) == (answers, form_name))
+    return next(same_too, None)

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Select, func, select
 
 from testimonials.collection.emails import send_flood_mail
+from testimonials.collection.questions import list_texts
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -60,7 +61,8 @@ def find_reasons(
     if not find_links(values["text"]):
         # People who paste a prepared text are just as quick.
         found.discard(FAST)
-    if is_link_stuffed(values["text"], values["author_name"]):
+    said = [values["text"], *list_texts(values.get("answers") or ())]
+    if any(is_link_stuffed(text, values["author_name"]) for text in said):
         found.add(LINKS)
     if _has_duplicate(project, values, now):
         found.add(DUPLICATE)

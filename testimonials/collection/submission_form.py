@@ -7,6 +7,10 @@ from flask import current_app, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.collection import photos
+from testimonials.collection.forms.services import read_form_design
+from testimonials.collection.forms.shown import list_form_questions
+from testimonials.collection.models import CollectionForm
+from testimonials.collection.questions import read_answers, read_typed
 from testimonials.collection.schemas import read_submission
 from testimonials.collection.services import (
     FormStale,
@@ -22,6 +26,7 @@ from testimonials.core.web.languages import translate
 from testimonials.core.web.rate_limits import client_key
 from testimonials.core.web.response_headers import answer_as
 from testimonials.extensions import limiter
+from testimonials.projects.configuration.page_design import offers_code
 from testimonials.projects.models import Project
 
 HONEYPOT = "subject"
@@ -37,6 +42,10 @@ class FilledForm:
     errors: dict[str, list[str]] = field(default_factory=dict)
     photo: Image | None = None
     sending: FormToken = field(default_factory=FormToken)
+    # None: the project's own page.
+    form: CollectionForm | None = None
+    # What was typed or chosen for the questions, by field.
+    answered: dict[str, list[str]] = field(default_factory=dict)
 
     def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
         if request.form.get(HONEYPOT):
@@ -47,18 +56,20 @@ class FilledForm:
             [*self.sending.signs, *signs],
             photo=self.photo,
             link=read_link(),
+            tag=read_form_design(self.form)["tag"] if self.form else "",
             may_mail=may_mail,
         )
 
 
-def read_submission_form(project: Project) -> FilledForm:
+def read_submission_form(project: Project, own: CollectionForm | None) -> FilledForm:
     """Read and check the form that was sent to the project's page; count its photo."""
     if not _allow_photo(project):
         errors = {"photo": [translate(photos.TOO_LARGE)]}
-        return FilledForm(make_form_token(project, is_empty=False), errors=errors)
+        return FilledForm(make_form_token(project, is_empty=False), errors=errors, form=own)
     sent = read_submission(request.form, project.page_config["collectFields"])
     token = request.form.get("token", "")
-    form = FilledForm(token, sent.typed, sent.values, sent.errors)
+    form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own)
+    _read_answers(project, form)
     try:
         form.sending = read_form_token(project, token)
     except FormStale as error:
@@ -81,6 +92,16 @@ def read_link() -> str:
         return request.values.get("invitation", "")
     except RequestEntityTooLarge:
         return request.args.get("invitation", "")
+
+
+def _read_answers(project: Project, form: FilledForm) -> None:
+    questions = list_form_questions(project, form.form)
+    answers, errors = read_answers(request.form, questions)
+    form.answered = read_typed(request.form, questions)
+    form.values["answers"] = answers or None
+    form.values["form_name"] = form.form.name if form.form else None
+    form.values["is_rewarded"] = offers_code(project.page_design)
+    form.errors |= errors
 
 
 def _allow_photo(project: Project) -> bool:

@@ -24,6 +24,11 @@ def collection_page_url(slug: str) -> str:
     return f"{app_url()}/{slug}"
 
 
+def form_url(slug: str, name: str) -> str:
+    """Return the URL of one of a project's further forms."""
+    return f"{collection_page_url(slug)}/f/{name}"
+
+
 def wall_url(slug: str) -> str:
     return f"{collection_page_url(slug)}/wall"
 

@@ -54,6 +54,9 @@ class Project(Base):
     # Ids of images, as of the logo: the page's cover, and the face of who reads what is sent.
     cover_id: Mapped[str | None] = mapped_column(index=True)
     portrait_id: Mapped[str | None] = mapped_column(index=True)
+    # Ids of questions whose answers only the owner sees now, though some were asked for in public;
+    # also of questions that were deleted since.
+    private_questions: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
     # With which the owner's shop signs links that prove a purchase.
     purchase_secret: Mapped[str | None]
     # Rises with every change that the widget or the API's list would show.

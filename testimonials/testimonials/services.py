@@ -8,12 +8,14 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
+from testimonials.auth.emails import ProjectSummary
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.urls import collection_page_url, widget_page_url
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.projects.services import mark_changed
+from testimonials.projects.services import list_projects, mark_changed
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.samples import DEMOS, FALLBACK_NAME
 
@@ -132,3 +134,24 @@ def next_time(project: Project) -> datetime:
         time = max(time, project.last_testimonial_at + clock.MILLISECOND)
     project.last_testimonial_at = time
     return time
+
+
+def summarize_projects(account_id: str) -> list[ProjectSummary]:
+    """Return a summary of each of the account's projects, for mails and the claim page."""
+    summaries = []
+    projects = list_projects(account_id)
+    by_project = count_by_project(project.id for project in projects)
+    for project in projects:
+        counts = by_project[project.id]
+        counts.pop("spam", None)
+        summaries.append(
+            ProjectSummary(
+                name=project.name,
+                slug=project.slug,
+                page_url=collection_page_url(project.slug),
+                widget_url=widget_page_url(project.id),
+                testimonial_count=sum(counts.values()) - counts.get("demo", 0),
+                sample_count=counts.get("demo", 0),
+            )
+        )
+    return summaries

@@ -32,6 +32,7 @@ READERS = {
 }
 ENDPOINTS = {
     "collection_page_url": "collection.show_collection_page",
+    "form_url": "collection.show_collection_page",
     "wall_url": "wall.show_wall",
     "testimonial_url": "wall.show_testimonial",
     "share_picture_url": "collection.get_share_picture",

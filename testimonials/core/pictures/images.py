@@ -48,6 +48,9 @@ class ImageBusy(ServiceError):
 
 LOGO = Use(640, 320, 2 * MEGABYTE)
 AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
+# Twice the width at which the page shows it; what it cuts off depends on the screen.
+COVER = Use(2032, 1016, 10 * MEGABYTE)
+LARGEST_SIDE = COVER.width
 
 
 class Image(Base):

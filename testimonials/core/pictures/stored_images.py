@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 
 from testimonials.core.pictures.decoding import Unreadable, read_webp_size
-from testimonials.core.pictures.images import LOGO
+from testimonials.core.pictures.images import LARGEST_SIDE
 
 # What our encoder writes: the picture, and its transparency.
 _CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
@@ -29,7 +29,7 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
         width, height = read_webp_size(content)
     except Unreadable:
         raise ImageDamaged("It is damaged.") from None
-    if max(width, height) > LOGO.width:
+    if max(width, height) > LARGEST_SIDE:
         raise ImageDamaged(f"It has {width} x {height} pixels, more than any stored picture.")
     if _decode_size(content) != (width, height):
         raise ImageDamaged("It is damaged.")

@@ -122,6 +122,9 @@ def _add_to_project() -> None:
     )
     op.add_column("project", sa.Column("cover_id", sa.String(), nullable=True))
     op.add_column("project", sa.Column("portrait_id", sa.String(), nullable=True))
+    op.add_column(
+        "project", sa.Column("private_questions", sa.JSON(), server_default="[]", nullable=False)
+    )
     op.add_column("project", sa.Column("purchase_secret", sa.String(), nullable=True))
     op.create_index(op.f("ix_project_cover_id"), "project", ["cover_id"])
     op.create_index(op.f("ix_project_portrait_id"), "project", ["portrait_id"])

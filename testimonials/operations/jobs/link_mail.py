@@ -23,7 +23,7 @@ from testimonials.auth.services import (
 )
 from testimonials.auth.sign_in.services import find_claimed_account, make_reset_link
 from testimonials.extensions import begin_write, db
-from testimonials.testimonials.summaries import summarize_projects
+from testimonials.testimonials.services import summarize_projects
 
 
 def answer_link_requests() -> None:

@@ -1,30 +1,38 @@
-"""The collection page's design: the settings beyond the specified ones.
+"""The collection page's design: what it shows and asks beyond its specified settings.
 
-Only what differs from the defaults is stored, in `Project.page_design` and, the first part of it,
-in a form's own design.
+Only what differs from the defaults is stored, in `Project.page_design`. A form has words and
+questions of its own (`collection/forms`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
-from marshmallow import fields, validate
+from marshmallow import ValidationError, fields, post_load, validates_schema
 
-from testimonials.core.web.fields import Choice, Count, StrictSchema, Switch, Text, WebUrl
-from testimonials.core.web.languages import LANGUAGES
-from testimonials.projects.configuration.defaults import (
-    DESCRIPTION_LENGTH,
-    HEADLINE_LENGTH,
-    WEBSITE_LENGTH,
+from testimonials.core import clock
+from testimonials.core.text_rules import URL_PATTERN
+from testimonials.core.web.fields import (
+    Choice,
+    Count,
+    RuleField,
+    StrictSchema,
+    Switch,
+    Text,
+    WebUrl,
+)
+from testimonials.projects.configuration.questions import (
+    ItemId,
+    Items,
+    prompt_list,
+    question_list,
+    word_translations,
 )
 
-MAX_PROMPTS, MAX_QUESTIONS, MAX_STEPS = 4, 5, 3
-MIN_CHOICES, MAX_CHOICES = 2, 8
-SIGNATURE_LENGTH, PROMPT_LENGTH, QUESTION_LENGTH = 80, 120, 160
-CHOICE_LENGTH, SCALE_END_LENGTH = 60, 40
-STEP_TITLE_LENGTH, STEP_TEXT_LENGTH, CODE_LENGTH = 80, 200, 40
-QUESTION_KINDS = ("text", "choice", "scale", "consent")
+MAX_STEPS = 3
+SIGNATURE_LENGTH = 80
+STEP_TITLE_LENGTH, STEP_TEXT_LENGTH, STEP_URL_LENGTH, CODE_LENGTH = 80, 200, 500, 40
 STEP_KINDS = ("link", "code")
-CODES = tuple(language.code for language in LANGUAGES)
 
 DEFAULTS: dict[str, Any] = {
     "coverFocus": {"x": 50, "y": 50},
@@ -39,95 +47,88 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def _at_most(count: int) -> validate.Length:
-    return validate.Length(max=count, error=f"Must be at most {count}.")
+class Day(RuleField, fields.String):
+    """A day, kept as text."""
+
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        super().__init__(
+            rule="Must be a day such as 2026-12-31.",
+            metadata={"format": "date", "description": description},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            is_day = date.fromisoformat(value).isoformat() == value
+        except (TypeError, ValueError):
+            is_day = False
+        if not is_day:
+            raise self.make_error("invalid")
+        return value
 
 
-def _prompts() -> fields.List[Any]:
-    return fields.List(
-        Text(PROMPT_LENGTH, one_line=True, blank=False), validate=_at_most(MAX_PROMPTS)
+class StepUrl(WebUrl):
+    """An http(s) URL, or none."""
+
+    def __init__(self, max_length: int, **options: Any) -> None:
+        super().__init__(max_length, **options)
+        self.metadata = {**self.metadata, "pattern": f"^$|{URL_PATTERN}"}
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        return "" if value == "" else super()._deserialize(value, attr, data, **kwargs)
+
+
+class StepSchema(StrictSchema):
+    """What the page offers after sending, the same to everybody whatever they said."""
+
+    id = ItemId()
+    kind = Choice(*STEP_KINDS, required=True)
+    title = Text(STEP_TITLE_LENGTH, one_line=True, blank=False, required=True)
+    text = Text(STEP_TEXT_LENGTH, load_default="")
+    url = StepUrl(STEP_URL_LENGTH, load_default="", description="Of a `link`, which needs it.")
+    copies = Switch(
+        load_default=False, description="Of a `link`: the words are copied, to be posted there too."
+    )
+    code = Text(
+        CODE_LENGTH, one_line=True, load_default="", description="Of a `code`, which needs it."
+    )
+    until = Day(
+        allow_none=True, load_default=None, description="The last day on which it is offered."
     )
 
+    @validates_schema
+    def _require_own(self, data: dict[str, Any], **_: Any) -> None:
+        needed = {"link": "url", "code": "code"}.get(data.get("kind", ""))
+        if needed and not data.get(needed):
+            raise ValidationError({needed: [f"A {data['kind']} needs this."]})
 
-def _choices() -> fields.List[Any]:
-    return fields.List(
-        Text(CHOICE_LENGTH, one_line=True, blank=False), validate=_at_most(MAX_CHOICES)
-    )
-
-
-def _identifier() -> Text:
-    return Text(8, one_line=True, blank=False, required=True, metadata={"pattern": "^[a-z0-9]{8}$"})
+    @post_load
+    def _drop_others(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        is_link = data["kind"] == "link"
+        return data | ({"code": ""} if is_link else {"url": "", "copies": False})
 
 
 class FocusSchema(StrictSchema):
-    """The point of the cover that stays in view, in percent of its width and height."""
+    """The point of the cover that always shows, in percent from the left and the top."""
 
     x = Count(0, 100, required=True)
     y = Count(0, 100, required=True)
 
 
-class QuestionWordsSchema(StrictSchema):
-    """A question in another language; what is left out is in the owner's own."""
-
-    text = Text(QUESTION_LENGTH, one_line=True)
-    choices = _choices()
-    low = Text(SCALE_END_LENGTH, one_line=True)
-    high = Text(SCALE_END_LENGTH, one_line=True)
-
-
-class QuestionSchema(StrictSchema):
-    """One of the owner's own questions."""
-
-    id = _identifier()
-    kind = Choice(*QUESTION_KINDS, required=True)
-    text = Text(QUESTION_LENGTH, one_line=True, blank=False, required=True)
-    choices = _choices()
-    several = Switch()
-    isRequired = Switch()
-    isPublic = Switch()
-    low = Text(SCALE_END_LENGTH, one_line=True)
-    high = Text(SCALE_END_LENGTH, one_line=True)
-    translations = fields.Dict(
-        Choice(*CODES), fields.Nested(QuestionWordsSchema), validate=_at_most(len(CODES))
-    )
-
-
-class StepSchema(StrictSchema):
-    """What a visitor may do next, whatever they said: open a link or use a code."""
-
-    id = _identifier()
-    kind = Choice(*STEP_KINDS, required=True)
-    title = Text(STEP_TITLE_LENGTH, one_line=True, blank=False, required=True)
-    text = Text(STEP_TEXT_LENGTH, one_line=True)
-    url = WebUrl(WEBSITE_LENGTH)
-    copies = Switch()
-    code = Text(CODE_LENGTH, one_line=True)
-    until = fields.Date(format="%Y-%m-%d", allow_none=True)
-
-
-class PageWordsSchema(StrictSchema):
-    """The page's words in another language; what is left out is in the owner's own."""
-
-    headline = Text(HEADLINE_LENGTH, one_line=True)
-    description = Text(DESCRIPTION_LENGTH)
-    signature = Text(SIGNATURE_LENGTH, one_line=True)
-    prompts = _prompts()
-
-
 class PageDesignSchema(StrictSchema):
-    """The collection page's design; a field left out stays as it is."""
+    """The collection page's design; a field left out stays, a list is replaced as a whole."""
 
     coverFocus = fields.Nested(FocusSchema)
-    signature = Text(SIGNATURE_LENGTH, one_line=True)
-    prompts = _prompts()
-    questions = fields.List(fields.Nested(QuestionSchema), validate=_at_most(MAX_QUESTIONS))
-    video = Switch()
-    voice = Switch()
-    needsCaptions = Switch()
-    steps = fields.List(fields.Nested(StepSchema), validate=_at_most(MAX_STEPS))
-    translations = fields.Dict(
-        Choice(*CODES), fields.Nested(PageWordsSchema), validate=_at_most(len(CODES))
+    signature = Text(
+        SIGNATURE_LENGTH, one_line=True, description="Who asks, such as “Mira, who bakes it”."
     )
+    prompts = prompt_list()
+    questions = question_list()
+    video = Switch(description="Visitors may record a video.")
+    voice = Switch(description="Visitors may record their voice.")
+    needsCaptions = Switch(description="A recording without words or captions can't be approved.")
+    steps = Items(StepSchema, MAX_STEPS, "title", "What is offered after sending, in order.")
+    translations = word_translations("Page", signature=Text(SIGNATURE_LENGTH, one_line=True))
 
 
 def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,3 +139,15 @@ def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:
 def trim_page_design(design: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a design differs from the defaults, as it is stored."""
     return {name: value for name, value in design.items() if value != DEFAULTS[name]}
+
+
+def list_open_steps(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the steps that are still offered."""
+    today = clock.now().date().isoformat()
+    return [step for step in steps if not step["until"] or step["until"] >= today]
+
+
+def offers_code(design: Mapping[str, Any]) -> bool:
+    """Tell whether everybody who writes now gets a code, which the page and the card say."""
+    steps = list_open_steps(read_page_design(design)["steps"])
+    return any(step["kind"] == "code" for step in steps)

@@ -42,7 +42,7 @@ from testimonials.projects.team.invitations import (
     find_invitation,
 )
 from testimonials.projects.team.services import judge_password
-from testimonials.testimonials.summaries import summarize_projects
+from testimonials.testimonials.services import summarize_projects
 
 invitation = Blueprint("invitation", __name__)
 

@@ -15,15 +15,17 @@ from marshmallow.exceptions import SCHEMA
 from sqlalchemy import Boolean, Column, Integer, String
 from sqlalchemy import Text as LongText
 
-from testimonials.collection.models import MailedRequest, RequestBatch
+from testimonials.collection.forms.schemas import FormDesignSchema
+from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp
-from testimonials.core.pictures.images import LOGO, Image
+from testimonials.core.pictures.images import LARGEST_SIDE, Image
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.projects.configuration.dashboard_config import DashboardConfigSchema
 from testimonials.projects.configuration.defaults import PAGE_CONFIG, WIDGET_CONFIG
 from testimonials.projects.configuration.page_design import PageDesignSchema
+from testimonials.projects.configuration.questions import ItemId
 from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
@@ -40,6 +42,7 @@ from testimonials.transfer.archives.values import (
     Items,
     Moment,
     Settings,
+    StoredAnswerSchema,
     StoredPageConfigSchema,
     StoredTwitterSchema,
 )
@@ -178,6 +181,7 @@ PROJECT = Part(
         "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "widget_draft": fields.Nested(WidgetDraftSchema),
         "page_design": fields.Nested(PageDesignSchema, load_default=dict),
+        "private_questions": fields.List(ItemId(), load_default=list),
         "dashboard_config": fields.Nested(DashboardConfigSchema),
     },
     door=ProjectCreateSchema,
@@ -192,6 +196,11 @@ SAVED_WIDGET = Part(
         "design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "draft": fields.Nested(WidgetDraftSchema),
     },
+)
+FORM = Part(
+    CollectionForm,
+    {"project_id": _PARENT},
+    {"name": SLUG, "design": fields.Nested(FormDesignSchema, load_default=dict)},
 )
 SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
 CHANGE = Part(
@@ -208,7 +217,6 @@ TESTIMONIAL = Part(
     Testimonial,
     {
         "project_id": _PARENT,
-        "answers": "Not exported yet.",
         "import_id": "An import can be undone only where it was made.",
         "is_visible": "Derived from the status by the database.",
         "rank": "Derived from the rating by the database.",
@@ -220,6 +228,7 @@ TESTIMONIAL = Part(
         "author_email": EMAIL,
         "external_id": EXTERNAL_ID,
         "twitter": fields.Nested(StoredTwitterSchema),
+        "answers": Items(fields.Nested(StoredAnswerSchema)),
         "highlights": Highlights(),
         "reply": Text(REPLY_LENGTH, blank=False),
     },
@@ -251,13 +260,14 @@ IMAGE = Part(
         "content": "A file of its own in the archive.",
         "is_held": "Proposals are not exported.",
     },
-    {"width": Count(1, LOGO.width), "height": Count(1, LOGO.width)},
+    {"width": Count(1, LARGEST_SIDE), "height": Count(1, LARGEST_SIDE)},
 )
-# The lists of `project.json`, in its order. Archives of version 0.1 have no `savedWidgets`.
+# The lists of `project.json`, in its order. Older archives lack `savedWidgets` and `forms`.
 LISTS = {
     "oldSlugs": OLD_SLUG,
     "widgetSightings": SIGHTING,
     "savedWidgets": SAVED_WIDGET,
+    "forms": FORM,
     "testimonials": TESTIMONIAL,
     "invitationBatches": REQUEST_BATCH,
     "invitations": REQUEST,

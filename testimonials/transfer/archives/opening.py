@@ -101,7 +101,8 @@ def _read_archive(file: zipfile.ZipFile) -> Archive:
     _require_known_files(file)
     described = _parse(_read_entry(file, JSON_NAME, MAX_JSON_BYTES))
     project = PROJECT.read(described.get("project"), "project")
-    described.setdefault("savedWidgets", [])
+    for newer in ("savedWidgets", "forms"):
+        described.setdefault(newer, [])
     lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
     archive = Archive(project, lists, file)
     for name, part in LISTS.items():
@@ -173,10 +174,14 @@ def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
             raise ValidationError(f"{name}: Two of them have the same {key}.")
 
 
+# Columns of a project.
+PICTURES = ("logo_id", "cover_id", "portrait_id")
+
+
 def _check_references(archive: Archive) -> None:
     testimonials, requests = (archive.lists[name] for name in ("testimonials", "invitations"))
     for what, ids, target in (
-        ("A picture", {archive.project["logo_id"]}, "images"),
+        ("A picture", {archive.project[name] for name in PICTURES}, "images"),
         ("A picture", {row["avatar_id"] for row in testimonials}, "images"),
         ("The batch of a request", {row["batch_id"] for row in requests}, "invitationBatches"),
         ("The answer to a request", {row["testimonial_id"] for row in requests}, "testimonials"),

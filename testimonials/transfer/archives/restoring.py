@@ -8,6 +8,7 @@ from sqlalchemy import insert, select
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import (
+    CollectionForm,
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
@@ -77,6 +78,7 @@ def restore_project(
     for row in lists["savedWidgets"]:
         row["design"], row["draft"] = _renew_chosen(row["design"], row["draft"], ids)
     _insert(SavedWidget, lists["savedWidgets"])
+    _insert(CollectionForm, lists["forms"])
     _insert_images(archive, ids)
     _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
     _insert(RequestBatch, lists["invitationBatches"])
@@ -108,6 +110,7 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
     wanted: tuple[tuple[Any, list[Row]], ...] = (
         (Project.id, [archive.project]),
         (SavedWidget.id, lists["savedWidgets"]),
+        (CollectionForm.id, lists["forms"]),
         (Image.id, lists["images"]),
         (Testimonial.id, lists["testimonials"]),
         (TestimonialChange.id, changes),

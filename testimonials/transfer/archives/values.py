@@ -4,13 +4,22 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 from testimonials.core import clock
 from testimonials.core.text_rules import is_web_url
-from testimonials.core.web.fields import StrictSchema, Switch, Text
+from testimonials.core.web.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.projects.configuration.defaults import PAGE_CONFIG, SLUG_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.configuration.questions import (
+    CHOICE_LENGTH,
+    CHOICES_RANGE,
+    KINDS,
+    QUESTION_LENGTH,
+    SCALE_RANGE,
+    ItemId,
+)
 from testimonials.projects.schemas import CollectFieldsUpdateSchema, PageConfigUpdateSchema
+from testimonials.testimonials.fields import TEXT_LENGTH
 from testimonials.testimonials.moderation.changes import to_json
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=clock.EPOCH.tzinfo)
@@ -101,6 +110,29 @@ class StoredPageConfigSchema(PageConfigUpdateSchema):
     website = _optional_url(WEBSITE_LENGTH + len("https://"))
     logo = fields.Raw(allow_none=True, validate=validate.Equal(None))
     collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])
+
+
+class StoredAnswerSchema(StrictSchema):
+    """An answer to one of the owner's questions."""
+
+    id = ItemId()
+    question = Text(QUESTION_LENGTH, one_line=True, required=True)
+    kind = Choice(*KINDS, required=True)
+    answer = fields.Raw(required=True)
+    isPublic = Switch(required=True)
+
+    @validates_schema
+    def _check_answer(self, data: dict[str, Any], **_: Any) -> None:
+        rules: dict[str, fields.Field[Any]] = {
+            "text": Text(TEXT_LENGTH),
+            "choice": fields.List(
+                Text(CHOICE_LENGTH, one_line=True), validate=validate.Length(1, CHOICES_RANGE[1])
+            ),
+            "scale": Count(*SCALE_RANGE),
+            "consent": Switch(validate=validate.Equal(True)),
+        }
+        if rule := rules.get(data.get("kind", "")):
+            rule.deserialize(data.get("answer"))
 
 
 class StoredTwitterSchema(StrictSchema):

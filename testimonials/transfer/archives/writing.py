@@ -12,7 +12,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
-from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
+from testimonials.collection.models import (
+    CollectionForm,
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+)
 from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
@@ -21,6 +26,7 @@ from testimonials.projects.team.services import list_members
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.transfer.archives.contents import (
     CHANGE,
+    FORM,
     FORMAT,
     IMAGE,
     OLD_SLUG,
@@ -76,7 +82,7 @@ def write_archive(project: Project, out: IO[bytes]) -> None:
 
     Only a part of it is in memory at a time, however large the project is.
     """
-    images: set[str | None] = {project.logo_id}
+    images: set[str | None] = {project.logo_id, project.cover_id, project.portrait_id}
     entry = zipfile.ZipInfo(JSON_NAME, clock.now().timetuple()[:6])
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
     with zipfile.ZipFile(out, "w") as archive:
@@ -125,6 +131,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "oldSlugs", _describe_all(OldSlug, OLD_SLUG, project)
     yield "widgetSightings", _describe_all(WidgetSighting, SIGHTING, project)
     yield "savedWidgets", _describe_all(SavedWidget, SAVED_WIDGET, project)
+    yield "forms", _describe_all(CollectionForm, FORM, project)
     yield "testimonials", _describe_testimonials(project, images)
     yield "invitationBatches", _describe_all(RequestBatch, REQUEST_BATCH, project)
     yield "invitations", _describe_requests(project)

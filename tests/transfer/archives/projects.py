@@ -10,7 +10,8 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy import select, update
 
-from testimonials.collection.models import MailedRequest, RequestBatch
+from testimonials.collection.forms.schemas import FormDesignSchema
+from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import Image
@@ -79,7 +80,21 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     row.highlights, row.reply, row.replied_at = [[0, 3]], "Thank you!", row.created_at
     row.form_name, row.purchase_reference = "after-class", "order-7"
     row.purchase_verified_at = row.created_at
-    row.answers, row.import_id = [], new_identifier()
+    row.import_id = new_identifier()
+    row.answers = [
+        {
+            "id": "howlikel",
+            "question": "How likely?",
+            "kind": "scale",
+            "answer": 9,
+            "isPublic": True,
+        }
+    ]
+    project.private_questions = ["howlikel"]
+    question = {"id": "takehome", "kind": "choice", "text": "What?", "choices": ["Bread", "Buns"]}
+    design = FormDesignSchema().load({"questions": [question], "tag": "class"})
+    form = {"name": "after-class", "title": "After class", "design": design}
+    db.session.add(CollectionForm(project_id=project.id, **form))
     project.cover_id = project.portrait_id = project.logo_id
     project.purchase_secret = "secret"
     project.page_design = {"signature": "Mira, who bakes it"}

@@ -1,0 +1,1 @@
+"""A project's further forms, each with an address, words, questions and a tag of its own."""

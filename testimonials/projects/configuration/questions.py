@@ -1,0 +1,173 @@
+"""The shape of questions and prompts, on the collection page and in its forms."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import ValidationError, fields, post_load, validate, validates_schema
+
+from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
+from testimonials.core.web.languages import LANGUAGES
+from testimonials.projects.configuration.defaults import DESCRIPTION_LENGTH, HEADLINE_LENGTH
+
+MAX_QUESTIONS, MAX_PROMPTS = 5, 4
+CHOICES_RANGE, SCALE_RANGE = (2, 8), (0, 10)
+PROMPT_LENGTH, QUESTION_LENGTH, CHOICE_LENGTH, END_LENGTH = 120, 160, 60, 40
+KINDS = ("text", "choice", "scale", "consent")
+ID_LENGTH = 8
+ID_PATTERN = f"[a-z0-9]{{{ID_LENGTH}}}"
+_FALLS_BACK = "What is left out or empty shows in the owner's words."
+
+Question = dict[str, Any]
+
+
+class ItemId(RuleField, fields.String):
+    """What a question or a step keeps when its words change."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            rule=f"Must be {ID_LENGTH} lower-case letters and digits.",
+            metadata={
+                "pattern": f"^{ID_PATTERN}$",
+                "description": "Stays the same when the words change; left out: made of them.",
+            },
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not re.fullmatch(ID_PATTERN, value):
+            raise self.make_error("invalid")
+        return value
+
+
+class Items(fields.List):  # type: ignore[type-arg]
+    """Questions or steps in their order, each with an id of its own."""
+
+    def __init__(
+        self, schema: type[StrictSchema], most: int, named_by: str, description: str
+    ) -> None:
+        self.named_by = named_by
+        super().__init__(
+            fields.Nested(schema),
+            validate=validate.Length(max=most, error=f"Must be at most {most}."),
+            metadata={"description": description},
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        items: Any = super()._deserialize(value, attr, data, **kwargs)
+        taken = [item["id"] for item in items if "id" in item]
+        if len(set(taken)) < len(taken):
+            raise ValidationError("Must not have the same id twice.")
+        for item in items:
+            if "id" not in item:
+                item["id"] = _make_id(f"{item['kind']} {item[self.named_by]}", taken)
+                taken.append(item["id"])
+        return items
+
+
+def _make_id(words: str, taken: list[str]) -> str:
+    """Return an id made of the words, so that sending the same again makes no other question."""
+    digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).digest()
+    text = base64.b32encode(digest).decode().lower().rstrip("=")
+    ids = (text[at : at + ID_LENGTH] for at in range(len(text) - ID_LENGTH))
+    return next(each for each in ids if each not in taken)
+
+
+def _lines(length: int, most: int, description: str) -> fields.List[Any]:
+    return fields.List(
+        Text(length, one_line=True),
+        validate=validate.Length(max=most, error=f"Must be at most {most}."),
+        metadata={"description": description},
+    )
+
+
+def _by_language(
+    name: str, parts: Mapping[str, fields.Field[Any]], description: str, **options: Any
+) -> Any:
+    """Return a field with other words for some of the languages."""
+    part: Any = StrictSchema.from_dict(dict(parts), name=f"{name}TranslationSchema")
+    each: Any = {language.code: fields.Nested(part) for language in LANGUAGES}
+    whole: Any = StrictSchema.from_dict(each, name=f"{name}TranslationsSchema")
+    return fields.Nested(whole, metadata={"description": description}, **options)
+
+
+class QuestionSchema(StrictSchema):
+    """A question of the owner's own."""
+
+    id = ItemId()
+    kind = Choice(*KINDS, required=True, description="Fixed once somebody has answered.")
+    text = Text(QUESTION_LENGTH, one_line=True, blank=False, required=True)
+    choices = fields.List(
+        Text(CHOICE_LENGTH, one_line=True, blank=False),
+        load_default=list,
+        metadata={"description": "Of a `choice`: 2 to 8 different ones."},
+    )
+    several = Switch(load_default=False, description="Of a `choice`: more than one may be chosen.")
+    isRequired = Switch(load_default=False, description="It must be answered.")
+    isPublic = Switch(
+        load_default=False, description="The answer shows on the card; never that of a `consent`."
+    )
+    low = Text(END_LENGTH, one_line=True, load_default="", description="What 0 of a `scale` means.")
+    high = Text(
+        END_LENGTH, one_line=True, load_default="", description="What 10 of a `scale` means."
+    )
+    translations = _by_language(
+        "Question",
+        {
+            "text": Text(QUESTION_LENGTH, one_line=True),
+            "choices": _lines(CHOICE_LENGTH, CHOICES_RANGE[1], "In the order of `choices`."),
+            "low": Text(END_LENGTH, one_line=True),
+            "high": Text(END_LENGTH, one_line=True),
+        },
+        f"The question in other languages. {_FALLS_BACK}",
+        load_default=dict,
+    )
+
+    @validates_schema
+    def _require_choices(self, data: Question, **_: Any) -> None:
+        least, most = CHOICES_RANGE
+        choices = data.get("choices", [])
+        is_wrong = not least <= len(choices) <= most or len(set(choices)) != len(choices)
+        if data.get("kind") == "choice" and is_wrong:
+            raise ValidationError({"choices": [f"Must be {least} to {most} different answers."]})
+
+    @post_load
+    def _drop_others(self, data: Question, **_: Any) -> Question:
+        """Empty what only other kinds have."""
+        unused: Question = {}
+        if data["kind"] != "choice":
+            unused |= {"choices": [], "several": False}
+        if data["kind"] != "scale":
+            unused |= {"low": "", "high": ""}
+        if data["kind"] == "consent":
+            unused["isPublic"] = False
+        return data | unused
+
+
+def prompt_list() -> fields.List[Any]:
+    return fields.List(
+        Text(PROMPT_LENGTH, one_line=True, blank=False),
+        validate=validate.Length(max=MAX_PROMPTS, error=f"Must be at most {MAX_PROMPTS}."),
+        metadata={"description": "Hints for the words, in order; nobody sends them."},
+    )
+
+
+def question_list() -> Items:
+    return Items(
+        QuestionSchema, MAX_QUESTIONS, "text", "In order. Answers to those left out are kept."
+    )
+
+
+def word_translations(name: str, **more: fields.Field[Any]) -> Any:
+    """Return the field for headline, description, prompts and `more` in other languages."""
+    return _by_language(
+        name,
+        {
+            "headline": Text(HEADLINE_LENGTH, one_line=True),
+            "description": Text(DESCRIPTION_LENGTH),
+            **more,
+            "prompts": _lines(PROMPT_LENGTH, MAX_PROMPTS, "In the order of `prompts`."),
+        },
+        f"The words in other languages. {_FALLS_BACK}",
+    )
