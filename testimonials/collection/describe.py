@@ -35,7 +35,7 @@ def describe_form(
 
     `answered` is what was typed or chosen for the questions, by field.
     """
-    at: dict[str, Any] = {"slug": project.slug} | ({"name": form.name} if form else {})
+    at: dict[str, Any] = {"slug": project.slug} | ({"form_name": form.name} if form else {})
     return describe_page(project, form) | {
         "collect": project.page_config["collectFields"],
         "values": typed,

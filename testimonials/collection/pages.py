@@ -49,11 +49,11 @@ AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", 
 
 
 @collection.get("/<slug>")
-@collection.get("/<slug>/f/<name>")
-def show_collection_page(slug: str, name: str = "") -> ResponseReturnValue:
+@collection.get("/<slug>/f/<form_name>")
+def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
     """Show a form, or say that the project is paused."""
     project = find_public_project(slug=slug)
-    if not takes_testimonials(project, form := find_shown_form(project, name)):
+    if not takes_testimonials(project, form := find_shown_form(project, form_name)):
         return _paused(project)
     link = request.args.get("invitation", "")
     asked = find_request(link, project.id) if link else None
@@ -67,11 +67,11 @@ def show_collection_page(slug: str, name: str = "") -> ResponseReturnValue:
 
 
 @collection.post("/<slug>")
-@collection.post("/<slug>/f/<name>")
-def submit_testimonial(slug: str, name: str = "") -> ResponseReturnValue:
+@collection.post("/<slug>/f/<form_name>")
+def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
     """Store a submission once and redirect to the thank-you page, also for spam."""
     project = find_public_project(slug=slug)
-    if not takes_testimonials(project, own := find_shown_form(project, name)):
+    if not takes_testimonials(project, own := find_shown_form(project, form_name)):
         return _paused(project), 409
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     form = read_submission_form(project, own)

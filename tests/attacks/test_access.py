@@ -51,6 +51,7 @@ PUBLIC = {
     },
     "It is the page on which a business asks the public.": {
         "/<slug>",
+        "/<slug>/f/<form_name>",
         "/<slug>/opened",
         "/<slug>/share.png",
         "/<slug>/thanks",

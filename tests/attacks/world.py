@@ -21,8 +21,10 @@ from werkzeug.routing.converters import AnyConverter
 
 from testimonials.access.callers import Caller as ApiCaller
 from testimonials.access.requests import ask_for_access
+from testimonials.collection.forms.services import create_form
 from testimonials.collection.models import MailedRequest
 from testimonials.extensions import begin_write, db
+from testimonials.projects.services import lock_project
 from testimonials.widget.script.assembly import script_digest
 from tests.access.tokens import give_token
 from tests.agents.oauth.asking import ask_to_connect
@@ -191,6 +193,9 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     expect(browsers["gone"].post("/dashboard/account/delete", data={"confirm": "gone@example.com"}))
     other = people["outsider"].create_project(slug="theirs")["_id"]
     webhook = add_webhook(app, project)
+    with app.app_context():
+        create_form(lock_project(project), {"title": NAME, "name": "after-class"})
+        db.session.commit()
     world = World(
         ids={
             "project_id": project,
@@ -207,6 +212,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "request_id": _ask_for_access(app, people["owner"]),
             "filename": "img/mark.svg",
             "tag": "secret-tag",
+            "form_name": "after-class",
             "asked_id": _find_asked(app),
         },
         own={

@@ -14,6 +14,7 @@ from testimonials.collection.models import CollectionForm
 from testimonials.core import clock
 from testimonials.core.urls import form_url, image_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.configuration.page_design import trim_page_design
 from testimonials.projects.configuration.questions import Question
@@ -54,8 +55,11 @@ def find_form(project: Project, name: str) -> CollectionForm:
 
 
 def find_shown_form(project: Project, name: str) -> CollectionForm | None:
-    """Return the form at an address; None if there is none by now: the page is shown instead."""
-    return _find(project, name) if name else None
+    """Return the form at an address, None for the page itself; raise `NotFound`."""
+    form = _find(project, name) if name else None
+    if name and form is None:
+        raise NotFound(gettext_noop("There is no page at this address."))
+    return form
 
 
 def takes_testimonials(project: Project, form: CollectionForm | None) -> bool:
@@ -94,8 +98,8 @@ def create_form(project: Project, values: Values) -> CollectionForm:
 def change_form(project: Project, form: CollectionForm, values: Values) -> bool:
     """Change a form of the locked project; `values` come from `FormUpdateSchema`.
 
-    Returns whether anything changed. Raises `ValidationFailed`. Links with a former name show the
-    page itself.
+    Returns whether anything changed. Raises `ValidationFailed`. Links with a former name lead
+    nowhere.
     """
     was = (form.name, form.title, form.is_open, form.design)
     if "name" in values:
