@@ -47,6 +47,8 @@ class RequestBatch(Base):
     subject: Mapped[str] = mapped_column(String(160))
     message: Mapped[str] = mapped_column(Text)
     language: Mapped[str] = mapped_column(String(35))
+    # The form that the link leads to; None: the project's own page.
+    form_name: Mapped[str | None] = mapped_column(String(60))
     # None: no reminder.
     remind_after_days: Mapped[int | None]
     # How many people were asked; counts towards the daily limit even after they are deleted.

@@ -35,7 +35,7 @@ CREATE TABLE outbox_mail (
 	next_attempt_at BIGINT NOT NULL, 
 	last_error TEXT, 
 	created_at BIGINT NOT NULL, 
-	sent_at BIGINT, list_unsubscribe TEXT, reply_to VARCHAR, 
+	sent_at BIGINT, list_unsubscribe TEXT, reply_to VARCHAR, sender_name VARCHAR(120), 
 	CONSTRAINT pk_outbox_mail PRIMARY KEY (id)
 );
 
@@ -238,7 +238,7 @@ CREATE TABLE invitation_batch (
 	language VARCHAR(35) NOT NULL, 
 	remind_after_days INTEGER, 
 	size INTEGER NOT NULL, 
-	created_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, form_name VARCHAR(60), 
 	CONSTRAINT pk_invitation_batch PRIMARY KEY (id), 
 	CONSTRAINT fk_invitation_batch_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );

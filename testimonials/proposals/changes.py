@@ -130,6 +130,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
         subject=values.get("subject", subject),
         message=values.get("message", message),
         language=values["language"],
+        form_name=values.get("form_name"),
         remind_after_days=values["remind_after_days"],
     )
     count = ask_people(project, make_batch_token(project), batch, listed, actor)

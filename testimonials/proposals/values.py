@@ -5,12 +5,14 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from testimonials.auth.addresses import Email
+from testimonials.collection.requests.address_lists import REFERENCE_LENGTH
 from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import TAG_LENGTH, TAG_PATTERN
 from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
 from testimonials.core.web.languages import ENGLISH, LANGUAGES
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.configuration.widget_design import (
     NumberChoice,
     WidgetDesignSchema,
@@ -136,6 +138,13 @@ class PersonSchema(StrictSchema):
     email = Email(required=True)
     name = AuthorLine(load_default="")
     company = AuthorLine(load_default="")
+    order = Text(
+        REFERENCE_LENGTH,
+        one_line=True,
+        load_default="",
+        description="Your reference of a purchase. What they write by the link in the mail is then "
+        "marked “Verified customer”.",
+    )
 
 
 class RequestSchema(StrictSchema):
@@ -152,12 +161,19 @@ class RequestSchema(StrictSchema):
     message = Text(
         MESSAGE_LENGTH,
         blank=False,
-        description="Left out: the usual one. `{name}` becomes the name of each person.",
+        description="Left out: the usual one. `{first_name}`, `{name}`, `{company}` and "
+        "`{business}` are filled in for each person; one that isn't known is left out.",
     )
     language = Choice(
         *(language.code for language in LANGUAGES),
         load_default=ENGLISH.code,
         description="Of the mail.",
+    )
+    form = Text(
+        SLUG_LENGTH,
+        one_line=True,
+        attribute="form_name",
+        description="The name of the form to open; left out: the project’s own page.",
     )
     remindAfterDays = NumberChoice(
         *REMINDERS,

@@ -6,6 +6,8 @@ write the line breaks in them as they are. So this runs on each Python that is s
 
 from collections.abc import Iterator
 from datetime import timedelta
+from email.header import decode_header, make_header
+from email.utils import unquote
 
 import pytest
 from flask import Flask
@@ -173,7 +175,10 @@ def test_what_people_type_is_shown_as_typed_and_is_no_header(
         mail = sent[str(message["Message-ID"])[1:].partition("@")[0]]
         assert [name for name in message if name not in OPTIONAL] == HEADERS
         assert message["Subject"] == mail.subject.translate(STEERING)
-        assert (message["From"], message["To"]) == (SENDER, mail.recipient)
+        name, _, address = dict(message.raw_items())["From"].rpartition(" ")
+        wanted = (mail.sender_name or "Testimonials").translate(STEERING)
+        assert str(make_header(decode_header(unquote(name)))) in (wanted, wanted.strip())
+        assert (address, message["To"]) == ("<mail@example.com>", mail.recipient)
         assert received.recipients == [mail.recipient]
         assert message["Reply-To"] == mail.reply_to
         assert (message["List-Unsubscribe"] or "<None>") == f"<{mail.list_unsubscribe}>"

@@ -11,6 +11,7 @@ from itertools import chain
 from testimonials.auth.addresses import Email
 from testimonials.core.csv_rows import TableUnreadable, find_delimiter, read_rows
 from testimonials.core.terminal_text import make_printable
+from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.testimonials.fields import AuthorLine
 
@@ -21,6 +22,7 @@ LONGEST_PASTED = MAX_PEOPLE * 400
 LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
 SHOWN_LENGTH = 80
+REFERENCE_LENGTH = 120
 
 DELIMITERS = (";", ",", "\t")
 # What spreadsheets and address books call these columns, in lower case.
@@ -29,6 +31,7 @@ HEADINGS = {
     "name": {"name", "full name", "display name", "customer", "customer name"},
     "first": {"first name", "firstname", "given name", "vorname"},
     "last": {"last name", "lastname", "surname", "family name", "nachname"},
+    "order": {"order", "order id", "order number", "order reference", "purchase", "bestellnummer"},
     "company": {"company", "organization", "organisation", "business", "company name", "firma"},
 }
 
@@ -52,6 +55,7 @@ class _PersonSchema(FormSchema):
     )
     name = AuthorLine(load_default="")
     company = AuthorLine(load_default="")
+    order = Text(REFERENCE_LENGTH, one_line=True, load_default="")
 
 
 _PERSON = _PersonSchema()
@@ -65,6 +69,8 @@ class Person:
     email: str
     name: str = ""
     company: str = ""
+    # The shop's own reference of a purchase.
+    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,18 +93,16 @@ class AddressList:
     def is_empty(self) -> bool:
         return not self.people and not self.wrong
 
-    def add(
-        self, line: int, email: str, name: str = "", company: str = "", *, whole: str = ""
-    ) -> None:
-        """Add a person, or note why not; `whole` is the text on the list."""
+    def add(self, line: int, email: str, name: str = "", *, whole: str = "", **more: str) -> None:
+        """Add a person with `more` columns, or note why not; `whole` is the text on the list."""
         self._require_room()
-        sent = _PERSON.read({"email": email, "name": name, "company": company})
+        sent = _PERSON.read({"email": email, "name": name, **more})
         if not sent.errors:
             self.people.append(Person(line, **sent.values))
             return
         column, messages = next(iter(sent.errors.items()))
         reason = messages[0] if column == "email" else f"{column.capitalize()}: {messages[0]}"
-        whole = whole or " ".join(part for part in (name, email, company) if part)
+        whole = whole or " ".join(part for part in (name, email, *more.values()) if part)
         self.refuse(line, whole, reason)
 
     def refuse(self, line: int, whole: str, reason: str) -> None:
@@ -164,8 +168,8 @@ def write_table(people: Iterable[Person]) -> str:
     """Write people as a table that `read_pasted` reads back."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("email", "name", "company"))
-    writer.writerows((person.email, person.name, person.company) for person in people)
+    writer.writerow(("email", "name", "company", "order"))
+    writer.writerows((each.email, each.name, each.company, each.order) for each in people)
     return out.getvalue().rstrip("\n")
 
 
@@ -189,7 +193,8 @@ def _read_table(text: str) -> AddressList:
         cells = {name: row[place] if place < len(row) else "" for name, place in columns.items()}
         full = f"{cells.get('first', '')} {cells.get('last', '')}"
         name = cells.get("name") or full.strip()
-        found.add(number, cells["email"], name, cells.get("company", ""))
+        more = {each: cells.get(each, "") for each in ("company", "order")}
+        found.add(number, cells["email"], name, **more)
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account
-from testimonials.collection.models import MailedRequest, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.urls import collection_page_url, request_url
 from testimonials.core.web.errors import NotFound
@@ -36,9 +36,9 @@ class Asked:
     email_hash: str
 
 
-def make_form_url(project: Project, request: MailedRequest, language: str) -> str:
-    token = link_purpose.sign(request.id)
-    return f"{collection_page_url(project.slug)}?{PARAMETER}={language}&invitation={token}"
+def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
+    page = collection_page_url(project.slug, batch.form_name)
+    return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
 
 
 def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str:
@@ -77,6 +77,13 @@ def note_opened(request: MailedRequest) -> None:
     """Note that the form was opened in a browser, the first time."""
     if request.opened_at is None:
         request.opened_at = clock.now()
+
+
+def note_started(request: MailedRequest) -> None:
+    """Note that somebody began to write, the first time."""
+    note_opened(request)
+    if request.started_at is None:
+        request.started_at = clock.now()
 
 
 def note_answered(request: MailedRequest, testimonial: Testimonial, *, asks_email: bool) -> None:

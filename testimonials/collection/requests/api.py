@@ -62,7 +62,7 @@ def ask_by_mail(
     """Ask people for a testimonial by mail.
 
     Up to 100 in one call, in the owner’s name. ``subject`` and ``message`` have suggested words
-    when they are left out; ``{name}`` in the message becomes each person’s name. Nobody is asked
+    when they are left out, and fields such as ``{first_name}``. Nobody is asked
     twice in a project, so the call can be repeated. The account’s limit for 24 hours is that of the
     dashboard: 422 past it.
     """

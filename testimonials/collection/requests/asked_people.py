@@ -21,7 +21,17 @@ Rows = Select[*tuple[Any, ...]]
 
 PAGE_SIZE = 50
 KEPT_UNANSWERED = timedelta(days=365)
-STATES = ("waiting", "sent", "opened", "answered", "declined", "failed", "unsubscribed")
+STATES = (
+    "waiting",
+    "printed",
+    "sent",
+    "opened",
+    "started",
+    "answered",
+    "declined",
+    "failed",
+    "unsubscribed",
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,13 @@ def list_asked(
         .offset((page - 1) * PAGE_SIZE)
     )
     return [AskedPerson(*row) for row in rows], page, counts
+
+
+def list_everybody(project: Project) -> list[AskedPerson]:
+    """Return everybody who was asked, newest first."""
+    query = _select_asked(project, None)
+    rows = db.session.execute(query.order_by(MailedRequest.created_at.desc(), MailedRequest.email))
+    return [AskedPerson(*row) for row in rows]
 
 
 def read_asked(project: Project, state: str | None, limit: int, after: Cursor | None) -> Page:
@@ -189,9 +206,11 @@ def _state() -> ColumnElement[str]:
         (MailedRequest.answered_at.is_not(None), "answered"),
         (UnsubscribedAddress.email_hash.is_not(None), "unsubscribed"),
         (MailedRequest.declined_at.is_not(None), "declined"),
+        (MailedRequest.started_at.is_not(None), "started"),
         (MailedRequest.opened_at.is_not(None), "opened"),
         (OutboxMail.state == MailState.FAILED, "failed"),
         (MailedRequest.sent_at.is_(None), "waiting"),
         (and_(MailedRequest.reminded_at.is_(None), is_leaving), "waiting"),
+        (OutboxMail.state == MailState.PRINTED, "printed"),
         else_="sent",
     )

@@ -7,6 +7,7 @@ from datetime import timedelta
 from sqlalchemy import func, select
 
 from testimonials.collection.models import (
+    CollectionForm,
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
@@ -131,6 +132,8 @@ def ask_people(
     Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`.
     """
     batch_id = _read_batch_token(project, token)
+    if batch.form_name and not _has_form(project, batch.form_name):
+        raise AskingRefused(f"There is no form named {batch.form_name} in this project.")
     if db.session.get(RequestBatch, batch_id) is not None:
         return 0
     people, _ = choose_people(project, [listed])
@@ -147,6 +150,7 @@ def ask_people(
             email_hash=hash_email(project.account_id, person.email),
             name=person.name,
             company=person.company or None,
+            purchase_reference=person.order or None,
             next_mail_at=now,
             created_at=now,
         )
@@ -155,6 +159,13 @@ def ask_people(
     db.session.flush()
     write_due_mails()
     return len(people)
+
+
+def _has_form(project: Project, name: str) -> bool:
+    query = select(CollectionForm.id).where(
+        CollectionForm.project_id == project.id, CollectionForm.name == name
+    )
+    return db.session.scalar(query) is not None
 
 
 def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:

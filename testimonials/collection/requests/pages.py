@@ -4,10 +4,13 @@ A GET changes nothing, since mail scanners open links; mail programs send the on
 themselves (RFC 8058).
 """
 
+from collections.abc import Callable
+
 from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.collection.describe import describe_page
+from testimonials.collection.models import MailedRequest
 from testimonials.collection.requests import answering
 from testimonials.collection.requests.answering import Asked, read_answer_token
 from testimonials.core.web.languages import use_visitors_language
@@ -23,14 +26,24 @@ requests.before_request(use_visitors_language)
 @requests.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
     """Note that a browser opened the form by a mailed link; the page's script calls this."""
+    return _note(slug, "opened_at", answering.note_opened)
+
+
+@requests.post("/<slug>/started")
+def note_started(slug: str) -> ResponseReturnValue:
+    """Note that somebody began to write after a mailed link; the page's script calls this."""
+    return _note(slug, "started_at", answering.note_started)
+
+
+def _note(slug: str, column: str, note: Callable[[MailedRequest], None]) -> Response:
     token = request.form.get("invitation", "")
     project_id = find_public_project(slug=slug).id
     found = answering.find_request(token, project_id)
-    if found is not None and found.opened_at is None:
+    if found is not None and getattr(found, column) is None:
         begin_write()
         found = answering.find_request(token, project_id, for_update=True)
         if found is not None:
-            answering.note_opened(found)
+            note(found)
         db.session.commit()
     return Response(status=204)
 

@@ -17,6 +17,7 @@ from testimonials.collection.models import MailedRequest, RequestBatch, Unsubscr
 from testimonials.collection.requests.answering import make_answer_url, make_form_url
 from testimonials.core import clock
 from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.pictures.colours import find_text
 from testimonials.core.urls import app_url, image_url
 from testimonials.core.web.languages import gettext, gettext_noop, speaking
 from testimonials.extensions import db
@@ -31,11 +32,15 @@ SUBJECT_LENGTH = 160
 
 DEFAULT_SUBJECT = gettext_noop("A few words about %(name)s?")
 DEFAULT_MESSAGE = gettext_noop(
-    "Hi {name},\n\nthank you for choosing %(name)s. Would you write two honest sentences about "
-    "how it was? They help us, and everybody who is still deciding."
+    "Hi {first_name},\n\nthank you for choosing %(name)s. Would you write two honest sentences "
+    "about how it was? They help us, and everybody who is still deciding."
 )
 
-_NAME = re.compile(r"(?<![^\S\n])[^\S\n]*+\{name\}")
+FIELDS = ("first_name", "name", "company", "business")
+# One of them, with the space before it.
+_FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
+# With one of these, the name is left whole: "Dr. Haddad".
+_TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau", "mme", "sr", "sra"}
 
 
 def write_due_mails() -> int:
@@ -84,13 +89,17 @@ def describe_mail(
         "project": {
             "name": project.name,
             "logo_url": image_url(project.logo_id),
+            "button": project.page_config["buttonColor"],
+            "button_text": find_text(
+                project.page_config["buttonColor"], project.page_config["buttonTextColor"]
+            ),
             "website": website,
             "website_label": website.partition("://")[2].rstrip("/"),
         },
         "subject": batch.subject,
-        "message": fill_name(batch.message, request.name),
+        "message": fill_fields(batch.message, project, request),
         "email": request.email,
-        "link": make_form_url(project, request, batch.language),
+        "link": make_form_url(project, request, batch),
         "decline_url": make_answer_url(account.id, request, "decline"),
         "unsubscribe_url": make_answer_url(account.id, request, "unsubscribe"),
         "language": batch.language,
@@ -99,9 +108,29 @@ def describe_mail(
     }
 
 
-def fill_name(message: str, name: str) -> str:
-    """Put the name into the message; without one, remove its place and the space before."""
-    return _NAME.sub(lambda found: found[0].replace("{name}", name) if name else "", message)
+def fill_fields(message: str, project: Project, request: MailedRequest) -> str:
+    """Fill in the fields of a message; of an unknown one, remove the place and the space before."""
+    known = {
+        "name": request.name,
+        "first_name": first_name(request.name),
+        "company": request.company or "",
+        "business": project.name,
+    }
+
+    def fill(found: re.Match[str]) -> str:
+        value = known[found[1]]
+        return found[0].replace(f"{{{found[1]}}}", value) if value else ""
+
+    return _FIELD.sub(fill, message)
+
+
+def first_name(name: str) -> str:
+    """Return the name to greet with: "Noor" of "Noor Haddad" and of "Haddad, Noor"."""
+    family, comma, given = name.partition(",")
+    words = (given if comma and given.strip() else family).split()
+    if not words or words[0].rstrip(".").casefold() in _TITLES:
+        return name
+    return words[0]
 
 
 def suggest_texts(project: Project, language: str) -> tuple[str, str]:
@@ -125,6 +154,7 @@ def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
             subject=subject,
             text=render_template("email/request.txt", **values),
             html=render_template("email/request.html", **values),
+            sender_name=project.name,
             reply_to=account.email,
             list_unsubscribe=values["unsubscribe_url"],
         )

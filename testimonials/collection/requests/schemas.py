@@ -18,11 +18,17 @@ class AskedPersonSchema(Schema):
     email = fields.String(attribute="request.email", required=True)
     name = fields.String(attribute="request.name", required=True)
     company = fields.String(attribute="request.company")
+    order = fields.String(
+        attribute="request.purchase_reference",
+        metadata={"description": "The purchase that the link in the mail proves."},
+    )
     state = fields.String(
         required=True,
         metadata={
             "enum": list(STATES),
-            "description": "`waiting`: the mail has not left; `failed`: it was not delivered.",
+            "description": "`waiting`: the mail has not left; `printed`: it never will, since this "
+            "service has no mail server; `started`: they began to write; `failed`: it was not "
+            "delivered.",
         },
     )
     problem = fields.String(metadata={"description": "Why the mail was not delivered."})
@@ -33,6 +39,7 @@ class AskedPersonSchema(Schema):
     sentAt = Time(attribute="request.sent_at")
     remindedAt = Time(attribute="request.reminded_at")
     openedAt = Time(attribute="request.opened_at")
+    startedAt = Time(attribute="request.started_at")
     answeredAt = Time(attribute="request.answered_at")
     declinedAt = Time(attribute="request.declined_at")
     unsubscribedAt = Time(attribute="unsubscribed_at")

@@ -27,6 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def write_message(mail: OutboxMail, sender: str) -> bytes:
     """Return the message of a mail; raises `ValueError` for what no header can hold."""
     name, address = parseaddr(sender)
+    name = _STEERING.sub("", mail.sender_name or name)
     if not _is_address(mail.recipient):
         raise ValueError(f"{mail.recipient!r} is no e-mail address")
     phrase = _encode_words(name) if _needs_encoding(name) else f'"{quote(name)}"'

@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Index, Text, and_, delete, func, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Index,
+    String,
+    Text,
+    and_,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
@@ -45,6 +57,8 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
+    # The name that stands before the service's address; None: the one in the settings.
+    sender_name: Mapped[str | None] = mapped_column(String(120))
     # Who gets the reply, if not the sender.
     reply_to: Mapped[str | None]
     # The URL that unsubscribes from such mail in one click, if there is one.
@@ -142,11 +156,12 @@ def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> Non
 def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
     """Delete mail that was sent, printed or given up `before` a time; return how many.
 
-    Mail that was given up stays while it is `needed` to show the failure.
+    Mail that was printed or given up stays while it is `needed` to show that.
     """
+    not_left = (MailState.FAILED, MailState.PRINTED)
     # Earlier versions had another state for mail that has left, `unconfirmed`.
-    is_done = OutboxMail.state.not_in((MailState.QUEUED, MailState.SENDING, MailState.FAILED))
-    is_given_up = and_(OutboxMail.state == MailState.FAILED, not_(needed))
+    is_done = OutboxMail.state.not_in((MailState.QUEUED, MailState.SENDING, *not_left))
+    is_given_up = and_(OutboxMail.state.in_(not_left), not_(needed))
     removed = session.scalars(
         delete(OutboxMail)
         # The end of its last attempt's lease, which is minutes after the attempt and has an index.

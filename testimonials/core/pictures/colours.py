@@ -13,6 +13,13 @@ def contrast(one: str, other: str) -> float:
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 
+def find_text(ground: str, text: str) -> str:
+    """Return `text` if it can be read on `ground`; otherwise black or white, whichever can."""
+    if contrast(ground, text) >= ENOUGH:
+        return text
+    return max("#000000", "#FFFFFF", key=lambda each: contrast(ground, each))
+
+
 def find_readable(ground: str, text: str) -> str:
     """Return `ground`, or the nearest colour on which `text` can be read.
 

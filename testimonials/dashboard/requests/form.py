@@ -20,6 +20,7 @@ from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.web.fields import Choice, RuleField, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 
 NEVER = "never"
@@ -58,6 +59,7 @@ class RequestFormSchema(FormSchema):
         required=True,
         error_messages={"invalid": "Choose one of the languages."},
     )
+    form = Text(SLUG_LENGTH, one_line=True, load_default="")
     reminder = Choice(
         NEVER,
         *map(str, REMINDERS),
@@ -92,6 +94,7 @@ class RequestForm:
             subject=self.typed["subject"][:SUBJECT_LENGTH],
             message=self.typed["message"],
             language=self.values["language"],
+            form_name=self.values["form"] or None,
             remind_after_days=None if reminder == NEVER else int(reminder),
         )
 
@@ -104,6 +107,7 @@ def default_values(project: Project) -> dict[str, str]:
         "message": message,
         "language": ENGLISH.code,
         "reminder": DEFAULT_REMINDER,
+        "form": "",
     }
 
 

@@ -1,6 +1,8 @@
 """Asking people for testimonials by mail: the form, its preview, and the list of who was asked."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+import io
+
+from flask import Blueprint, Response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.event_types import EventType
@@ -17,6 +19,7 @@ from testimonials.collection.requests.asking import (
     choose_people,
     make_batch_token,
 )
+from testimonials.core import clock
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.view import read_page
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -27,10 +30,12 @@ from testimonials.dashboard.requests.view import (
     describe_pager,
     describe_preview,
     describe_tabs,
+    write_asked,
 )
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.services import lock_account
+from testimonials.settings.current import current_settings
 
 asking = Blueprint("asking", __name__)
 
@@ -82,7 +87,18 @@ def send_requests(access: Access) -> ResponseReturnValue:
     if count:
         record_project_event(EventType.REQUESTS_SENT, project, count=count)
     db.session.commit()
-    return _go_back(f"{_count(count)} on the way" if count else "")
+    return _go_back(_tell_sent(count) if count else "")
+
+
+@asking.get("/dashboard/projects/<project_id>/invitations.csv")
+@require_role(Role.ADMIN)
+def download_requests(access: Access) -> Response:
+    """Send the list of who was asked, as a table."""
+    out = io.BytesIO()
+    write_asked(access.project, out)
+    out.seek(0)
+    name = f"{access.project.slug}-requests-{clock.now().date().isoformat()}.csv"
+    return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/cancel")
@@ -102,6 +118,12 @@ def remove_request(access: Access) -> ResponseReturnValue:
     remove_asked(access.project, request.form.get("id", ""))
     db.session.commit()
     return _go_back("Deleted from the list")
+
+
+def _tell_sent(count: int) -> str:
+    if current_settings().smtp_url:
+        return f"{_count(count)} on the way"
+    return f"{_count(count)} noted, but not mailed: this service has no mail server"
 
 
 def _count(count: int) -> str:

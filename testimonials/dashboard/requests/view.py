@@ -1,17 +1,25 @@
 """What the pages for asking by email show."""
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import IO, Any
 
 from flask import render_template, url_for
 from markupsafe import Markup
+from sqlalchemy import select
 
 from testimonials.auth.models import Account
-from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
+from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch, hash_email
 from testimonials.collection.requests.address_lists import MAX_PEOPLE, Person, write_table
-from testimonials.collection.requests.asked_people import PAGE_SIZE, STATES, AskedPerson
+from testimonials.collection.requests.asked_people import (
+    PAGE_SIZE,
+    STATES,
+    AskedPerson,
+    list_everybody,
+)
 from testimonials.collection.requests.asking import REMINDERS, LeftOut, count_room
 from testimonials.collection.requests.request_mail import describe_mail
+from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.languages import LANGUAGES, speaking
@@ -19,15 +27,18 @@ from testimonials.dashboard.requests.form import NEVER, RequestForm
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
+from testimonials.transfer.tables.table_export import write_csv
 
 LABELS = {
     "all": "All",
     "waiting": "Waiting",
     "sent": "Sent",
     "opened": "Opened",
+    "started": "Started",
     "answered": "Answered",
-    "declined": "Declined",
+    "declined": "Said no",
     "failed": "Not delivered",
+    "printed": "Not mailed",
     "unsubscribed": "Unsubscribed",
 }
 # How many people the preview names.
@@ -42,7 +53,14 @@ def describe_form(project: Project) -> dict[str, Any]:
         "room": count_room(project.account_id),
         "per_day": current_settings().invitations_per_day,
         "most": MAX_PEOPLE,
+        "forms": _list_forms(project),
+        "has_mail_server": bool(current_settings().smtp_url),
     }
+
+
+def _list_forms(project: Project) -> Sequence[CollectionForm]:
+    query = select(CollectionForm).where(CollectionForm.project_id == project.id)
+    return db.session.scalars(query.order_by(CollectionForm.title)).all()
 
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
@@ -74,15 +92,7 @@ def _address(state: str | None, page: int | None = None) -> str:
 
 def describe_asked(person: AskedPerson) -> dict[str, Any]:
     row = person.request
-    times = [
-        ("Added", row.created_at if person.state == "waiting" else None),
-        ("Sent", row.sent_at if person.state != "waiting" else None),
-        ("Reminded", row.reminded_at),
-        ("Opened", row.opened_at),
-        ("Answered", row.answered_at),
-        ("Declined", row.declined_at),
-        ("Unsubscribed", person.unsubscribed_at),
-    ]
+    added = ("Added", row.created_at if person.state == "waiting" else None)
     return {
         "row": row,
         "initials": initials_of(row.name or row.email),
@@ -90,8 +100,37 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
         "state": person.state,
         "state_label": LABELS[person.state],
         "problem": person.problem if person.state == "failed" else None,
-        "times": [(what, time) for what, time in times if time],
+        "times": [(what, time) for what, time in (added, *_list_times(person)) if time],
     }
+
+
+def _list_times(person: AskedPerson | None) -> list[tuple[str, datetime | None]]:
+    """Return what can happen to a request, and when it did."""
+    row = person.request if person else MailedRequest()
+    has_left = person is not None and person.state not in ("waiting", "printed")
+    return [
+        ("Sent", row.sent_at if has_left else None),
+        ("Reminded", row.reminded_at),
+        ("Opened", row.opened_at),
+        ("Started", row.started_at),
+        ("Answered", row.answered_at),
+        ("Said no", row.declined_at),
+        ("Unsubscribed", person.unsubscribed_at if person else None),
+    ]
+
+
+def write_asked(project: Project, out: IO[bytes]) -> None:
+    """Write everybody who was asked as CSV, newest first."""
+    headings = ["email", "name", "company", "order", "state"]
+    headings += [what.lower() for what, _ in _list_times(None)]
+    write_csv(headings, (_to_cells(each) for each in list_everybody(project)), out)
+
+
+def _to_cells(person: AskedPerson) -> list[str | None]:
+    row = person.request
+    times = [clock.iso(time) if time else None for _, time in _list_times(person)]
+    cells = [row.email, row.name, row.company, row.purchase_reference]
+    return [*cells, LABELS[person.state], *times]
 
 
 def describe_preview(
@@ -117,6 +156,8 @@ def describe_preview(
         if form.uploaded.people
         else form.typed["people"],
         "reply_to": account.email,
+        "theme_css_url": url_for("collection.get_theme", slug=project.slug),
+        "has_mail_server": bool(current_settings().smtp_url),
         "minutes": -(-len(people) // current_settings().invitations_per_minute),
     }
 
@@ -130,6 +171,7 @@ def _render_first_mail(
         email=person.email,
         email_hash=hash_email(account.id, person.email),
         name=person.name,
+        company=person.company or None,
     )
     with speaking(batch.language) as language:
         values = describe_mail(project, account, batch, request)

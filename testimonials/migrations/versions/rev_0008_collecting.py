@@ -165,6 +165,8 @@ def _add_to_others() -> None:
     op.add_column(
         "invitation", sa.Column("purchase_reference", sa.String(length=120), nullable=True)
     )
+    op.add_column("invitation_batch", sa.Column("form_name", sa.String(length=60), nullable=True))
+    op.add_column("outbox_mail", sa.Column("sender_name", sa.String(length=120), nullable=True))
     op.add_column("testimonial_change", sa.Column("project_id", sa.String(), nullable=True))
     op.add_column("testimonial_change", sa.Column("undone_at", sa.BigInteger(), nullable=True))
     op.create_index(

@@ -3,11 +3,13 @@
 import html
 import re
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import parseaddr
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testimonials.collection.requests.request_mail import first_name
 from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.transports import make_transport
 from testimonials.operations.jobs.registry import run_jobs, send_due_requests
@@ -87,6 +89,7 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
     address = noor.message["List-Unsubscribe"].strip("<>")
     assert re.fullmatch(rf"{ORIGIN}/requests/\S+/unsubscribe", address)
     assert "Hi Noor Haddad,\r\n<b>how</b> was it?" in noor.text
+    assert parseaddr(str(noor.message["From"]))[0] == "Kiln & Clay"
     assert "Hi,\r\n<b>how</b> was it?" in li.text
     for form in (noor.text, html.unescape(noor.html)):
         assert "You are getting this mail because Kiln & Clay asked for your words" in form
@@ -98,12 +101,48 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
     assert states(browser, project) == {"noor@example.com": "Sent", "li@example.org": "Sent"}
 
 
+@pytest.mark.parametrize(
+    ("name", "greeted"),
+    [
+        ("Noor Haddad", "Noor"),
+        ("Haddad, Noor", "Noor"),
+        ("Dr. Haddad", "Dr. Haddad"),
+        ("山田太郎", "山田太郎"),
+        ("Haddad,", "Haddad"),
+        ("", ""),
+    ],
+)
+def test_people_are_greeted_with_their_first_name(name: str, greeted: str) -> None:
+    assert first_name(name) == greeted
+
+
+def test_a_mail_has_the_owners_brand_and_what_is_known_of_each_person(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    change_project(app, project, page_config={"buttonColor": "#FF7F50", "theme": "dark"})
+    message = "Hi {first_name}, was {company} happy with {business}? {unknown}"
+    table = (
+        "email;name;company;order\nnoor@example.com;Noor Haddad;Haddad & Co;A-17\nli@example.org;;;"
+    )
+    ask(browser, project, table, message=message)
+    noor, li = (requests_to(app, email)[0] for email in ("noor@example.com", "li@example.org"))
+    assert "Hi Noor, was Haddad & Co happy with Kiln & Clay? {unknown}" in noor.text
+    assert "Hi, was happy with Kiln & Clay? {unknown}" in li.text
+    # White can't be read on coral, so the words are black.
+    assert "background:#FF7F50;color:#000000" in noor.html
+    answer = browser.get(f"/dashboard/projects/{project}/invitations.csv")
+    first = answer.data.decode("utf-8-sig").splitlines()
+    assert first[0].startswith("email,name,company,order,state,sent")
+    assert any("noor@example.com,Noor Haddad,Haddad & Co,A-17,Waiting" in row for row in first)
+
+
 def test_nothing_is_sent_before_it_is_confirmed_and_then_once(
     app: Flask, browser: FlaskClient, project: str
 ) -> None:
     page = preview(browser, project, f"{NOOR}\nli@example.org")
     assert "Send to 2 people?" in page.text
     assert "Hi Noor Haddad," in page.text
+    assert "so nothing will reach them" in page.text
     assert read_requests(app) == {}
     for _ in range(3):
         assert confirm(browser, project, page.text).status_code == 303
@@ -129,10 +168,12 @@ def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
     deliver(app)
     # The link survives a refusal, and opening it by itself says nothing.
     assert form["invitation"] in html.unescape(write(client, path, status=422, consent=""))
-    assert states(browser, project) == {"noor@example.com": "Sent"}
+    assert states(browser, project) == {"noor@example.com": "Not mailed"}
     opened = client.post("/kiln/opened", data={"invitation": form["invitation"]})
     assert opened.status_code == 204
     assert states(browser, project) == {"noor@example.com": "Opened"}
+    client.post("/kiln/started", data={"invitation": form["invitation"]})
+    assert states(browser, project) == {"noor@example.com": "Started"}
 
     write(client, path)
     write(client, path, text="Once more.")
@@ -314,10 +355,10 @@ def test_a_get_changes_nothing_and_declining_is_one_button(
         page = client.get(link_of(mail, words))
         assert page.status_code == 200
         assert page.headers["Cache-Control"] == "no-store"
-    assert states(browser, project) == {"noor@example.com": "Sent"}
+    assert states(browser, project) == {"noor@example.com": "Not mailed"}
     page = client.post(link_of(mail, "rather not"))
     assert "There will be no reminder" in page.text
-    assert states(browser, project) == {"noor@example.com": "Declined"}
+    assert states(browser, project) == {"noor@example.com": "Said no"}
     write(client, form_of(mail))
     assert states(browser, project) == {"noor@example.com": "Answered"}
 
@@ -359,7 +400,7 @@ def test_who_unsubscribes_between_preview_and_button_gets_nothing(
     client.post(link_of(requests_to(app)[0], "ask me again"))
     assert confirm(browser, second, page).status_code == 303
     deliver(app)
-    assert states(browser, second) == {"li@example.org": "Sent"}
+    assert states(browser, second) == {"li@example.org": "Not mailed"}
 
 
 @pytest.mark.parametrize("path", ["/requests/x/decline", "/requests/%00/unsubscribe"])
