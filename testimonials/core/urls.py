@@ -20,9 +20,8 @@ def app_url() -> str:
     return current_settings().app_url
 
 
-def collection_page_url(slug: str, form: str | None = None) -> str:
-    """Return the address of a project's own page, or of one of its forms."""
-    return f"{app_url()}/{slug}/f/{form}" if form else f"{app_url()}/{slug}"
+def collection_page_url(slug: str) -> str:
+    return f"{app_url()}/{slug}"
 
 
 def form_url(slug: str, name: str) -> str:

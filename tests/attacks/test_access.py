@@ -53,6 +53,7 @@ PUBLIC = {
         "/<slug>",
         "/<slug>/f/<form_name>",
         "/<slug>/opened",
+        "/<slug>/started",
         "/<slug>/share.png",
         "/<slug>/thanks",
         "/<slug>/theme.css",

@@ -32,6 +32,7 @@ SILENT_VIEWS = {
     "session.send_reset_link": ASKING,
     "author.verify": AUTHOR,
     "requests.note_opened": "The list of who was asked says it.",
+    "requests.note_started": "The list of who was asked says it.",
     "requests.take_answer": "The list of who was asked says it.",
     "asking.remove_request": FORGOTTEN,
     "asked.delete_request": FORGOTTEN,

@@ -37,7 +37,7 @@ class Asked:
 
 
 def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
-    page = collection_page_url(project.slug, batch.form_name)
+    page = collection_page_url(project.slug)
     return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
 
 

@@ -17,7 +17,7 @@ from testimonials.collection.requests.address_lists import AddressList, Person
 from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -129,11 +129,11 @@ def ask_people(
     """Store a request to everybody on a list, and send as many mails as the pace allows.
 
     The account and the project are locked; `token` is the preview's, `batch` has the message.
-    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`.
+    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and `NotFound` for its form.
     """
     batch_id = _read_batch_token(project, token)
     if batch.form_name and not _has_form(project, batch.form_name):
-        raise AskingRefused(f"There is no form named {batch.form_name} in this project.")
+        raise NotFound(f"There is no form named {batch.form_name} in this project.")
     if db.session.get(RequestBatch, batch_id) is not None:
         return 0
     people, _ = choose_people(project, [listed])

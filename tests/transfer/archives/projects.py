@@ -62,6 +62,7 @@ def fill_project(app: Flask, owner: Caller) -> str:
         restored = restore_project(archive, account, slug=None, resumes_requests=True)
         asked = {"purchase_reference": "order-8", "started_at": clock.now()}
         db.session.execute(update(MailedRequest).values(mail_id=new_identifier(), **asked))
+        db.session.execute(update(RequestBatch).values(form_name="after-class"))
         db.session.execute(update(models.TestimonialChange).values(undone_at=clock.now()))
         project_id = restored.project.id
         first = _add_newer_values(restored.project)
