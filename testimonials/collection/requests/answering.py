@@ -7,7 +7,7 @@ from sqlalchemy import delete, select, update
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.core import clock
-from testimonials.core.urls import collection_page_url, request_url
+from testimonials.core.urls import collection_page_url, form_url, request_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import PARAMETER, gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
@@ -37,7 +37,11 @@ class Asked:
 
 
 def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
-    page = collection_page_url(project.slug)
+    page = (
+        form_url(project.slug, batch.form_name)
+        if batch.form_name
+        else collection_page_url(project.slug)
+    )
     return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
 
 

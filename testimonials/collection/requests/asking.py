@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from sqlalchemy import func, select
 
+from testimonials.collection.forms.services import find_form
 from testimonials.collection.models import (
-    CollectionForm,
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
@@ -17,7 +17,7 @@ from testimonials.collection.requests.address_lists import AddressList, Person
 from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -132,8 +132,8 @@ def ask_people(
     Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and `NotFound` for its form.
     """
     batch_id = _read_batch_token(project, token)
-    if batch.form_name and not _has_form(project, batch.form_name):
-        raise NotFound(f"There is no form named {batch.form_name} in this project.")
+    if batch.form_name:
+        find_form(project, batch.form_name)
     if db.session.get(RequestBatch, batch_id) is not None:
         return 0
     people, _ = choose_people(project, [listed])
@@ -159,13 +159,6 @@ def ask_people(
     db.session.flush()
     write_due_mails()
     return len(people)
-
-
-def _has_form(project: Project, name: str) -> bool:
-    query = select(CollectionForm.id).where(
-        CollectionForm.project_id == project.id, CollectionForm.name == name
-    )
-    return db.session.scalar(query) is not None
 
 
 def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:

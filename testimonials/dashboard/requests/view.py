@@ -6,10 +6,10 @@ from typing import IO, Any
 
 from flask import render_template, url_for
 from markupsafe import Markup
-from sqlalchemy import select
 
 from testimonials.auth.models import Account
-from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch, hash_email
+from testimonials.collection.forms.services import list_forms
+from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
 from testimonials.collection.requests.address_lists import MAX_PEOPLE, Person, write_table
 from testimonials.collection.requests.asked_people import (
     PAGE_SIZE,
@@ -53,14 +53,9 @@ def describe_form(project: Project) -> dict[str, Any]:
         "room": count_room(project.account_id),
         "per_day": current_settings().invitations_per_day,
         "most": MAX_PEOPLE,
-        "forms": _list_forms(project),
+        "forms": list_forms(project),
         "has_mail_server": bool(current_settings().smtp_url),
     }
-
-
-def _list_forms(project: Project) -> Sequence[CollectionForm]:
-    query = select(CollectionForm).where(CollectionForm.project_id == project.id)
-    return db.session.scalars(query.order_by(CollectionForm.title)).all()
 
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
