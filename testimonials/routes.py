@@ -44,6 +44,8 @@ from testimonials.dashboard.requests.pages import asking
 from testimonials.dashboard.share.pages import share
 from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
+from testimonials.media.pages import recordings
+from testimonials.media.playing_pages import playing
 from testimonials.operations.pages import site
 from testimonials.projects.api import projects
 from testimonials.projects.configuration.api import configuration
@@ -87,6 +89,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     wall,
     formats,
     media,
+    recordings,
+    playing,
     unsubscribe,
     mcp,
     oauth,

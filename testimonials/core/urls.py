@@ -81,6 +81,15 @@ def image_url(image_id: str | None) -> str | None:
     return f"{base_url()}/media/{image_id}.webp" if image_id else None
 
 
+def recording_url(recording_id: str, key: str = "") -> str:
+    """Return where a recording is played; `key` opens one that is not public."""
+    return f"{base_url()}/media/recordings/{recording_id}{'?key=' if key else ''}{key}"
+
+
+def captions_url(recording_id: str, key: str = "") -> str:
+    return recording_url(f"{recording_id}.vtt", key)
+
+
 def call_url(path: str, query: Mapping[str, str]) -> str:
     """Return the URL of a call of the API."""
     return f"{base_url()}{quote(path)}?{urlencode(query)}"

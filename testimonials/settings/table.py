@@ -200,6 +200,22 @@ class Settings:
         "After this many submissions within an hour, a collection page holds further ones as spam "
         "and tells its owner. A tenth of its last thirty days is always let through. 0: no limit.",
     )
+    recording_seconds: int = setting(
+        90, take.whole(10, 600), "How long a visitor's video or voice recording may be."
+    )
+    recording_megabytes: int = setting(
+        100, take.whole(1, 2000), "How large the file of one recording may be."
+    )
+    account_recordings_megabytes: int = setting(
+        2000,
+        take.whole(0, 10_000_000),
+        "How much the recordings of one account may take. 0: nobody can send any.",
+    )
+    all_recordings_megabytes: int = setting(
+        20_000,
+        take.whole(0, 100_000_000),
+        "How much all recordings together may take. Backups contain them too.",
+    )
     operator_email: str = setting(
         "",
         take.mailbox("operator@example.com"),

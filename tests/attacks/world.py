@@ -34,6 +34,7 @@ from tests.auth.links import ORIGIN, ask_for_link, init, mails
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
+from tests.media.recorded import upload
 from tests.proposals.agents import hold_picture, propose
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_member, add_webhook, change_project
@@ -59,6 +60,7 @@ UNKNOWN = {
     "filename": "none.css",
     "tag": "no-such-tag",
     "asked_id": "a" * 24,
+    "recording_id": "b" * 24,
 }
 # Stands in examples of calls for a testimonial.
 EXAMPLE_ID = "6a12d3b4c5f6a7b8c9d0e1f2"
@@ -214,6 +216,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "tag": "secret-tag",
             "form_name": "after-class",
             "asked_id": _find_asked(app),
+            "recording_id": upload(app.test_client(), slug=SLUG),
         },
         own={
             "project_id": other,
@@ -251,6 +254,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     client, base = app.test_client(), f"/dashboard/projects/{project}"
     names = ("role", "company", "avatar", "rating", "email")
     change_project(app, project, page_config={"collectFields": dict.fromkeys(names, True)})
+    change_project(app, project, page_design={"video": True, "voice": True})
     logo = (io.BytesIO(to_bytes(photo(80, 60), "PNG")), "logo.png")
     expect(browser.post(f"{base}/page/logo", data={"logo": logo}))
     Visitor(client, project, SLUG).write(text=SECRET)

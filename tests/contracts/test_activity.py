@@ -25,6 +25,7 @@ FORGOTTEN = "An address is deleted so that nothing of it is kept."
 PREFERENCE = "It concerns nobody but the person who chooses it."
 WRITES_NOTHING = "It writes nothing."
 SENDING = "The log of deliveries has it."
+UNSENT = "The form that it is sent with is recorded."
 DRAFT = "A draft is a change once it is published."
 SILENT_VIEWS = {
     "claim.send_new_link": ASKING,
@@ -53,6 +54,10 @@ SILENT_VIEWS = {
     "webhooks.redeliver_webhook": SENDING,
     "widget_editor.discard_changes": DRAFT,
     "widget_editor.undo_draft": DRAFT,
+    "recordings.begin_upload": UNSENT,
+    "recordings.append_piece": UNSENT,
+    "recordings.set_poster": UNSENT,
+    "recordings.discard_upload": UNSENT,
 }
 READS = "It only reads."
 INSTANCE = "It is about the instance, of which its log and its files tell."

@@ -45,6 +45,8 @@ ENDPOINTS = {
     "oembed_url": "formats.get_embed",
     "script_url": "feed.get_pinned_script",
     "image_url": "media.get_image",
+    "recording_url": "playing.get_recording",
+    "captions_url": "playing.get_captions",
     "call_url": "projects.list_projects",
     "access_request_url": "access_requests.show_request",
     "project_url": "inbox.show_inbox",

@@ -18,7 +18,8 @@ from testimonials.settings.current import current_settings
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
-    "img-src 'self' data: https: http:; connect-src 'self' {service}; "
+    "img-src 'self' data: https: http:; media-src 'self' blob: {service}; "
+    "connect-src 'self' {service}; "
     "form-action 'self'{targets}; object-src 'none'; base-uri 'none'; frame-src {frames}; "
     "frame-ancestors {ancestors}"
 )

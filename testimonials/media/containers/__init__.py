@@ -1,0 +1,1 @@
+"""What is inside a recording's file, read from the file itself."""

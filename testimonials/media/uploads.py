@@ -1,0 +1,149 @@
+"""Uploading a recording: in pieces that go on after a lost line, or whole with a form."""
+
+import os
+from datetime import timedelta
+from typing import BinaryIO
+
+from sqlalchemy import select
+
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier, new_identifier
+from testimonials.core.pictures.decoding import Use
+from testimonials.core.pictures.images import MEGABYTE, Image
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.rate_limits import Limit
+from testimonials.extensions import db
+from testimonials.media import store
+from testimonials.media.containers.checking import check_recording
+from testimonials.media.containers.contents import Contents
+from testimonials.media.quota import require_share
+from testimonials.media.refusals import (
+    NOT_TAKEN,
+    TOO_LARGE,
+    RecordingGone,
+    RecordingRefused,
+    RecordingTooLarge,
+)
+from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
+from testimonials.testimonials.models import Recording
+
+PIECE_BYTES = 512 * 1024
+# Each is a whole recording, so nobody needs more, even at a tablet on a counter.
+RECORDINGS_PER_ADDRESS = Limit("recording-ip", 30, "from one IP address", for_load=True)
+# How long an upload waits for its next piece, or for its form.
+KEPT = timedelta(days=1)
+POSTER = Use(720, 720, 2 * MEGABYTE)
+
+
+def require_taken(project: Project, kind: str) -> None:
+    """Raise `RecordingRefused` unless the project's page takes recordings of this kind."""
+    if not (project.is_active and project.whole_page_design[kind]):
+        raise RecordingRefused(_(NOT_TAKEN))
+
+
+def begin_upload(project: Project, kind: str, size: int) -> Recording:
+    """Make room for a recording of `size` bytes; the project is locked.
+
+    Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
+    """
+    require_taken(project, kind)
+    limit = current_settings().recording_megabytes
+    if size > limit * MEGABYTE:
+        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
+    require_share(project, size)
+    store.require_room(size)
+    recording = Recording(id=new_identifier(), project_id=project.id, kind=kind, size=size)
+    db.session.add(recording)
+    db.session.flush()
+    return recording
+
+
+def find_upload(project: Project, recording_id: str, *, for_update: bool = False) -> Recording:
+    """Return a recording that has no testimonial yet; raise `RecordingGone`."""
+    query = select(Recording).where(
+        Recording.id == recording_id,
+        Recording.project_id == project.id,
+        Recording.testimonial_id.is_(None),
+    )
+    if for_update:
+        query = query.with_for_update()
+    found = db.session.scalars(query).one_or_none() if is_identifier(recording_id) else None
+    if found is None:
+        raise RecordingGone
+    return found
+
+
+def find_offset(recording: Recording) -> int:
+    """Return how many bytes have arrived of what was announced."""
+    if recording.state == "ready":
+        return recording.received
+    return min(recording.size, store.size_of(recording.id))
+
+
+def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
+    """Store a piece that begins at `offset`; return where it ends.
+
+    Raises `OffsetWrong`, `NoRoom`, and `RecordingTooLarge` past what was announced.
+    """
+    if offset + len(piece) > recording.size:
+        raise RecordingTooLarge("There is more than was announced.")
+    return store.append_piece(recording.id, offset, piece)
+
+
+def check_upload(recording: Recording) -> Contents:
+    """Check a recording that has arrived whole; it is on the disk then.
+
+    Raises `RecordingRefused`; then it is to be deleted.
+    """
+    store.flush(recording.id)
+    return check_recording(store.path_of(recording.id), recording.kind)
+
+
+def note_contents(recording: Recording, found: Contents) -> None:
+    """Note what is in a recording, which then is ready to be sent; the row is locked."""
+    recording.kind, recording.state = found.kind, "ready"
+    recording.received = recording.size
+    # With the duration that was written into it.
+    recording.size = store.size_of(recording.id)
+    recording.media_type, recording.codecs = found.media_type, found.codecs[:80]
+    recording.seconds = round(found.seconds, 2)
+    recording.width, recording.height = found.width, found.height
+    recording.updated_at = clock.now()
+
+
+def take_file(project: Project, kind: str, file: BinaryIO) -> tuple[str, Contents]:
+    """Store and check a file that came with a form; return its id and what is in it.
+
+    To be noted by `add_taken`. Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
+    """
+    size, limit = file.seek(0, os.SEEK_END), current_settings().recording_megabytes
+    file.seek(0)
+    require_taken(project, kind)
+    if size > limit * MEGABYTE:
+        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
+    require_share(project, size)
+    store.require_room(size)
+    recording_id = new_identifier()
+    store.keep_file(recording_id, file)
+    try:
+        return recording_id, check_recording(store.path_of(recording_id), kind)
+    except BaseException:
+        store.remove_files([recording_id])
+        raise
+
+
+def add_taken(project: Project, recording_id: str, found: Contents) -> Recording:
+    """Add the row of a file that `take_file` stored."""
+    size = store.size_of(recording_id)
+    recording = Recording(id=recording_id, project_id=project.id, kind=found.kind, size=size)
+    db.session.add(recording)
+    note_contents(recording, found)
+    db.session.flush()
+    return recording
+
+
+def set_poster(recording: Recording, picture: Image) -> None:
+    db.session.add(picture)
+    db.session.flush()
+    recording.poster_id = picture.id

@@ -1,0 +1,1 @@
+"""Recordings of testimonials: how they are described, captioned and opened."""

@@ -1,0 +1,1 @@
+"""Recordings: uploads, checks, serving and removal."""

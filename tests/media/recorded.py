@@ -1,0 +1,79 @@
+"""Recordings that Chromium 156 and Firefox 153 made of fake cameras, and how they are sent."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.media import uploads
+from tests.conftest import Caller
+from tests.support.rows import change_project
+
+FILES = Path(__file__).parent / "files"
+VIDEO = (FILES / "chromium.webm").read_bytes()
+MP4 = (FILES / "chromium.mp4").read_bytes()
+VOICE = (FILES / "firefox-voice.ogg").read_bytes()
+JSON = {"Accept": "application/json"}
+
+
+def make_page(app: Flask, owner: Caller, slug: str = "bakery", **design: Any) -> dict[str, Any]:
+    """Make a project whose page takes recordings."""
+    project = owner.create_project(slug=slug, businessName="Oat & Ember")
+    change_project(app, project["_id"], page_design={"video": True, "voice": True} | design)
+    return project
+
+
+class Upload:
+    """A visitor's upload to one page."""
+
+    def __init__(
+        self, client: FlaskClient, content: bytes = VIDEO, kind: str = "video", slug: str = "bakery"
+    ) -> None:
+        self.client, self.content = client, content
+        self.path = f"/{slug}/recordings"
+        self.begun = client.post(
+            self.path, json={"kind": kind, "size": len(content), "mediaType": "video/webm"}
+        )
+        if self.begun.status_code == 201:
+            assert self.begun.json is not None
+            self.id = self.begun.json["id"]
+            self.path += f"/{self.id}"
+
+    def send(self, offset: int, piece: bytes) -> TestResponse:
+        """Send one piece."""
+        headers = JSON | {"Upload-Offset": str(offset)}
+        return self.client.patch(self.path, data=piece, headers=headers)
+
+    def finish(self, offset: int = 0) -> TestResponse:
+        """Send the rest in pieces; return the last answer."""
+        answer = None
+        for begin in range(offset, len(self.content), uploads.PIECE_BYTES):
+            answer = self.send(begin, self.content[begin : begin + uploads.PIECE_BYTES])
+            if answer.status_code != 204:
+                break
+        assert answer is not None
+        return answer
+
+    @property
+    def offset(self) -> int:
+        """What the service says has arrived."""
+        answer = self.client.head(self.path)
+        assert answer.status_code == 200, answer.status
+        assert answer.headers["Upload-Length"] == str(len(self.content))
+        return int(answer.headers["Upload-Offset"])
+
+
+def upload(client: FlaskClient, content: bytes = VIDEO, kind: str = "video", **where: str) -> str:
+    """Upload a recording; return its id."""
+    sent = Upload(client, content, kind, **where)
+    answer = sent.finish()
+    assert answer.status_code == 204, answer.text
+    return str(sent.id)
+
+
+def as_file(content: bytes, name: str) -> tuple[io.BytesIO, str]:
+    """Return a file as a form sends it."""
+    return io.BytesIO(content), name
