@@ -15,6 +15,7 @@ notice_purpose = TokenPurpose("notice")
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
+    """Add a notice to a URL; an empty token offers to undo the person's own last change."""
     values = {"notice": notice_purpose.sign([text, undo_token])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
 
@@ -27,6 +28,6 @@ def read_notice() -> dict[str, str | None] | None:
         return None
     return {
         "text": text,
-        "undo_url": url_for("inbox.undo") if token else None,
+        "undo_url": None if token is None else url_for("inbox.undo"),
         "undo_token": token,
     }

@@ -17,6 +17,7 @@ from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
 from testimonials.dashboard.inbox.view import (
     describe_inbox,
+    describe_undone,
     read_filter,
     read_page,
     report_action,
@@ -48,7 +49,12 @@ from testimonials.testimonials.moderation.tags import (
     remove_tag,
     spell,
 )
-from testimonials.testimonials.moderation.undoing import make_undo_token, undo_batch
+from testimonials.testimonials.moderation.undoing import (
+    list_steps,
+    make_undo_token,
+    undo_batch,
+    undo_last,
+)
 
 inbox = Blueprint("inbox", __name__)
 
@@ -68,6 +74,7 @@ def show_inbox(access: Access) -> ResponseReturnValue:
         proposed=summarise(project.id, kinds_of(access)) if shell["proposals"] else [],
         notice=read_notice(),
         samples=_count_new_samples(project, wanted),
+        can_undo=bool(list_steps(project.id, access.user.email)),
         **found,
     )
 
@@ -134,8 +141,14 @@ def settle_samples(access: Access) -> ResponseReturnValue:
 @inbox.post("/dashboard/projects/<project_id>/undo")
 @require_role(Role.MODERATOR, for_update=True)
 def undo(access: Access) -> ResponseReturnValue:
-    undo_batch(access.project, request.form.get("undo", ""), access.user.email)
-    return _finish(access.project, "Undone")
+    """Undo the batch that a notice names, or the person's own last change."""
+    project, actor = access.project, access.user.email
+    token = request.form.get("undo", "")
+    undone = undo_batch(project, token, actor) if token else undo_last(project, actor)
+    left = len(list_steps(project.id, actor))
+    text = describe_undone(undone, left)
+    row = undone.step.testimonial_id if undone.step.count == 1 else None
+    return _answer(project, text, "" if left else None, row)
 
 
 @inbox.errorhandler(ActionRefused)
@@ -176,13 +189,20 @@ def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
 
 def _finish(project: Project, text: str, batch: str | None = None) -> ResponseReturnValue:
     """Commit, and answer with a notice that offers to undo the batch."""
-    token = make_undo_token(project, batch) if batch else None
+    return _answer(project, text, make_undo_token(project, batch) if batch else None)
+
+
+def _answer(
+    project: Project, text: str, undo_token: str | None, testimonial_id: str | None = None
+) -> ResponseReturnValue:
+    """Commit, and answer with a notice; an empty token undoes what comes before."""
     db.session.commit()
     if wants_json():
-        notice = {"text": text, "undo_url": url_for(".undo") if token else None}
-        notice["undo_token"] = token
-        return jsonify({"ok": True, "notice": notice, "counts": count_tabs(project.id)[project.id]})
-    return redirect(add_notice(_return_target(), text, token), 303)
+        notice = {"text": text, "undo_url": None if undo_token is None else url_for(".undo")}
+        notice["undo_token"] = undo_token
+        counts = count_tabs(project.id)[project.id]
+        return jsonify({"ok": True, "notice": notice, "counts": counts, "row": testimonial_id})
+    return redirect(add_notice(_return_target(), text, undo_token), 303)
 
 
 def _return_target() -> str:

@@ -22,6 +22,7 @@ from testimonials.testimonials.moderation.inbox import (
 )
 from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.moderation.tags import list_project_tags
+from testimonials.testimonials.moderation.undoing import Step, Undone
 
 MAX_SEARCH = 200
 EMPTY = {
@@ -36,6 +37,38 @@ EMPTY = {
     "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
     "spam": ("No spam here", "What looks like spam is held here for 30 days."),
 }
+
+
+# What a step of other changes is called, {} being the testimonials.
+OTHER_STEPS = {
+    "edit": "Edited {}",
+    "tag": "Changed the tags of {}",
+    "highlight": "Changed the highlights of {}",
+    "reply": "Changed the reply to {}",
+}
+
+
+def describe_step(step: Step) -> str:
+    """Say what a step did, as its notice said it."""
+    what = step.author_name if step.count == 1 else f"{step.count} testimonials"
+    if step.action in ACTIONS:
+        return report_action(step.action, what, step.was)
+    return OTHER_STEPS.get(step.action, "Changed {}").replace("{}", what, 1)
+
+
+def describe_undone(undone: Undone, left: int) -> str:
+    """Say what was undone, what was passed over, and how many steps are left."""
+    step, passed = undone.step, len(undone.passed)
+    parts = [f"Undid: {describe_step(step)}."]
+    if undone.count < step.count:
+        others = step.count - undone.count
+        parts.append(f"{others} of them {'was' if others == 1 else 'were'} changed since.")
+    if passed == 1:
+        parts.insert(0, f"Not undone, as it was changed since: {describe_step(undone.passed[0])}.")
+    elif passed:
+        parts.insert(0, f"{passed} changes were not undone: others changed the same since.")
+    parts.append(f"{left} more can be undone" if left else "That was the last")
+    return " ".join(parts)
 
 
 def report_action(name: str, what: str, was: str) -> str:

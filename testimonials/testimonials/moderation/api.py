@@ -93,7 +93,7 @@ def undo_changes(caller: Caller, project_id: str, body: dict[str, str]) -> Respo
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    count = undo_batch(project, body["undo"], caller.label)
+    count = undo_batch(project, body["undo"], caller.label).count
     return commit_answer("Undone", {"undoneCount": count})
 
 

@@ -1,14 +1,17 @@
 """The inbox: deciding, undoing, the trash, many at once, and what is recorded."""
 
+from typing import Any
+
 import pytest
 from flask import Flask
 
 from testimonials.extensions import db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.testimonials import models
+from tests.auth.browsers import open_browser
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
-from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.support.rows import change_testimonial, read_testimonials
+from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.support.rows import add_member, change_testimonial, read_testimonials
 
 
 @pytest.fixture
@@ -96,6 +99,59 @@ def test_undo_leaves_what_somebody_changed_since(inbox: Inbox) -> None:
     inbox.act(maya, "reject")
     assert inbox.undo(approved).status_code == 409
     assert inbox.counts()["rejected"] == 1
+
+
+def step_back(inbox: Inbox) -> dict[str, Any]:
+    """Undo the last change, as Ctrl+Z does; return the answer."""
+    answer = inbox.client.post(f"{inbox.base}/undo", headers=JSON)
+    found: dict[str, Any] = answer.json  # type: ignore[assignment]
+    return found
+
+
+def test_undo_goes_back_fifty_steps_and_says_each(inbox: Inbox) -> None:
+    ids = inbox.receive("Maya", "Tom")
+    for each in ids:
+        inbox.act(each, "approve")
+        inbox.act(each, "pin")
+        inbox.act(each, "reject")
+    assert inbox.shown() == []
+    told = [step_back(inbox)["notice"]["text"] for _ in range(6)]
+    assert told == [
+        "Undid: Took down Tom. 5 more can be undone",
+        "Undid: Pinned Tom. 4 more can be undone",
+        "Undid: Approved Tom. 3 more can be undone",
+        "Undid: Took down Maya. 2 more can be undone",
+        "Undid: Pinned Maya. 1 more can be undone",
+        "Undid: Approved Maya. That was the last",
+    ]
+    assert inbox.counts()["pending"] == 2
+    assert step_back(inbox)["message"].startswith("You have nothing left to undo here.")
+    for _ in range(26):
+        inbox.act(ids[0], "approve")
+        inbox.act(ids[0], "reject")
+    assert step_back(inbox)["notice"]["text"].endswith("50 more can be undone")
+
+
+def test_a_step_that_others_changed_since_is_passed_over_and_said(
+    inbox: Inbox, outsider: Caller
+) -> None:
+    add_member(inbox.app, inbox.project, outsider, "moderator")
+    colleague = open_browser(inbox.app, outsider)
+    maya, tom, aiko = inbox.receive("Maya", "Tom", "Aiko")
+    inbox.bulk("approve", ids=[maya, aiko])
+    inbox.act(tom, "reject")
+    for each in (tom, maya):
+        path = f"{inbox.base}/testimonials/{each}/action"
+        colleague.post(path, data={"action": "delete"})
+    assert step_back(inbox)["notice"]["text"] == (
+        "Not undone, as it was changed since: Rejected Tom. Undid: Approved 2 testimonials. "
+        "1 of them was changed since. That was the last"
+    )
+    assert inbox.shown() == []
+    # The colleague undoes their own, and none of anybody else's.
+    answer = colleague.post(f"{inbox.base}/undo", headers=JSON)
+    assert answer.json["notice"]["text"].startswith("Undid: Deleted Maya. 1 more")
+    assert inbox.shown() == ["Maya"]
 
 
 def test_an_undo_of_another_project_is_refused(inbox: Inbox) -> None:

@@ -25,8 +25,3 @@ export function showToast(text, hasUndo = false) {
   wait();
   return toast;
 }
-
-// The button that undoes what the message tells of, if there is one and it was not pressed yet.
-export function findUndo() {
-  return strip.querySelector('[data-undo] button:enabled');
-}

@@ -9,13 +9,12 @@ const STATUS = { approve: 'Approved', reject: 'Rejected' };
 
 /* -------------------------------------------------------------- answers */
 
-function tell(text, notice = null, item = null) {
+function tell(text, notice = null) {
   const toast = showToast(text, Boolean(notice?.undo_url));
   const form = toast.querySelector('[data-undo]');
   if (!form) return;
   form.setAttribute('action', notice.undo_url);
   form.querySelector('[name="undo"]').value = notice.undo_token ?? '';
-  if (item) toast.dataset.backTo = item;
 }
 
 function showCounts(counts) {
@@ -63,7 +62,8 @@ async function send(job) {
     const data = await post(url, body, { keepalive: true });
     showCounts(data.counts);
     document.dispatchEvent(new Event('decided'));
-    if (data.notice?.text) tell(data.notice.text, data.notice, row.id);
+    document.querySelector('[data-undo-last]').hidden = false;
+    if (data.notice?.text) tell(data.notice.text, data.notice);
     if (!leaves) stale.add(row.id);
   } catch (error) {
     undo();
@@ -186,16 +186,20 @@ async function reload(focusId = '') {
   if (row) setCurrent(row); else inbox().querySelector('[data-empty]')?.focus();
 }
 
+// Undo what the form names or, without a name, one's own last change.
 export async function undo(form) {
-  const item = form.closest('[data-toast]').dataset.backTo;
-  const body = new URLSearchParams(new FormData(form));
-  form.querySelector('button').disabled = true;
+  const button = form.querySelector('button');
+  if (button.disabled) return;
+  button.disabled = true;
+  // The answer to the decision that is to be undone may still be on its way.
+  await idle();
   try {
-    const data = await post(form.getAttribute('action'), body, { keepalive: true });
+    const data = await post(form.getAttribute('action'), new URLSearchParams(new FormData(form)), { keepalive: true });
     showCounts(data.counts);
-    tell(data.notice?.text || 'Undone', data.notice);
-    await reload(item);
+    tell(data.notice.text, data.notice);
+    await reload(data.row ? `t-${data.row}` : '');
   } catch (error) {
     tell(error.message);
   }
+  button.disabled = false;
 }

@@ -1,7 +1,6 @@
 // The keys of the inbox, the list of them, and the switch that turns them off.
 import { recall, remember } from '../../storage.js';
-import { findUndo } from '../toast.js';
-import { decide, idle } from './decisions.js';
+import { decide, undo } from './decisions.js';
 import { current, inbox, move, pick } from './rows.js';
 
 const STORE = 'testimonials-inbox-keys';
@@ -29,13 +28,24 @@ const isField = (element) => element.isContentEditable
 // On a keyboard without Latin letters the key's place stands for its letter.
 const letterOf = (event) => (!/^[ -~]/.test(event.key) && /^Key[A-Z]$/.test(event.code) ? event.code[3] : event.key).toLowerCase();
 
-document.addEventListener('keydown', async (event) => {
+const undoLast = () => undo(document.querySelector('[data-undo-last]'));
+
+document.addEventListener('keydown', (event) => {
+  // As everywhere, also with the keys of the inbox switched off; a field has its own.
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && letterOf(event) === 'z'
+    && !isField(event.target) && !dialog.open) {
+    event.preventDefault();
+    undoLast();
+    return;
+  }
   if (!areKeysOn || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   // Letters typed in an open menu are for what stands in it.
   if (dialog.open || isField(event.target) || event.target.closest('details[open]')) return;
   const key = letterOf(event);
   const row = current?.isConnected ? current : null;
   const link = row?.querySelector('[data-edit]');
+  // A button or box under the focus has the space bar first.
+  const player = event.target.closest('button, a, summary, input, video, audio') ? null : row?.querySelector('[data-play]');
   const todo = {
     j: () => move(1),
     k: () => move(-1),
@@ -45,11 +55,8 @@ document.addEventListener('keydown', async (event) => {
     s: () => row && decide(row, row.querySelector('[data-spam]')?.value ?? 'spam'),
     e: () => link && location.assign(link.href),
     x: () => row && pick(row, event.shiftKey),
-    z: async () => {
-      // The answer that brings Undo may still be on its way.
-      await idle();
-      findUndo()?.click();
-    },
+    ' ': player && (() => player.click()),
+    z: undoLast,
     '/': () => {
       inbox().querySelector('[data-filters]').open = true;
       inbox().querySelector('[data-search]').focus();
