@@ -16,6 +16,7 @@ from testimonials.auth.billing.pages import billing
 from testimonials.auth.pages import claim
 from testimonials.auth.sign_in.pages import session
 from testimonials.collection.authors.pages import author
+from testimonials.collection.forms.api import forms
 from testimonials.collection.pages import collection
 from testimonials.collection.picture.api import pictures
 from testimonials.collection.requests.api import asked
@@ -71,6 +72,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     access,
     projects,
     configuration,
+    forms,
     widget,
     testimonials,
     editing,

@@ -51,6 +51,9 @@ class EventType(StrEnum):
     PROJECT_DELETED = "project.deleted", "deleted {name}"
     PROJECT_RESTORED = "project.restored", "restored {name}"
     PAGE_CHANGED = "page.changed", "changed the collection page"
+    FORM_ADDED = "form.added", "added the form {form}"
+    FORM_CHANGED = "form.changed", "changed the form {form}"
+    FORM_DELETED = "form.deleted", "deleted the form {form}"
     WIDGET_CHANGED = "widget.changed", "changed the widget"
     WIDGET_SAVED = "widget.saved", "saved the widget {widget}"
     WIDGET_RENAMED = "widget.renamed", "renamed the widget {old} to {widget}"
@@ -92,6 +95,7 @@ COUNTED = {
     EventType.PASSWORD_REFUSED,
     EventType.PROJECT_CHANGED,
     EventType.PAGE_CHANGED,
+    EventType.FORM_CHANGED,
     EventType.WIDGET_CHANGED,
     EventType.TESTIMONIALS_IMPORTED,
 }
@@ -102,7 +106,7 @@ GROUPS = {
     "Sign-ins": ("session",),
     "Account": ("account", "password", "address", "key", "plan"),
     "Team": ("invitation", "member"),
-    "Projects": ("project", "page", "widget"),
+    "Projects": ("project", "page", "form", "widget"),
     "Testimonials": (
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
     ),

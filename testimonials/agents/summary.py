@@ -4,7 +4,7 @@ from typing import Any
 
 from testimonials.collection.requests.asked_people import STATES, count_states
 from testimonials.projects.models import Project
-from testimonials.proposals.waiting import count_waiting
+from testimonials.proposals.deciding import count_waiting
 from testimonials.testimonials.moderation.inbox import count_samples, count_tabs
 from testimonials.widget.services import rate
 from testimonials.widget.sightings import list_sightings

@@ -10,7 +10,7 @@ from testimonials.collection import photos, services
 from testimonials.collection.authors.services import find_own_url, make_author_token
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
 from testimonials.collection.forms.services import find_shown_form, takes_testimonials
-from testimonials.collection.models import MailedRequest
+from testimonials.collection.models import CollectionForm, MailedRequest
 from testimonials.collection.picture import testimonial_picture
 from testimonials.collection.picture.share_picture import (
     find_share_picture,
@@ -53,7 +53,7 @@ AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", 
 def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
     """Show a form, or say that the project is paused."""
     project = find_public_project(slug=slug)
-    if not takes_testimonials(project, form := find_shown_form(project, form_name)):
+    if not takes_testimonials(project, form := _find_form(project, form_name)):
         return _paused(project)
     link = request.args.get("invitation", "")
     asked = find_request(link, project.id) if link else None
@@ -71,7 +71,7 @@ def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
 def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
     """Store a submission once and redirect to the thank-you page, also for spam."""
     project = find_public_project(slug=slug)
-    if not takes_testimonials(project, own := find_shown_form(project, form_name)):
+    if not takes_testimonials(project, own := _find_form(project, form_name)):
         return _paused(project), 409
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     form = read_submission_form(project, own)
@@ -155,6 +155,16 @@ def redirect_renamed(error: NotFound) -> ResponseReturnValue:
         return answer_service_error(error)
     query = f"?{request.query_string.decode()}" if request.query_string else ""
     return redirect(url_for(request.endpoint, **at | {"slug": renamed}) + query, 307)
+
+
+def _find_form(project: Project, name: str) -> CollectionForm | None:
+    """Return the form at an address; None for the page, to which mailed links lead in the end."""
+    try:
+        return find_shown_form(project, name)
+    except NotFound:
+        if find_request(read_link(), project.id) is None:
+            raise
+        return None
 
 
 def _may_mail(values: dict[str, Any]) -> bool:

@@ -48,10 +48,15 @@ def update_page_config(project: Project, changes: dict[str, Any]) -> None:
 
 def set_logo(project: Project, image: Image | None) -> None:
     """Set the locked project's logo, or remove it."""
+    set_picture(project, "logo", image)
+
+
+def set_picture(project: Project, name: str, image: Image | None) -> None:
+    """Set the locked project's `logo`, `cover` or `portrait`, or remove it."""
     if image is not None:
         db.session.add(image)
         db.session.flush()
-    project.logo_id = None if image is None else image.id
+    setattr(project, f"{name}_id", None if image is None else image.id)
     mark_edited(project)
 
 

@@ -22,7 +22,6 @@ from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import db
-from testimonials.projects.changes import set_logo, update_page_config
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.settings.current import current_settings
@@ -62,29 +61,15 @@ class Outcome:
     undo: str | None = None
 
 
-def change_page(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    was = project.updated_at
-    update_page_config(project, values)
-    return _finish(project, EventType.PAGE_CHANGED, is_changed=project.updated_at != was)
-
-
-def change_logo(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    if values["image_id"] == project.logo_id:
-        return _finish(project, EventType.PAGE_CHANGED, is_changed=False)
-    image = _publish_picture(project, values["image_id"])
-    set_logo(project, image)
-    return _finish(project, EventType.PAGE_CHANGED, is_changed=True)
-
-
 def change_widget(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     update_widget_config(project, values)
-    return _finish(project, EventType.WIDGET_CHANGED, is_changed=bool(values))
+    return finish(project, EventType.WIDGET_CHANGED, is_changed=bool(values))
 
 
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     was = project.widget_design
     change_settings(project, project, values)
-    return _finish(project, EventType.WIDGET_CHANGED, is_changed=project.widget_design != was)
+    return finish(project, EventType.WIDGET_CHANGED, is_changed=project.widget_design != was)
 
 
 def add_testimonial(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
@@ -101,7 +86,7 @@ def add_testimonial(project: Project, _target: str | None, values: Values, actor
 def edit(project: Project, target: str | None, values: Values, actor: str) -> Outcome:
     row = find_testimonial(project, target or "")
     if values.get("avatar_id") != row.avatar_id:
-        _publish_picture(project, values.get("avatar_id"))
+        publish_picture(project, values.get("avatar_id"))
     batch = edit_testimonial(project, row, _to_columns(row, values), actor)
     undo = make_undo_token(project, batch) if batch else None
     return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id}, undo)
@@ -153,17 +138,6 @@ def _describe_asked(count: int, left_out: Sequence[LeftOut]) -> Values:
     skipped = [{"email": each.person.email, "reason": each.reason} for each in left_out]
     has_server = bool(current_settings().smtp_url)
     return {"count": count, "leftOut": skipped, "hasMailServer": has_server}
-
-
-def read_page(project: Project, _target: str | None, values: Values) -> Values:
-    now = {"businessName": project.business_name} | project.page_config
-    asked = project.page_config["collectFields"]
-    fields = {name: asked[name] for name in values.get("collectFields", {})}
-    return now | {"collectFields": fields}
-
-
-def read_logo(project: Project, _target: str | None, _values: Values) -> Values:
-    return {"imageId": project.logo_id}
 
 
 def read_widget(project: Project, _target: str | None, _values: Values) -> Values:
@@ -233,7 +207,7 @@ def find_picture(project: Project, image_id: str | None) -> Image | None:
     return image
 
 
-def _publish_picture(project: Project, image_id: str | None) -> Image | None:
+def publish_picture(project: Project, image_id: str | None) -> Image | None:
     """Return the picture, which anybody may see from now on."""
     if image := find_picture(project, image_id):
         image.is_held = False
@@ -262,7 +236,8 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
     return columns
 
 
-def _finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
+def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
+    """Record a change of the project, if there was one."""
     if is_changed:
         record_project_event(event, project)
     return Outcome(_PROJECT.dump(project), {})

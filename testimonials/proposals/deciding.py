@@ -1,10 +1,10 @@
-"""Deciding about proposals: accepting one runs the same service as the owner's own click."""
+"""What waits for a decision, and deciding: accepting runs the service of the owner's own click."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from marshmallow import ValidationError
-from sqlalchemy import select
+from sqlalchemy import case, func, select
 
 from testimonials.access.models import AccessToken
 from testimonials.activity.actors import ActorKind
@@ -26,6 +26,8 @@ Maker = tuple[str, str | None]
 
 GONE = "It isn’t here any more. Decided proposals are kept for 400 days."
 NOT_ALLOWED = "Only the project’s owner and admins decide about this."
+# So many agents are named in one line.
+SUMMED = 3
 
 
 class DecisionRefused(ServiceError):
@@ -149,3 +151,33 @@ def _close(project: Project, row: Proposal, status: str, decider: Decider, note:
     row.decided_at, row.decided_by_id = clock.now(), decider.account_id
     details = {"proposal": row.id, "status": status, "title": KINDS[row.kind].title}
     record_project_event(EventType.PROPOSAL_DECIDED, project, **details)
+
+
+def count_waiting(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> int:
+    query = select(func.count(Proposal.id)).where(
+        Proposal.project_id == project_id, Proposal.status == "waiting", Proposal.kind.in_(kinds)
+    )
+    return int(db.session.scalar(query) or 0)
+
+
+def summarise(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> list[str]:
+    """Return who drafted how many testimonials, and would change how much else."""
+    drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
+    rows = db.session.execute(
+        select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
+        .where(Proposal.project_id == project_id, Proposal.status == "waiting")
+        .where(Proposal.kind.in_(kinds))
+        .group_by(Proposal.actor_kind, Proposal.actor_name)
+        .limit(SUMMED)
+    ).all()
+    names = name_actors([(row[0], row[1]) for row in rows])
+    lines = []
+    for kind, name, drafted, count in rows:
+        parts = [_count(drafted, "drafted testimonial")] if drafted else []
+        parts += [_count(count - drafted, "change")] if count > drafted else []
+        lines.append(f"{names[kind, name]}: {', '.join(parts)}")
+    return lines
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number > 1 else ''}"

@@ -10,15 +10,18 @@ from typing import Any
 from testimonials.access.scopes import Scope
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import StrictSchema
+from testimonials.projects.configuration.page_design import PageDesignSchema
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
     WidgetConfigUpdateSchema,
 )
-from testimonials.proposals import changes
+from testimonials.proposals import changes, page_changes
 from testimonials.proposals.values import (
     DesignUpdateSchema,
-    LogoSchema,
+    FormChangeSchema,
+    FormNameSchema,
+    PagePictureSchema,
     RequestSchema,
     TestimonialEditSchema,
 )
@@ -63,17 +66,57 @@ KINDS: dict[str, Kind] = {
         "change the collection page",
         PageConfigUpdateSchema(),
         Scope.CONFIGURE,
-        changes.change_page,
-        changes.read_page,
+        page_changes.change_page,
+        page_changes.read_page,
         "Page updated",
     ),
     "logo": Kind(
         "change the logo",
-        LogoSchema(),
+        PagePictureSchema(),
         Scope.CONFIGURE,
-        changes.change_logo,
-        changes.read_logo,
+        page_changes.change_logo,
+        page_changes.read_picture("logo"),
         "Logo updated",
+    ),
+    "cover": Kind(
+        "change the page’s cover",
+        PagePictureSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_cover,
+        page_changes.read_picture("cover"),
+        "Cover updated",
+    ),
+    "portrait": Kind(
+        "change the face beside the page’s signature",
+        PagePictureSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_portrait,
+        page_changes.read_picture("portrait"),
+        "Portrait updated",
+    ),
+    "page.design": Kind(
+        "change the collection page’s questions and look",
+        PageDesignSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_design,
+        page_changes.read_design,
+        "Page design updated",
+    ),
+    "form": Kind(
+        "add or change a form",
+        FormChangeSchema(),
+        Scope.CONFIGURE,
+        page_changes.save_form,
+        page_changes.read_form,
+        "Form saved",
+    ),
+    "form.delete": Kind(
+        "delete a form",
+        FormNameSchema(),
+        Scope.CONFIGURE,
+        page_changes.remove_form,
+        page_changes.read_form,
+        "Form deleted",
     ),
     "widget": Kind(
         "change the widget",

@@ -21,8 +21,8 @@ from testimonials.projects.notifications.services import (
     make_unsubscribe_url,
     note_told_of_proposals,
 )
+from testimonials.proposals.deciding import count_waiting, summarise
 from testimonials.proposals.models import Proposal
-from testimonials.proposals.waiting import count_waiting, summarise
 from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.submission_mail import latest_digest_time
 

@@ -18,9 +18,9 @@ from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.proposals.deciding import count_waiting
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
-from testimonials.proposals.waiting import count_waiting
 from testimonials.testimonials.models import Testimonial
 
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")

@@ -5,6 +5,7 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from testimonials.auth.addresses import Email
+from testimonials.collection.forms.schemas import NAME_LENGTH, FormUpdateSchema
 from testimonials.collection.requests.address_lists import REFERENCE_LENGTH
 from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
@@ -92,14 +93,33 @@ class DesignUpdateSchema(WidgetDesignSchema):
     labels = fields.Nested(LabelsUpdateSchema)
 
 
-class LogoSchema(StrictSchema):
-    """The logo of a collection page."""
+class PagePictureSchema(StrictSchema):
+    """A picture of the collection page."""
 
     imageId = Identifier(
         attribute="image_id",
         required=True,
         allow_none=True,
-        description="An uploaded picture; null removes the logo.",
+        description="An uploaded picture; null removes it.",
+    )
+
+
+class FormNameSchema(StrictSchema):
+    """A form, by its name."""
+
+    name = Text(NAME_LENGTH, one_line=True, blank=False, required=True)
+
+
+class FormChangeSchema(FormUpdateSchema):
+    """A form to add, or to change if there is one with this name."""
+
+    name = Text(NAME_LENGTH, one_line=True, blank=False, required=True)
+    newName = Text(
+        NAME_LENGTH,
+        one_line=True,
+        blank=False,
+        attribute="new_name",
+        description="Gives the form another name, and so another address.",
     )
 
 

@@ -18,16 +18,7 @@ Answer = dict[str, Any]
 
 def public_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
     """Return the answers that everybody may see: asked for in public, and not private since."""
-    return [each for each in list_answers(testimonial, project) if each["isPublic"]]
-
-
-def list_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
-    """Return all answers; `isPublic` says of each whether everybody may see it now."""
-    hidden = project.private_questions
-    return [
-        answer | {"isPublic": answer["isPublic"] and answer["id"] not in hidden}
-        for answer in testimonial.answers or ()
-    ]
+    return [each for each in testimonial.read_answers(project) if each["isPublic"]]
 
 
 def write_answer(answer: Answer) -> str:

@@ -155,6 +155,20 @@ class Testimonial(Base):
         back_populates="testimonial", cascade="all, delete-orphan", passive_deletes=True
     )
 
+    project: Mapped[Project] = relationship()
+
+    @property
+    def all_answers(self) -> list[dict[str, Any]] | None:
+        return self.read_answers(self.project) if self.answers else None
+
+    def read_answers(self, project: Project) -> list[dict[str, Any]]:
+        """Return the answers; `isPublic` says of each whether everybody may see it now."""
+        hidden = project.private_questions
+        return [
+            answer | {"isPublic": answer["isPublic"] and answer["id"] not in hidden}
+            for answer in self.answers or ()
+        ]
+
     @property
     def tags(self) -> list[str]:
         return sorted((tag.name for tag in self.tag_rows), key=str.casefold)

@@ -6,6 +6,7 @@ from marshmallow import Schema, ValidationError, fields, post_dump, validates_sc
 
 from testimonials.core.web.fields import QueryCount, RuleField, StrictSchema, Time
 from testimonials.core.web.paging import CursorQuerySchema
+from testimonials.projects.configuration.questions import KINDS
 from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
@@ -30,6 +31,8 @@ OPTIONAL = (
     "highlights",
     "reply",
     "externalId",
+    "answers",
+    "form",
     "originalText",
     "heldFor",
     "deletedAt",
@@ -94,6 +97,27 @@ class ReplySchema(Schema):
     repliedAt = Time(attribute="replied_at", required=True)
 
 
+class AnswerSchema(Schema):
+    """An answer, with the question as it was asked."""
+
+    id = fields.String(required=True, metadata={"description": "The question's."})
+    question = fields.String(required=True)
+    kind = fields.String(required=True, metadata={"enum": list(KINDS)})
+    answer = fields.Raw(
+        required=True,
+        metadata={
+            "type": ["string", "array", "integer", "boolean"],
+            "items": {"type": "string"},
+            "description": "Of a `text` a string, of a `choice` a list, of a `scale` a number from "
+            "0 to 10, of a `consent` true.",
+        },
+    )
+    isPublic = fields.Boolean(
+        required=True,
+        metadata={"description": "Everybody may see it; else only the owner."},
+    )
+
+
 class TestimonialSchema(Schema):
     """A testimonial as the API shows it (spec, "Testimonial")."""
 
@@ -126,6 +150,15 @@ class TestimonialSchema(Schema):
     reply = fields.Nested(ReplySchema, attribute="public_reply")
     externalId = fields.String(
         attribute="external_id", metadata={"description": "The id that its writer gave it."}
+    )
+    answers = fields.List(
+        fields.Nested(AnswerSchema),
+        attribute="all_answers",
+        metadata={"description": "What the author answered to the owner's own questions."},
+    )
+    form = fields.String(
+        attribute="form_name",
+        metadata={"description": "The form that it was sent by, if not the collection page."},
     )
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)

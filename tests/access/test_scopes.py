@@ -38,6 +38,9 @@ MORE_OF_THE_KEY = {
     "get_access_request": "It reads what became of its own request.",
     "list_widgets": "The names of saved widgets are on the pages that show them.",
     "get_page_config": "The project, as specified, holds it too.",
+    "get_page_design": "The collection page shows it.",
+    "list_forms": "Their pages show them.",
+    "get_form": "Its page shows it.",
     "get_testimonial": "It shows what the list shows.",
     "get_testimonial_picture": "It shows what is public.",
 }

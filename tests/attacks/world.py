@@ -215,6 +215,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "filename": "img/mark.svg",
             "tag": "secret-tag",
             "form_name": "after-class",
+            "form": "after-class",
             "asked_id": _find_asked(app),
             "recording_id": upload(app.test_client(), slug=SLUG),
         },

@@ -34,6 +34,11 @@ PATHS = (
     "/v1/projects/{id}/summary",
     "/v1/projects/{id}/page-config",
     "/v1/projects/{id}/logo",
+    "/v1/projects/{id}/page-design",
+    "/v1/projects/{id}/cover",
+    "/v1/projects/{id}/portrait",
+    "/v1/projects/{id}/forms",
+    "/v1/projects/{id}/forms/{id}",
     "/v1/projects/{id}/widget-design",
     "/v1/projects/{id}/testimonials/bulk",
     "/v1/projects/{id}/testimonials/{id}",
@@ -78,6 +83,7 @@ WITH_BODY = (
 )
 # What is sent where an empty object is refused before the project is looked up.
 BODY_OF = {
+    "/v1/projects/{id}/forms": {"title": "After class"},
     "/v1/projects/{id}/testimonials": {"authorName": "Maya", "text": "Good."},
     "/v1/projects/{id}/testimonials/bulk": {"testimonials": [{}]},
     "/v1/projects/{id}/requests": {"people": [{"email": "maya@example.com"}]},
@@ -203,7 +209,7 @@ def test_unknown_project_and_foreign_one_look_the_same(
             # Other methods than POST take the word for a testimonial's id.
             is_other = path.endswith("/bulk") and method != "POST"
             sent: dict[str, Any] = {"json": {} if is_other else BODY_OF.get(path, {})}
-            if method == "PUT" and path.endswith(("logo", "avatar")):
+            if method == "PUT" and path.endswith(("logo", "cover", "portrait", "avatar")):
                 sent = {"data": b"picture", "content_type": "image/png"}
             answers = [
                 owner.client.open(path.format(id=wanted), method=method, headers=headers, **sent)

@@ -338,13 +338,32 @@ def visit_page(call: Call, _app: Flask, project: str) -> None:
     call(f"{here}/page-config", "patch", body, project_id=project)
     call(f"{here}/page-config", "get", project_id=project)
     call(f"{here}/logo", "delete", project_id=project)
+    design = {
+        "questions": [{"kind": "choice", "text": "What?", "choices": ["Bread", "Buns"]}],
+        "steps": [{"kind": "code", "title": "A bun", "code": "BUN-7"}],
+        "translations": {"de": {"headline": "Wie war es?"}},
+    }
+    for each in ("cover", "portrait"):
+        call(f"{here}/{each}", "put", to_bytes(photo(8, 8), "PNG"), project_id=project)
+        call(f"{here}/{each}", "delete", project_id=project)
+    call(f"{here}/page-design", "patch", design, project_id=project)
+    call(f"{here}/page-design", "get", project_id=project)
+    form = {"title": "After class", "questions": design["questions"], "tag": "class"}
+    name = call(f"{here}/forms", "post", form, project_id=project)["name"]
+    at = {"project_id": project, "form": name}
+    call(f"{here}/forms", "get", project_id=project)
+    call(f"{here}/forms/{{form}}", "get", **at)
+    call(f"{here}/forms/{{form}}", "patch", {"isOpen": False}, **at)
+    call(f"{here}/forms/{{form}}", "delete", **at)
     call(f"{here}/widget-design", "patch", {"labels": {"showMore": "More"}}, project_id=project)
 
 
 def visit_inbox(call: Call, app: Flask, project: str) -> None:
     """Read what waits, and change tags."""
     for status in ("pending", "spam"):
-        add_testimonial(app, project, status=status, tags=["press"], held_for="links")
+        answer = {"id": "whatfor1", "question": "What?", "kind": "choice", "answer": ["Bread"]}
+        said = {"answers": [answer | {"isPublic": True}], "form_name": "after-class"}
+        add_testimonial(app, project, status=status, tags=["press"], held_for="links", **said)
     here = "/v1/projects/{project_id}"
     assert call(f"{here}/submissions", "get", project_id=project)["items"]
     call(f"{here}/tags", "get", project_id=project)

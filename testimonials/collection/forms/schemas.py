@@ -8,8 +8,10 @@ from testimonials.core.text_rules import TAG_LENGTH, TAG_PATTERN
 from testimonials.core.web.fields import StrictSchema, Switch, Text, Time
 from testimonials.projects.configuration import defaults, page_design
 from testimonials.projects.configuration.questions import (
+    QuestionSchema,
     prompt_list,
     question_list,
+    question_translations,
     word_translations,
 )
 
@@ -22,20 +24,39 @@ FORM_NAME = Text(
 )
 
 
-class PageDesignSchema(page_design.PageDesignSchema):
-    """All of the page's design, as the API shows it."""
-
-    coverUrl = fields.String(
-        required=True, allow_none=True, metadata={"description": "Changed by `PUT cover`."}
-    )
-    portraitUrl = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "The face beside the signature; changed by `PUT portrait`."},
-    )
+class WholeSchema(StrictSchema):
+    """What the API answers of something that bodies may send in part."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True
+
+
+class WholeQuestionSchema(WholeSchema, QuestionSchema):
+    """A question of the owner's own, as the API shows it."""
+
+    translations = question_translations("WholeQuestion")
+
+
+class WholeStepSchema(WholeSchema, page_design.StepSchema):
+    """A step after sending, as the API shows it."""
+
+
+class WholeFocusSchema(WholeSchema, page_design.FocusSchema):
+    """The point of the cover that always shows, in percent from the left and the top."""
+
+
+class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
+    """All of the page's design, as the API shows it."""
+
+    coverFocus = fields.Nested(WholeFocusSchema)
+    questions = question_list(WholeQuestionSchema)
+    steps = page_design.step_list(WholeStepSchema)
+    translations = page_design.page_translations("WholePage")
+    coverUrl = fields.String(allow_none=True, metadata={"description": "Changed by `PUT cover`."})
+    portraitUrl = fields.String(
+        allow_none=True,
+        metadata={"description": "The face beside the signature; changed by `PUT portrait`."},
+    )
 
 
 class FormDesignSchema(StrictSchema):
@@ -74,15 +95,14 @@ class FormCreateSchema(FormUpdateSchema):
     )
 
 
-class FormSchema(FormDesignSchema):
+class FormSchema(WholeSchema, FormDesignSchema):
     """A form of a project."""
 
-    name = fields.String(required=True)
-    title = fields.String(required=True)
-    isOpen = fields.Boolean(attribute="is_open", required=True)
-    url = fields.String(required=True)
-    createdAt = Time(attribute="created_at", required=True)
-    updatedAt = Time(attribute="updated_at", required=True)
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        field_obj.required = True
+    name = fields.String()
+    title = fields.String()
+    isOpen = fields.Boolean(attribute="is_open")
+    url = fields.String()
+    questions = question_list(WholeQuestionSchema)
+    translations = word_translations("WholeForm")
+    createdAt = Time(attribute="created_at")
+    updatedAt = Time(attribute="updated_at")

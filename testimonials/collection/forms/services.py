@@ -7,10 +7,10 @@ answers outlive it.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from testimonials.collection.forms.schemas import NAME_LENGTH
-from testimonials.collection.models import CollectionForm
+from testimonials.collection.models import CollectionForm, RequestBatch
 from testimonials.core import clock
 from testimonials.core.urls import form_url, image_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
@@ -22,6 +22,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import mark_edited
 from testimonials.projects.slugs import make_slug
 from testimonials.testimonials.answers import find_kind, note_privacy
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.tags import TagRefused, read_tags
 
 MAX_FORMS = 20
@@ -49,14 +50,14 @@ class FormLimitReached(ServiceError):
 
 def find_form(project: Project, name: str) -> CollectionForm:
     """Return the project's form with this name; raise `NotFound`."""
-    if (form := _find(project, name)) is None:
+    if (form := find_named(project, name)) is None:
         raise NotFound(f"This project has no form named {name[:NAME_LENGTH]}.")
     return form
 
 
 def find_shown_form(project: Project, name: str) -> CollectionForm | None:
     """Return the form at an address, None for the page itself; raise `NotFound`."""
-    form = _find(project, name) if name else None
+    form = find_named(project, name) if name else None
     if name and form is None:
         raise NotFound(gettext_noop("There is no page at this address."))
     return form
@@ -84,7 +85,7 @@ def create_form(project: Project, values: Values) -> CollectionForm:
         raise FormLimitReached
     form = CollectionForm(
         project_id=project.id,
-        name=_choose_name(project, values.get("name") or values["title"]),
+        name=choose_name(project, values.get("name") or values["title"]),
         title=values["title"],
         design={},
         is_open=values.get("is_open", True),
@@ -99,11 +100,11 @@ def change_form(project: Project, form: CollectionForm, values: Values) -> bool:
     """Change a form of the locked project; `values` come from `FormUpdateSchema`.
 
     Returns whether anything changed. Raises `ValidationFailed`. Links with a former name lead
-    nowhere.
+    nowhere, but for those in mails, which lead to the page.
     """
     was = (form.name, form.title, form.is_open, form.design)
     if "name" in values:
-        form.name = _choose_name(project, values["name"], form)
+        _rename(project, form, choose_name(project, values["name"], form))
     form.title = values.get("title", form.title)
     form.is_open = values.get("is_open", form.is_open)
     _set_design(project, form, values)
@@ -157,7 +158,7 @@ def describe_form(project: Project, form: CollectionForm) -> dict[str, Any]:
 
 
 def describe_page_design(project: Project) -> dict[str, Any]:
-    """Return what `PageDesignSchema` dumps."""
+    """Return what `WholePageDesignSchema` dumps."""
     pictures = {
         "coverUrl": image_url(project.cover_id),
         "portraitUrl": image_url(project.portrait_id),
@@ -165,36 +166,55 @@ def describe_page_design(project: Project) -> dict[str, Any]:
     return project.whole_page_design | pictures
 
 
-def _find(project: Project, name: str) -> CollectionForm | None:
+def find_named(project: Project, name: str) -> CollectionForm | None:
+    """Return the project's form with this name, or None."""
     query = select(CollectionForm).where(
         CollectionForm.project_id == project.id, CollectionForm.name == name
     )
     return db.session.scalars(query).one_or_none() if "\0" not in name else None
 
 
-def _choose_name(project: Project, text: str, form: CollectionForm | None = None) -> str:
+def choose_name(project: Project, text: str, form: CollectionForm | None = None) -> str:
     """Return the name of a form as it stands in its address; raise `ValidationFailed`."""
     name = make_slug(text)
     if not name:
         problem = "Must contain letters or digits; nothing is left of this one."
     elif name in RESERVED:
         problem = f"{name} is reserved for the service itself. Choose another name."
-    elif _find(project, name) not in (None, form):
+    elif find_named(project, name) not in (None, form):
         problem = f"There is a form named {name} already. Choose another name."
     else:
         return name
     raise ValidationFailed.of({"name": [problem]})
 
 
+def _rename(project: Project, form: CollectionForm, name: str) -> None:
+    """Rename a form, where it is named too."""
+    for model in (Testimonial, RequestBatch):
+        db.session.execute(
+            update(model)
+            .where(model.project_id == project.id, model.form_name == form.name)
+            .values(form_name=name)
+        )
+    form.name = name
+
+
 def _set_design(project: Project, form: CollectionForm, values: Values) -> None:
     before = read_form_design(form)
     design = before | {name: values[name] for name in DESIGN if name in values}
-    try:
-        design["tag"] = "".join(read_tags(design["tag"])[:1])
-    except TagRefused as error:
-        raise ValidationFailed.of({"tag": [error.message]}) from None
+    design["tag"] = _read_tag(design["tag"])
     _settle_questions(project, before["questions"], design["questions"])
     form.design = {name: value for name, value in design.items() if value != DESIGN[name]}
+
+
+def _read_tag(text: str) -> str:
+    try:
+        tags = read_tags(text)
+    except TagRefused as error:
+        raise ValidationFailed.of({"tag": [error.message]}) from None
+    if len(tags) > 1:
+        raise ValidationFailed.of({"tag": ["Must be one tag."]})
+    return "".join(tags)
 
 
 def _settle_questions(

@@ -129,7 +129,8 @@ def ask_people(
     """Store a request to everybody on a list, and send as many mails as the pace allows.
 
     The account and the project are locked; `token` is the preview's, `batch` has the message.
-    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and `NotFound` for its form.
+    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and
+    `NotFound` for its form.
     """
     batch_id = _read_batch_token(project, token)
     if batch.form_name:

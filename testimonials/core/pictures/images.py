@@ -50,6 +50,7 @@ LOGO = Use(640, 320, 2 * MEGABYTE)
 AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
 # Twice the width at which the page shows it; what it cuts off depends on the screen.
 COVER = Use(2032, 1016, 10 * MEGABYTE)
+PORTRAIT = AVATAR
 LARGEST_SIDE = COVER.width
 
 

@@ -28,7 +28,7 @@ from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
 from testimonials.projects.configuration.dashboard_config import KEEPS_SAMPLES
 from testimonials.projects.models import Project
-from testimonials.proposals.waiting import summarise
+from testimonials.proposals.deciding import summarise
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.inbox import (
     InboxFilter,

@@ -21,10 +21,9 @@ from testimonials.projects.access import Access
 from testimonials.projects.models import Project
 from testimonials.projects.services import list_projects
 from testimonials.proposals.changes import name_state, read_fields
-from testimonials.proposals.deciding import name_agents, name_people
+from testimonials.proposals.deciding import count_waiting, name_agents, name_people
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
-from testimonials.proposals.waiting import count_waiting
 from testimonials.testimonials.models import Testimonial
 
 PAGE_SIZE = 20

@@ -115,6 +115,15 @@ class FocusSchema(StrictSchema):
     y = Count(0, 100, required=True)
 
 
+def step_list(schema: type[StepSchema] = StepSchema) -> Items:
+    return Items(schema, MAX_STEPS, "title", "What is offered after sending, in order.")
+
+
+def page_translations(name: str) -> Any:
+    """Return the field for the page's words in other languages."""
+    return word_translations(name, signature=Text(SIGNATURE_LENGTH, one_line=True))
+
+
 class PageDesignSchema(StrictSchema):
     """The collection page's design; a field left out stays, a list is replaced as a whole."""
 
@@ -127,8 +136,8 @@ class PageDesignSchema(StrictSchema):
     video = Switch(description="Visitors may record a video.")
     voice = Switch(description="Visitors may record their voice.")
     needsCaptions = Switch(description="A recording without words or captions can't be approved.")
-    steps = Items(StepSchema, MAX_STEPS, "title", "What is offered after sending, in order.")
-    translations = word_translations("Page", signature=Text(SIGNATURE_LENGTH, one_line=True))
+    steps = step_list()
+    translations = page_translations("Page")
 
 
 def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,6 +92,21 @@ def _by_language(
     return fields.Nested(whole, metadata={"description": description}, **options)
 
 
+def question_translations(name: str, **options: Any) -> Any:
+    """Return the field for a question's words in other languages."""
+    return _by_language(
+        name,
+        {
+            "text": Text(QUESTION_LENGTH, one_line=True),
+            "choices": _lines(CHOICE_LENGTH, CHOICES_RANGE[1], "In the order of `choices`."),
+            "low": Text(END_LENGTH, one_line=True),
+            "high": Text(END_LENGTH, one_line=True),
+        },
+        f"The question in other languages. {_FALLS_BACK}",
+        **options,
+    )
+
+
 class QuestionSchema(StrictSchema):
     """A question of the owner's own."""
 
@@ -112,17 +127,7 @@ class QuestionSchema(StrictSchema):
     high = Text(
         END_LENGTH, one_line=True, load_default="", description="What 10 of a `scale` means."
     )
-    translations = _by_language(
-        "Question",
-        {
-            "text": Text(QUESTION_LENGTH, one_line=True),
-            "choices": _lines(CHOICE_LENGTH, CHOICES_RANGE[1], "In the order of `choices`."),
-            "low": Text(END_LENGTH, one_line=True),
-            "high": Text(END_LENGTH, one_line=True),
-        },
-        f"The question in other languages. {_FALLS_BACK}",
-        load_default=dict,
-    )
+    translations = question_translations("Question", load_default=dict)
 
     @validates_schema
     def _require_choices(self, data: Question, **_: Any) -> None:
@@ -153,10 +158,8 @@ def prompt_list() -> fields.List[Any]:
     )
 
 
-def question_list() -> Items:
-    return Items(
-        QuestionSchema, MAX_QUESTIONS, "text", "In order. Answers to those left out are kept."
-    )
+def question_list(schema: type[QuestionSchema] = QuestionSchema) -> Items:
+    return Items(schema, MAX_QUESTIONS, "text", "In order. Answers to those left out are kept.")
 
 
 def word_translations(name: str, **more: fields.Field[Any]) -> Any:

@@ -31,10 +31,12 @@ class InboxFilter:
     min_rating: int | None = None
     source: str = ""
     tag: str = ""
+    # The name of the form that they were sent by.
+    form: str = ""
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.q or self.rating or self.source or self.tag)
+        return bool(self.q or self.rating or self.source or self.tag or self.form)
 
 
 def list_inbox(
@@ -138,8 +140,9 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         )
     if wanted.min_rating is not None:
         conditions.append(Testimonial.rating >= wanted.min_rating)
-    if wanted.source:
-        conditions.append(Testimonial.source == wanted.source)
+    for column, value in (("source", wanted.source), ("form_name", wanted.form)):
+        if value:
+            conditions.append(getattr(Testimonial, column) == value)
     if wanted.tag:
         tagged = select(TestimonialTag.testimonial_id).where(
             TestimonialTag.project_id == project_id, TestimonialTag.name == wanted.tag

@@ -5,6 +5,7 @@ from marshmallow import Schema, fields
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, StrictSchema, Text, Time
 from testimonials.core.web.paging import CursorQuerySchema
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.configuration.widget_design import Identifiers
 from testimonials.testimonials.fields import RATING_RANGE
 from testimonials.testimonials.moderation.inbox import SOURCES
@@ -49,6 +50,13 @@ class SubmissionQuerySchema(CursorQuerySchema):
     )
     source = Choice(*SOURCES, load_default="")
     tag = Text(TAG_LENGTH, one_line=True, blank=False, load_default="")
+    form = Text(
+        SLUG_LENGTH,
+        one_line=True,
+        blank=False,
+        load_default="",
+        description="Only what was sent by the form with this name.",
+    )
     minRating = Choice(
         *map(str, range(RATING_RANGE[0], RATING_RANGE[1] + 1)),
         load_default=None,

@@ -28,6 +28,7 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
         q=query["q"],
         min_rating=None if rating is None else int(rating),
         source=query["source"],
+        form=query["form"],
         tag=spell(find_spellings(project.id), [tag])[0] if tag else "",
     )
     found = select(Testimonial).where(match_filter(project.id, wanted))

@@ -61,6 +61,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
     waiting = make("proposals", {"kind": "page", "values": {"headline": "Why?"}})["_id"]
     make("requests", {"people": [{"email": "noor@example.com"}]})
     asked = all_scopes.get(f"{base}/requests").json["data"]["items"][0]["_id"]  # type: ignore[index]
+    make("forms", {"title": "After class"})
     undo = make("submissions/decisions", {"decision": "pin", "ids": [row]})["undo"]
     there = {
         "project_id": project,
@@ -69,6 +70,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         "proposal_id": waiting,
         "asked_id": asked,
         "path:tag": "rye",
+        "form": "after-class",
     }
     added = {"authorName": "Maya", "text": "Warm bread."}
     picture = {"data": to_bytes(photo(), "PNG"), "content_type": "image/png"}
@@ -78,6 +80,9 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         ("POST", "access-requests"): {"name": "Bot", "scopes": ["read"], "reason": "To read"},
         ("POST", "projects"): {"slug": "tried"},
         ("PATCH", "page-config"): {"headline": "How was it?"},
+        ("PATCH", "page-design"): {"questions": [{"kind": "text", "text": "What did you bake?"}]},
+        ("POST", "forms"): {"title": "At the door"},
+        ("PATCH", "<form>"): {"tag": "class"},
         ("PATCH", "widget-design"): {"minRating": 4},
         ("PATCH", "widget-config"): {"theme": "dark"},
         ("POST", "testimonials"): added,
@@ -101,7 +106,8 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
                 url = url.replace(f"<{name}>", value)
             last = path.rpartition("/")[2]
             body = {"json": bodies[method, last]} if (method, last) in bodies else {}
-            sent = picture if (method, last) in (("PUT", "logo"), ("PUT", "avatar")) else body
+            is_picture = method == "PUT" and last in ("logo", "cover", "portrait", "avatar")
+            sent = picture if is_picture else body
             headers = {} if path == AGENT_INIT else caller.headers
             answer = caller.client.open(
                 f"{url}?dryRun=true", method=method, headers=headers, **sent

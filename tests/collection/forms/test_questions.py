@@ -1,0 +1,224 @@
+"""The owner's own questions and forms: asking, answering, what is kept and who sees it."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.access.scopes import Scope
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials.answers import count_answers, public_answers
+from tests.access.tokens import give_token
+from tests.conftest import Caller
+from tests.support.rows import read_testimonials
+
+CHOICE = {
+    "id": "takehome",
+    "kind": "choice",
+    "text": "What do you take home?",
+    "choices": ["Bread", "Buns", "Cake"],
+    "isPublic": True,
+    "translations": {"de": {"text": "Was nehmen Sie mit?", "choices": ["Brot", "", "Kuchen"]}},
+}
+SCALE = {"id": "comeback", "kind": "scale", "text": "How likely are you to come back?"}
+TEXT = {"id": "whatbake", "kind": "text", "text": "What did you bake?", "isRequired": True}
+CONSENT = {
+    "id": "printbag",
+    "kind": "consent",
+    "text": "You may print my words on bags",
+    "isPublic": True,
+    "translations": {"de": {"text": "Sie dürfen meine Worte auf Tüten drucken"}},
+}
+SLUG = "oat"
+
+
+@pytest.fixture
+def configurer(app: Flask, owner: Caller) -> Caller:
+    return give_token(app, owner, Scope.READ, Scope.CONFIGURE)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    project = owner.create_project(slug=SLUG, businessName="Oat & Ember", skipDemoTestimonials=True)
+    return str(project["_id"])
+
+
+def ask(configurer: Caller, project: str, *questions: dict[str, Any], status: int = 200) -> Any:
+    """Let the page ask these questions."""
+    body = {"questions": list(questions)}
+    answer = configurer.patch(f"/v1/projects/{project}/page-design", body)
+    assert answer.status_code == status, answer.text
+    return answer.json["data"]["questions"] if status == 200 else answer.json["errors"]
+
+
+def send(client: FlaskClient, path: str = f"/{SLUG}", **values: Any) -> TestResponse:
+    """Fill in the form at `path` and send it."""
+    token = re.search(r'name="token" value="([^"]+)"', client.get(path).text)
+    assert token
+    said = {"text": "They know my name.", "name": "Noor", "consent": "yes"}
+    form = said | {"token": html.unescape(token[1])} | values
+    return client.post(path, data=form)
+
+
+def test_answers_are_kept_with_the_words_in_the_owners_language(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    ask(configurer, project, CHOICE | {"several": True}, SCALE, TEXT, CONSENT)
+    given = {"q_takehome": ["Cake", "Bread"], "q_comeback": "0", "q_whatbake": " Rye.\r\nTwice. "}
+    answer = send(client, f"/{SLUG}?lang=de", **given, q_printbag="yes", lang="de")
+    assert answer.status_code == 303, answer.text
+    (row,) = read_testimonials(app, project)
+    assert [(each["question"], each["answer"], each["isPublic"]) for each in row.answers] == [
+        ("What do you take home?", ["Bread", "Cake"], True),
+        ("How likely are you to come back?", 0, False),
+        ("What did you bake?", "Rye.\nTwice.", False),
+        # A consent says what was agreed to.
+        ("Sie dürfen meine Worte auf Tüten drucken", True, False),
+    ]
+    # The owner's API has them all; the public only what was asked in public.
+    path = f"/v1/projects/{project}/submissions"
+    (item,) = configurer.get(path).json["data"]["items"]
+    assert item["answers"] == row.answers
+    assert "form" not in item
+
+
+def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    ask(configurer, project, CHOICE, SCALE, TEXT, CONSENT | {"isRequired": True})
+    for values, said in (
+        ({"q_whatbake": ""}, "Fill this in."),
+        ({"q_whatbake": "x" * 501}, "Shorten this to 500 characters; it has 501."),
+        ({"q_takehome": "Wine"}, "This answer is no longer offered. Choose another."),
+        ({"q_takehome": ["Bread", "Buns"]}, "Choose one answer."),
+        ({"q_comeback": "11"}, "Choose a number from 0 to 10."),
+        ({"q_comeback": "٣"}, "Choose a number from 0 to 10."),
+        ({"q_printbag": "false"}, "Tick this to go on."),
+    ):
+        fine = {"q_whatbake": "Rye", "q_printbag": "yes"}
+        answer = send(client, **fine | values)
+        assert answer.status_code == 422, values
+        assert "They know my name." in answer.text
+        german = client.post(f"/{SLUG}?lang=de", data={"text": "Gut.", **fine, **values})
+        assert said not in german.text
+    assert read_testimonials(app, project) == []
+
+
+def test_a_question_made_private_hides_its_answers_also_once_it_is_gone(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    def shown() -> list[Any]:
+        (row,) = read_testimonials(app, project)
+        with app.app_context():
+            stored = db.session.get_one(Project, project)
+            return [each["answer"] for each in public_answers(row, stored)]
+
+    ask(configurer, project, CHOICE, SCALE)
+    assert send(client, q_takehome="Buns", q_comeback="9").status_code == 303
+    assert shown() == [["Buns"]]
+    ask(configurer, project, CHOICE | {"isPublic": False}, SCALE | {"isPublic": True})
+    # What was asked in private never shows.
+    assert shown() == []
+    ask(configurer, project)
+    assert shown() == []
+    ask(configurer, project, CHOICE)
+    assert shown() == [["Buns"]]
+    ask(configurer, project)
+    assert shown() == [["Buns"]]
+    with app.app_context():
+        stored = db.session.get_one(Project, project)
+        counts = count_answers(stored, ["takehome", "comeback", "whatbake"])
+        assert counts == {"takehome": 1, "comeback": 1, "whatbake": 0}
+
+
+def test_a_kind_is_fixed_by_the_first_answer_and_ids_stay(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    (made,) = ask(configurer, project, {"kind": "text", "text": "Why us?"})
+    assert ask(configurer, project, {"kind": "text", "text": "Why us?"}) == [made]
+    # Nobody has answered yet.
+    (made,) = ask(configurer, project, made | {"kind": "scale"})
+    assert send(client, **{f"q_{made['id']}": "10"}).status_code == 303
+    changed = made | {"text": "How likely?", "low": "Never"}
+    assert ask(configurer, project, changed) == [changed]
+    errors = ask(configurer, project, SCALE, changed | {"kind": "text"}, status=400)
+    assert "answered this as scale" in errors["questions[1].kind"][0]
+    ask(configurer, project)
+    assert ask(configurer, project, changed | {"kind": "text"}, status=400)
+    for wrong, field in (
+        ([SCALE] * 6, "questions"),
+        ([SCALE, SCALE], "questions"),
+        ([CHOICE | {"choices": ["Bread"]}], "questions[0].choices"),
+        ([CHOICE | {"choices": ["Bread", "Bread"]}], "questions[0].choices"),
+        ([SCALE | {"translations": {"xx": {}}}], "questions[0].translations.xx"),
+        ([SCALE | {"id": "short"}], "questions[0].id"),
+    ):
+        assert field in ask(configurer, project, *wrong, status=400)
+
+
+def test_a_form_has_an_address_words_questions_and_a_tag_of_its_own(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    ask(configurer, project, SCALE | {"isRequired": True})
+    path = f"/v1/projects/{project}/forms"
+    body = {"title": "Nach dem Kurs!", "headline": "How was the class?", "tag": "class"}
+    words = {"de": {"headline": "Wie war der Kurs?"}}
+    made = configurer.post(path, body | {"questions": [TEXT], "translations": words}).json["data"]
+    assert made["url"].endswith(f"/{SLUG}/f/nach-dem-kurs")
+    page = f"/{SLUG}/f/nach-dem-kurs"
+    assert "How was the class?" in client.get(page).text
+    assert "Wie war der Kurs?" in client.get(f"{page}?lang=de").text
+    assert send(client, page).status_code == 422
+    assert send(client, page, q_whatbake="Rye").status_code == 303
+    (row,) = read_testimonials(app, project)
+    assert (row.form_name, [each["answer"] for each in row.answers]) == ("nach-dem-kurs", ["Rye"])
+    (item,) = configurer.get(f"/v1/projects/{project}/submissions").json["data"]["items"]
+    assert (item["form"], item["tags"]) == ("nach-dem-kurs", ["class"])
+    listed = configurer.get(f"/v1/projects/{project}/submissions?form=nach-dem-kurs")
+    assert len(listed.json["data"]["items"]) == 1
+    assert configurer.get(f"/v1/projects/{project}/submissions?form=other").json["data"] == {
+        "items": [],
+        "next": None,
+    }
+    configurer.patch(f"{path}/nach-dem-kurs", {"isOpen": False, "name": "Class"})
+    assert client.get(page).status_code == 404
+    assert client.post(f"/{SLUG}/f/class", data={"text": "Kept"}).status_code == 409
+    assert configurer.client.delete(f"{path}/class", headers=configurer.headers).status_code == 200
+    assert client.get(f"/{SLUG}/f/class").status_code == 404
+    assert len(read_testimonials(app, project)) == 1
+
+
+def test_names_of_forms_are_free_known_and_few(configurer: Caller, project: str) -> None:
+    path = f"/v1/projects/{project}/forms"
+    for body, said in (
+        ({"title": "!!!"}, "letters or digits"),
+        ({"title": "New"}, "reserved"),
+        ({"title": "x", "tag": "a, b"}, "tag"),
+        ({"title": "x", "colour": "red"}, "Unknown field"),
+    ):
+        answer = configurer.post(path, body)
+        assert (answer.status_code, said in answer.text) == (400, True), answer.text
+    for number in range(20):
+        assert configurer.post(path, {"title": f"Form {number}"}).status_code == 200
+    assert "already" in configurer.patch(f"{path}/form-1", {"name": "Form 2"}).text
+    assert configurer.post(path, {"title": "One more"}).json["code"] == "FORM_LIMIT_REACHED"
+    assert len(configurer.get(path).json["data"]) == 20
+
+
+def test_a_code_for_everybody_is_noted_and_ends_on_its_day(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    path = f"/v1/projects/{project}/page-design"
+    for until, is_rewarded in (("2999-12-31", True), ("2020-01-01", False)):
+        code = {"kind": "code", "title": "A bun on the house", "code": "BUN-7", "until": until}
+        assert configurer.patch(path, {"steps": [code]}).status_code == 200
+        assert send(client, name=f"Noor {until}").status_code == 303
+        newest = read_testimonials(app, project)[-1]
+        assert newest.is_rewarded is is_rewarded
+    for step in ({"kind": "link", "title": "Also there"}, {"kind": "code", "title": "A bun"}):
+        assert configurer.patch(path, {"steps": [step]}).status_code == 400
