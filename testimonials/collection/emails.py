@@ -16,23 +16,26 @@ from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 
 
-def send_author_mail(project: Project, row: Testimonial) -> None:
+def send_author_mail(project: Project, row: Testimonial, email: str | None = None) -> None:
     """Send the author's own link, in the language of their form.
 
-    The mail quotes nothing, so that nobody can use the form to write to strangers. Not sent for
-    spam, nor to an address that wants no mail.
+    By default to the author's address; another one that they give on the thank-you page gets the
+    link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
+    strangers. Not sent for spam, nor to an address that wants no mail.
     """
-    email = row.author_email
-    if row.status != "pending" or email is None or is_unwanted(project, email):
+    is_theirs = email in (None, row.author_email)
+    email = email or row.author_email
+    if row.status == "spam" or email is None or is_unwanted(project, email):
         return
     with speaking(row.consent_language) as language:
-        token = make_author_token(row, is_mailed=True)
+        token = make_author_token(row, is_mailed=is_theirs)
         name = cut(project.name, NAME_LENGTH)
         values = {
             "title": gettext("Your testimonial for %(name)s", name=name),
             "project_name": name,
             "link": make_author_url(token, language.code),
-            "disown_link": make_author_url(token, language.code, "not-mine"),
+            # An address that isn't kept needn't be taken back.
+            "disown_link": make_author_url(token, language.code, "not-mine") if is_theirs else "",
             "app_url": app_url(),
         }
         db.session.add(

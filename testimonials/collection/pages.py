@@ -7,9 +7,15 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.addresses import hash_mailbox
 from testimonials.collection import photos, services
-from testimonials.collection.authors.services import find_own_url, make_author_token
+from testimonials.collection.authors.services import (
+    find_ours,
+    make_author_token,
+    make_author_url,
+)
 from testimonials.collection.describe import describe_form, describe_page, describe_thanks
+from testimonials.collection.emails import send_author_mail
 from testimonials.collection.forms.services import find_shown_form, takes_testimonials
+from testimonials.collection.look.theme import write_card_styles, write_theme
 from testimonials.collection.models import CollectionForm, MailedRequest
 from testimonials.collection.picture import testimonial_picture
 from testimonials.collection.picture.share_picture import (
@@ -19,14 +25,20 @@ from testimonials.collection.picture.share_picture import (
     picture_fingerprint,
 )
 from testimonials.collection.requests.answering import find_request, prefill
-from testimonials.collection.schemas import read_prefill
+from testimonials.collection.schemas import MailMeForm, read_prefill
 from testimonials.collection.spam import ADDRESS
-from testimonials.collection.submission_form import FilledForm, read_link, read_submission_form
+from testimonials.collection.submission_form import (
+    FilledForm,
+    read_hidden,
+    read_link,
+    read_submission_form,
+)
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound, answer_service_error
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
     PARAMETER,
+    current_language,
     language_query,
     use_visitors_language,
 )
@@ -61,7 +73,8 @@ def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
     # A form that a link has filled in may be sent at once.
     is_empty = not set(request.args) - {PARAMETER}
     token = services.make_form_token(project, is_empty=is_empty)
-    page = _form(project, FilledForm(token, known | prefill(asked), form=form), asked)
+    filled = FilledForm(token, known | prefill(asked), form=form, hidden=read_hidden())
+    page = _form(project, filled, asked)
     # It shows the name and address of the person who was asked.
     return answer_privately(page) if asked else page
 
@@ -90,23 +103,46 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
 
 @collection.get("/<slug>/thanks")
 def show_thanks(slug: str) -> ResponseReturnValue:
-    """Thank the visitor, with the link to what they wrote; safe to reload."""
+    """Thank the visitor and show what they wrote, with the next steps; safe to reload."""
     project = find_public_project(slug=slug)
-    own_url = find_own_url(project, request.args.get("yours", ""))
-    page = render_template("collection/thanks.html", own_url=own_url, **describe_thanks(project))
-    return answer_privately(page) if own_url else page
+    token = request.args.get("yours", "")
+    own = find_ours(project, token)
+    if own is None:
+        return render_template("collection/thanks.html", **describe_thanks(project))
+    shown = describe_thanks(project, own.row) | {
+        "token": token,
+        "own_url": make_author_url(token, current_language().code),
+        "mailed": request.args.get("mailed", ""),
+    }
+    return answer_privately(render_template("collection/thanks.html", **shown))
+
+
+@collection.post("/<slug>/thanks")
+def mail_own_link(slug: str) -> ResponseReturnValue:
+    """Mail the author their link, to an address that isn't kept."""
+    project = find_public_project(slug=slug)
+    token = request.form.get("yours", "")
+    own = find_ours(project, token)
+    email = MailMeForm().read(request.form).values.get("email")
+    is_sent = own is not None and _may_mail({"author_email": email})
+    if own is not None and is_sent:
+        begin_write()
+        send_author_mail(project, own.row, email)
+        db.session.commit()
+    query = {"yours": token, "mailed": "yes" if is_sent else "no", **language_query()}
+    return redirect(url_for(".show_thanks", slug=slug, **query), 303)
 
 
 @collection.get("/<slug>/theme.css")
 def get_theme(slug: str) -> Response:
-    """Serve the colours of the project's button; the page allows no inline style."""
-    config = find_public_project(slug=slug).page_config
-    rule = (
-        f":root{{--tm-button:{config['buttonColor']};--tm-button-text:{config['buttonTextColor']}}}"
-    )
-    response = Response(rule, mimetype="text/css")
-    response.headers["Cache-Control"] = "public, no-cache"
-    return response
+    """Serve the colours of the project's pages, which allow no inline style."""
+    return _send_styles(write_theme(find_public_project(slug=slug)))
+
+
+@collection.get("/<slug>/card.css")
+def get_card_styles(slug: str) -> Response:
+    """Serve the styles of the finished card, as the widget is configured."""
+    return _send_styles(write_card_styles(find_public_project(slug=slug)))
 
 
 @collection.get("/<slug>/share.png")
@@ -182,11 +218,18 @@ def _paused(project: Project) -> str:
     return render_template("collection/paused.html", unsent=read_unsent_form(), **shown)
 
 
-def _form(project: Project, form: FilledForm, asked: MailedRequest | None) -> str:
-    own: dict[str, Any] = {"form": form.form, "answered": form.answered}
-    shown = describe_form(project, form.typed, form.errors, form.token, form.photo, **own)
+def _form(project: Project, filled: FilledForm, asked: MailedRequest | None) -> str:
+    shown = describe_form(project, filled)
     link = read_link() if asked else ""
     return render_template("collection/page.html", **shown, request_token=link)
+
+
+def _send_styles(styles: str) -> Response:
+    response = Response(styles, mimetype="text/css")
+    response.headers["Cache-Control"] = "public, no-cache"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
 
 
 def _keep_photo(photo: Image | None) -> None:

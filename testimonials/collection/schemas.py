@@ -59,9 +59,27 @@ class SubmissionForm(WordsForm, ConsentForm):
     )
 
 
-def read_submission(form: Mapping[str, str], collect: Mapping[str, bool]) -> SentForm:
-    """Read what a visitor sent, of the fields that the project collects."""
-    return _make_schema(SubmissionForm, _asked(collect)).read(form)
+class RecordingForm(SubmissionForm):
+    """The form of the collection page, sent with a recording."""
+
+    text = Words(required=False, load_default="")
+
+
+class MailMeForm(FormSchema):
+    """Where the author's own link is mailed to."""
+
+    email = Email(required=True)
+
+
+def read_submission(
+    form: Mapping[str, str], collect: Mapping[str, bool], *, has_recording: bool = False
+) -> SentForm:
+    """Read what a visitor sent, of the fields that the project collects.
+
+    With a recording, the words may be left out.
+    """
+    schema = RecordingForm if has_recording else SubmissionForm
+    return _make_schema(schema, _asked(collect)).read(form)
 
 
 def read_correction(form: Mapping[str, str], collect: Mapping[str, bool]) -> SentForm:
@@ -84,14 +102,21 @@ def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[
 
 def consent_sentence(project: Project) -> str:
     """Return the sentence that a visitor agrees to; the testimonial keeps it."""
-    if project.page_config["collectFields"].get("avatar"):
-        return gettext(
-            "%(name)s may show my words, name and photo on its website and in print.",
-            name=project.name,
+    design = project.whole_page_design
+    has_photo = project.page_config["collectFields"].get("avatar")
+    if design["video"] or design["voice"]:
+        texts = (
+            gettext("%(name)s may show my words, recording and name on its website and in print."),
+            gettext(
+                "%(name)s may show my words, recording, name and photo on its website and in print."
+            ),
         )
-    return gettext(
-        "%(name)s may show my words and name on its website and in print.", name=project.name
-    )
+    else:
+        texts = (
+            gettext("%(name)s may show my words and name on its website and in print."),
+            gettext("%(name)s may show my words, name and photo on its website and in print."),
+        )
+    return texts[bool(has_photo)] % {"name": project.name}
 
 
 def _asked(collect: Mapping[str, bool]) -> frozenset[str]:

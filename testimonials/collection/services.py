@@ -179,7 +179,9 @@ def _find_arrived(project: Project, values: Mapping[str, Any], key: str) -> Test
     words may be sent again from another form.
     """
     by_key = select(Testimonial).where(Testimonial.submission_key == key)
-    if (found := db.session.scalars(by_key).one_or_none()) is not None:
+    found = db.session.scalars(by_key).one_or_none()
+    # Two recordings without words are not the same.
+    if found is not None or not values["text"]:
         return found
     same = [
         getattr(Testimonial, name).is_not_distinct_from(values.get(name, nothing))

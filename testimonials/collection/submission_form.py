@@ -30,6 +30,9 @@ from testimonials.projects.configuration.page_design import offers_code
 from testimonials.projects.models import Project
 
 HONEYPOT = "subject"
+# Hidden fields that come again as they were sent: a recording that has arrived, and what proves a
+# purchase, which a link brings along.
+HIDDEN = ("recording", "purchase")
 
 
 @dataclass
@@ -46,6 +49,7 @@ class FilledForm:
     form: CollectionForm | None = None
     # What was typed or chosen for the questions, by field.
     answered: dict[str, list[str]] = field(default_factory=dict)
+    hidden: dict[str, str] = field(default_factory=dict)
 
     def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
         if request.form.get(HONEYPOT):
@@ -66,9 +70,11 @@ def read_submission_form(project: Project, own: CollectionForm | None) -> Filled
     if not _allow_photo(project):
         errors = {"photo": [translate(photos.TOO_LARGE)]}
         return FilledForm(make_form_token(project, is_empty=False), errors=errors, form=own)
-    sent = read_submission(request.form, project.page_config["collectFields"])
+    has_recording = bool(request.form.get("recording") or request.files.get("recording_file"))
+    collect = project.page_config["collectFields"]
+    sent = read_submission(request.form, collect, has_recording=has_recording)
     token = request.form.get("token", "")
-    form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own)
+    form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own, hidden=read_hidden())
     _read_answers(project, form)
     try:
         form.sending = read_form_token(project, token)
@@ -81,6 +87,11 @@ def read_submission_form(project: Project, own: CollectionForm | None) -> Filled
         form.errors["photo"] = [error.message]
         answer_as(error)
     return form
+
+
+def read_hidden() -> dict[str, str]:
+    """Return what a link, or the form before, brought along."""
+    return {name: text for name in HIDDEN if (text := request.values.get(name, ""))}
 
 
 def read_link() -> str:

@@ -51,6 +51,7 @@ PUBLIC = {
     },
     "It is the page on which a business asks the public.": {
         "/<slug>",
+        "/<slug>/card.css",
         "/<slug>/f/<form_name>",
         "/<slug>/opened",
         "/<slug>/started",

@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core import clock
+from testimonials.core.pictures.colours import contrast
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import (
@@ -322,17 +323,35 @@ def test_html_in_the_text_is_stored_as_it_was_written(
     assert read_testimonials(app, project["_id"])[0].text == ATTACK
 
 
-def test_theme_css_holds_the_projects_button_colours(
-    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
+@pytest.mark.parametrize(
+    ("button", "asked", "text"),
+    [
+        ("#123456", "#FFFFFF", "#FFFFFF"),
+        ("#FF7F50", "#FFFFFF", "#18181B"),
+        ("#FF7F50", "#431407", "#431407"),
+        ("#808080", "#FFFFFF", "#000000"),
+    ],
+)
+def test_the_brands_colour_is_kept_and_its_text_can_be_read(
+    app: Flask,
+    client: FlaskClient,
+    project: dict[str, Any],
+    slug: str,
+    button: str,
+    asked: str,
+    text: str,
 ) -> None:
-    change_project(app, project["_id"], page_config={"buttonColor": "#123456"})
+    config = {"buttonColor": button, "buttonTextColor": asked}
+    change_project(app, project["_id"], page_config=config)
     answer = client.get(f"/{slug}/theme.css")
     assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
-    assert answer.text == ":root{--tm-button:#123456;--tm-button-text:#FFFFFF}"
+    assert f"{{--tm-button:{button};--tm-button-text:{text};" in answer.text
+    assert f"--solid:light-dark({button}," in answer.text
+    assert contrast(button, text) >= 4.5
     assert f'href="/{slug}/theme.css"' in client.get(f"/{slug}").text
 
 
-@pytest.mark.parametrize("path", ["", "/thanks", "/theme.css"])
+@pytest.mark.parametrize("path", ["", "/thanks", "/theme.css", "/card.css"])
 def test_unknown_pages_and_those_of_accounts_past_their_days_are_404(
     app: Flask, client: FlaskClient, agent: Caller, path: str
 ) -> None:

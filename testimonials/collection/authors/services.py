@@ -108,14 +108,13 @@ def make_author_url(token: str, language: str, page: str = "") -> str:
     return f"{author_url(token, page)}?{PARAMETER}={language}"
 
 
-def find_own_url(project: Project, token: str) -> str | None:
-    """Return the link for the project's thank-you page, if the token belongs to it."""
+def find_ours(project: Project, token: str) -> OwnTestimonial | None:
+    """Return the testimonial of a link for the project's thank-you page, if it is the project's."""
     try:
         own = find_own(token)
     except AuthorLinkInvalid:
         return None
-    is_ours = own.project.id == project.id
-    return make_author_url(token, current_language().code) if is_ours else None
+    return own if own.project.id == project.id else None
 
 
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:

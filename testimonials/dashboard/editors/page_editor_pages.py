@@ -13,7 +13,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.describe import describe_form, describe_thanks
-from testimonials.core.pictures.colours import ENOUGH, contrast, find_readable
+from testimonials.collection.submission_form import FilledForm
+from testimonials.core.pictures.colours import ENOUGH, contrast, find_text
 from testimonials.core.pictures.images import (
     LOGO,
     MEGABYTE,
@@ -96,10 +97,10 @@ def show_page_preview(access: Access) -> ResponseReturnValue:
     project = access.project
     g.is_preview = True
     if request.args.get("view") == "thanks":
-        shown = describe_thanks(project)
+        shown = describe_thanks(project, has_steps=True)
         return render_template("collection/thanks.html", is_preview=True, **shown)
     return render_template(
-        "collection/page.html", is_preview=True, **describe_form(project, {}, {}, "")
+        "collection/page.html", is_preview=True, **describe_form(project, FilledForm(""))
     )
 
 
@@ -116,7 +117,7 @@ def flatten(project: Project) -> dict[str, Any]:
 
 
 def _judge(project: Project) -> dict[str, Any]:
-    """Return whether the button is readable, and the nearest colour that makes it so."""
+    """Return whether the button is readable, and the colour of its text that makes it so."""
     config = project.page_config
     button, text = config["buttonColor"], config["buttonTextColor"]
     ratio = contrast(button, text)
@@ -124,7 +125,7 @@ def _judge(project: Project) -> dict[str, Any]:
         # Cut, not rounded: 4.49 isn't 4.5.
         "ratio": f"{int(ratio * 10) / 10:g}",
         "is_enough": ratio >= ENOUGH,
-        "suggestion": find_readable(button, text),
+        "suggestion": find_text(button, text),
     }
 
 

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
 from testimonials.collection.describe import describe_form
+from testimonials.collection.submission_form import FilledForm
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.pictures.images import CONTENT_TYPE, Image
 from testimonials.core.web.errors import NotFound
@@ -28,8 +29,7 @@ previews = Blueprint("previews", __name__)
 
 CHANGES: dict[str, Callable[[Project, dict[str, Any]], None]] = {
     "page": update_page_config,
-    # Its picture has no public URL yet.
-    "logo": lambda _project, _values: None,
+    "logo": lambda project, values: setattr(project, "logo_id", values["image_id"]),
     "widget": update_widget_config,
     "design": lambda project, values: change_widget(project, project, values),
 }
@@ -49,10 +49,10 @@ def show_preview(access: Access, proposal_id: str) -> ResponseReturnValue:
     g.is_preview = True
     if proposal.kind in ("widget", "design"):
         return _show_widget(project)
-    shown = describe_form(project, {}, {}, "")
-    if proposal.kind == "logo":
-        picture = url_for(".get_picture", proposal_id=proposal_id)
-        shown["project"]["logo_url"] = picture if values["image_id"] else None
+    shown = describe_form(project, FilledForm(""))
+    if proposal.kind == "logo" and shown["project"]["logo"]:
+        # The proposed picture has no public address yet.
+        shown["project"]["logo"]["url"] = url_for(".get_picture", proposal_id=proposal_id)
     return render_template("collection/page.html", is_preview=True, **shown)
 
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site, other_address
-from tests.browser.pages import follow
+from tests.browser.pages import follow, open_form
 from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
 
@@ -15,13 +15,14 @@ TEXT = "Two good questions, then gold."
 
 def write(page: Page, email: str) -> str:
     """Send a testimonial; return the link that the thank-you page shows."""
+    open_form(page)
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_label("Your name").fill("Hannah Whitlock")
     page.get_by_label("Email").fill(email)
     page.get_by_role("checkbox").check()
     follow(page.get_by_role("button", name="Send my testimonial"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
-    return page.get_by_role("textbox", name="Your own link").input_value()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, Hannah")
+    return page.get_by_role("textbox", name="Change your mind later").input_value()
 
 
 def shown(project: Project) -> tuple[int, int, int]:

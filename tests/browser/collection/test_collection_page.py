@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import open_form
 from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -20,6 +21,7 @@ with_and_without_script = pytest.mark.parametrize(
 
 def write(page: Page, text: str = TEXT) -> None:
     """Fill in what is needed and a little more."""
+    open_form(page)
     page.get_by_label("Your words").fill(text)
     page.get_by_label("Your name").fill("Hannah Whitlock")
     page.get_by_label("Role").fill("Wedding client")
@@ -30,7 +32,7 @@ def write(page: Page, text: str = TEXT) -> None:
 def check_thanks(page: Page) -> None:
     """Check that the visitor is thanked, and that the heading is what is read first."""
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Thank you")
+    expect(heading).to_have_text("Thank you, Hannah")
     expect(heading).to_be_focused()
 
 
@@ -125,6 +127,7 @@ def test_draft_is_kept_and_cleared(project: Project, open_page: OpenPage) -> Non
     check_thanks(page)
     assert drafts(page) == 0
     page.goto(project.page_url)
+    expect(page.get_by_role("link", name="Write without stars")).to_be_visible()
     expect(page.get_by_label("Your words")).to_have_value("")
     expect(page.get_by_text("We kept your draft.")).to_be_hidden()
 
@@ -134,6 +137,7 @@ def test_errors_keep_what_was_typed(
     project: Project, open_page: OpenPage, has_script: bool
 ) -> None:
     page = open_page(project.page_url, java_script_enabled=has_script)
+    open_form(page)
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_label("Company").fill("x" * 121)
     page.get_by_label("Email").fill("hannah@")
@@ -190,7 +194,7 @@ def test_text_stays_when_the_service_fails(
     page.get_by_role("button", name=SEND).click()
     expect(page.get_by_text(words)).to_be_visible()
     expect(page.get_by_label("Your words")).to_have_value(TEXT)
-    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Try again").click()
     check_thanks(page)
     assert len(project.stored()) == 1
 
@@ -210,7 +214,7 @@ def test_retry_after_a_lost_answer_makes_one_row(project: Project, open_page: Op
     page.route(project.page_url, lose)
     write(page)
     page.get_by_role("button", name=SEND).click()
-    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Try again").click()
     check_thanks(page)
     assert lost == [303]
     assert len(project.stored()) == 1
@@ -218,6 +222,7 @@ def test_retry_after_a_lost_answer_makes_one_row(project: Project, open_page: Op
 
 def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
+    open_form(page)
     words = page.get_by_label("Your words")
     words.fill("😀" * 1599)
     expect(page.get_by_text("of 2000")).to_be_hidden()
@@ -231,6 +236,8 @@ def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page
 def test_nothing_is_wider_than_the_screen(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(businessName="w" * 120, headline="h" * 160, description="d" * 500)
     page = open_page(project.page_url)
+    check_screens(page)
+    open_form(page)
     check_screens(page)
     page.get_by_label("Your words").fill("w" * 2001)
     page.get_by_role("button", name=SEND).click()

@@ -14,7 +14,7 @@ from tests.browser.collection.test_collection_page import (
     write,
 )
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow, next_page
+from tests.browser.pages import follow, next_page, open_form
 from tests.browser.screens import check_screens
 from tests.collection.test_photos import phone_photo
 from tests.support.pictures import HEIC, SVG, photo, png_of_size, read, to_bytes
@@ -65,6 +65,7 @@ def carry(
 
 def choose(page: Page, payload: FilePayload) -> None:
     """Choose a file for the photo."""
+    open_form(page)
     page.get_by_label(re.compile("^Photo")).set_input_files(payload)
 
 
@@ -124,6 +125,7 @@ def test_little_of_a_large_photo_is_sent_and_nothing_a_camera_wrote(
 
 def test_dropped_pasted_and_removed(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
+    open_form(page)
     shown = page.locator("[data-photo-face] canvas")
     remove = page.get_by_role("button", name="Remove the photo")
     expect(page.locator(".is-ready")).to_be_visible()
@@ -270,7 +272,7 @@ def test_two_tabs_with_the_same_words_make_one_row(
     for page in (first, second):
         send(page)
     for page in (first, second):
-        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, Hannah")
     assert len(project.stored()) == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow
+from tests.browser.pages import follow, open_form
 from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -103,6 +103,7 @@ def test_an_owners_words_of_another_direction_start_where_the_page_does(
 
 def test_switching_the_language_keeps_what_was_typed(project: Project, open_page: OpenPage) -> None:
     page = open_page(f"{project.page_url}?from=mail")
+    open_form(page)
     page.get_by_label("Your words").fill("Two good questions.")
     page.get_by_label("Your name").fill("Hannah")
     page.get_by_role("radio", name="4 stars").check(force=True)
@@ -122,6 +123,7 @@ def test_a_form_is_answered_in_its_language(
 ) -> None:
     page = open_page(project.page_url, locale="es-MX", java_script_enabled=has_script)
     follow(page.get_by_role("link", name="Français"))
+    open_form(page)
     page.get_by_role("button", name="Envoyer mon témoignage").click()
     expect(page.get_by_role("alert")).to_contain_text("3 points sont à corriger")
     page.get_by_label("Votre témoignage", exact=True).fill("Très bien.")
@@ -136,6 +138,7 @@ def test_a_form_is_answered_in_its_language(
 
 def test_the_script_speaks_the_language_too(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url, locale="de-AT")
+    open_form(page)
     words = page.get_by_label("Ihre Worte")
     words.fill("x" * 1700)
     expect(page.get_by_text("1700 von 2000")).to_be_visible()

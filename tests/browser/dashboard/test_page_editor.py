@@ -112,9 +112,9 @@ def test_a_colour_that_is_hard_to_read_offers_one_that_is_not(
     page = open_editor(site, open_page, project)
     page.get_by_label("Button colour", exact=True).fill("#2F8F6B")
     expect(page.get_by_text("Hard to read: 3.9 to 1.")).to_be_visible()
-    page.get_by_role("button", name="Use #2C8564").click()
+    page.get_by_role("button", name="Use text in #18181B").click()
     expect(page.get_by_text(re.compile("Hard to read"))).to_be_hidden()
-    wait_until_stored(project, buttonColor="#2C8564")
+    wait_until_stored(project, buttonColor="#2F8F6B", buttonTextColor="#18181B")
     saved(page)
 
 
@@ -140,7 +140,7 @@ def test_a_logo_is_chosen_shown_and_removed(
     expect(page.get_by_alt_text("Your logo now")).to_be_visible()
     assert project.call("GET", "")[CONFIG]["logo"].endswith(".webp")
     if has_script:
-        expect(preview_of(page).locator(".owner-logo")).to_be_visible()
+        expect(preview_of(page).locator(".plate .logo")).to_be_visible()
     svg = {"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"}
     page.locator("#editor-logo").set_input_files(svg)  # type: ignore[arg-type]
     if not has_script:
@@ -175,10 +175,10 @@ def test_it_works_without_a_script(site: Site, open_page: OpenPage) -> None:
     with next_page(page):
         page.get_by_label("Headline").press("Enter")
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
-    follow(page.get_by_role("button", name="Use #2C8564"))
+    follow(page.get_by_role("button", name="Use text in #18181B"))
     config = project.call("GET", "")[CONFIG]
     assert config["headline"] == "Saved by hand"
-    assert config["buttonColor"] == "#2C8564"
+    assert (config["buttonColor"], config["buttonTextColor"]) == ("#2F8F6B", "#18181B")
     assert config["collectFields"]["company"] is False
 
 

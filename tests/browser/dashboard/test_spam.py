@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.pages import follow, send_testimonial
+from tests.browser.pages import follow, open_form, send_testimonial
 from tests.browser.screens import check_screens
 from tests.conftest import StartService
 from tests.support.servers import wait_for
@@ -54,6 +54,7 @@ def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
 ) -> None:
     project = site.create_project()
     page = open_page(f"{project.page_url}?lang={language}")
+    open_form(page)
     filled = page.evaluate(FILLER)
     assert {"name", "email", "role", "company"} <= set(filled)
     assert "subject" not in filled
@@ -130,6 +131,7 @@ def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: Sta
     service.call("POST", "/v1/projects", body, service.sign_up())
     page = browser.new_page()
     page.goto(f"{service.url}/kiln")
+    open_form(page)
     page.locator("#text").fill("Written before.")
     page.locator("#name").fill("Noor")
     wait_for(lambda: page.evaluate("localStorage.length"), what="the draft")

@@ -129,7 +129,7 @@ def test_a_mail_has_the_owners_brand_and_what_is_known_of_each_person(
     assert "Hi Noor, was Haddad & Co happy with Kiln & Clay? {unknown}" in noor.text
     assert "Hi, was happy with Kiln & Clay? {unknown}" in li.text
     # White can't be read on coral, so the words are black.
-    assert "background:#FF7F50;color:#000000" in noor.html
+    assert "background:#FF7F50;color:#18181B" in noor.html
     answer = browser.get(f"/dashboard/projects/{project}/invitations.csv")
     first = answer.data.decode("utf-8-sig").splitlines()
     assert first[0].startswith("email,name,company,order,state,sent")

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from testimonials.core.pictures.colours import contrast, find_readable
+from testimonials.core.pictures.colours import contrast, find_text
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
@@ -147,17 +147,17 @@ def test_a_website_gets_its_scheme(browser: FlaskClient, owner: Caller, project:
     assert answer.json["config"]["website"] == "https://fern.example"
 
 
-def test_a_colour_that_is_hard_to_read_is_named_with_the_nearest_that_is_not(
+def test_text_that_is_hard_to_read_is_named_with_the_colour_that_is_not(
     browser: FlaskClient, project: str
 ) -> None:
     answer = save(browser, project, buttonColor="#2F8F6B")
     assert answer.json is not None
     found = answer.json["contrast"]
     assert (found["ratio"], found["is_enough"]) == ("3.9", False)
-    assert contrast(found["suggestion"], "#FFFFFF") >= 4.5
+    assert contrast("#2F8F6B", found["suggestion"]) >= 4.5
     page = browser.get(f"/dashboard/projects/{project}/page").text
-    assert f"Use <span data-suggestion-text>{found['suggestion']}" in page
-    answer = save(browser, project, buttonColor=found["suggestion"])
+    assert f"Use text in <span data-suggestion-text>{found['suggestion']}" in page
+    answer = save(browser, project, buttonTextColor=found["suggestion"])
     assert answer.json is not None
     assert answer.json["contrast"]["is_enough"]
 
@@ -165,9 +165,9 @@ def test_a_colour_that_is_hard_to_read_is_named_with_the_nearest_that_is_not(
 @pytest.mark.parametrize("text", ["#FFFFFF", "#000000", "#767676", "#777777", "#FF0000"])
 @pytest.mark.parametrize("ground", ["#FFFFFF", "#000000", "#808080", "#2F8F6B", "#FFFF00"])
 def test_the_colour_offered_can_be_read(ground: str, text: str) -> None:
-    found = find_readable(ground, text)
-    assert contrast(found, text) >= 4.5
-    assert (found == ground) == (contrast(ground, text) >= 4.5)
+    found = find_text(ground, text)
+    assert contrast(ground, found) >= 4.5
+    assert (found == text) == (contrast(ground, text) >= 4.5)
 
 
 def test_contrast_is_that_of_the_standard() -> None:

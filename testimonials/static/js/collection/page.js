@@ -1,7 +1,11 @@
 // The collection page is a plain form; this file adds the counter, Clear, a
 // draft that survives a closed tab, and a way on when the network fails.
+import { watchErrors } from '../mend.js';
 import { Failure, announce, send, showProblem } from '../post.js';
 import { forget, recall, remember } from '../storage.js';
+import { setUpLook } from './look.js';
+import { setUpOpening } from './opening.js';
+import { setUpPrompts } from './prompts.js';
 
 const DRAFT_DAYS = 14;
 const WAIT_MS = 20000;
@@ -23,7 +27,7 @@ function readDraft(key) {
 }
 
 function setUp(form) {
-  const key = draftKey(form.dataset.slug);
+  const key = draftKey(form.dataset.draft);
   const find = (selector) => form.querySelector(selector);
   // The page brings its texts along in the visitor's language.
   const say = form.dataset;
@@ -46,26 +50,24 @@ function setUp(form) {
   });
   const count = () => counters.forEach((update) => update());
 
-  const clear = find('[data-rating-clear]');
-  const showClear = () => { if (clear) clear.hidden = !rating(); };
-  clear?.addEventListener('click', () => {
-    const checked = rating();
-    if (checked) checked.checked = false;
-    showClear();
-    save();
-    find('[name="rating"]').focus();
-  });
+  const show = setUpLook(form);
+  setUpPrompts(form);
+  watchErrors(form);
+  const { open, showClear } = setUpOpening(form, { onClear: () => { save(); show(); } });
 
   let timer = 0;
   const save = () => {
     const values = Object.fromEntries(KEPT.map((name) => [name, form.elements[name]?.value ?? '']));
     values.rating = rating()?.value ?? '';
+    // The answers to the owner's own questions.
+    for (const field of form.querySelectorAll('[data-kept]')) {
+      if (field.type === 'radio' || field.type === 'checkbox' ? field.checked : field.value) (values[field.name] ||= []).push(field.value);
+    }
     if (Object.values(values).some(Boolean)) remember(key, JSON.stringify({ values, at: Date.now() }));
     else forget(key);
   };
   form.addEventListener('input', () => {
     count();
-    showClear();
     clearTimeout(timer);
     timer = setTimeout(save, 300);
   });
@@ -83,22 +85,34 @@ function setUp(form) {
     }
     const star = draft.rating && find(`[name="rating"][value="${CSS.escape(draft.rating)}"]`);
     if (star && !star.checked && (!rating() || rating().defaultChecked)) { star.checked = true; restored = true; }
+    for (const field of form.querySelectorAll('[data-kept]')) {
+      const kept = draft[field.name] ?? [];
+      const isTicked = field.type === 'radio' || field.type === 'checkbox';
+      if (isTicked) field.checked ||= kept.includes(field.value);
+      else if (!field.value && kept[0]) field.value = kept[0];
+    }
+    if (restored) open();
     const note = find('[data-draft-note]');
     note.hidden = !restored;
     find('[data-draft-clear]').addEventListener('click', () => {
       for (const name of KEPT) if (form.elements[name]) form.elements[name].value = form.elements[name].defaultValue;
-      for (const each of form.querySelectorAll('[name="rating"]')) each.checked = each.defaultChecked;
+      for (const each of form.querySelectorAll('[name="rating"], [data-kept]')) {
+        if (each.type === 'radio' || each.type === 'checkbox') each.checked = each.defaultChecked;
+        else each.value = each.defaultValue;
+      }
       clearTimeout(timer);
       timer = 0;
       forget(key);
       note.hidden = true;
       count();
       showClear();
+      show();
       form.elements.text.focus();
     });
   }
   count();
   showClear();
+  show();
 
   // The form works without it, as the browser's own file field does.
   const photoField = find('[data-photo]');
@@ -110,7 +124,7 @@ function setUp(form) {
 
   const button = find('[data-send]');
   const failure = find('[data-failure]');
-  const label = button.textContent;
+  let label = button.textContent;
   let busy = false;
   // The button that was pressed last; Retry presses it again.
   let pressed = null;
@@ -122,9 +136,11 @@ function setUp(form) {
     announce('');
   };
   const fail = (text) => {
+    // The notice is an alert above the button, which says what it does now.
+    label = say.sayAgain;
     rest();
     showProblem(failure, text);
-    failure.focus();
+    button.focus();
   };
   const pack = () => {
     const data = new FormData(form);
@@ -179,7 +195,6 @@ function setUp(form) {
     if (!busy) pressed = event.submitter;
     submit();
   });
-  find('[data-retry]').addEventListener('click', () => submit());
   // A page that comes back from the browser's memory must not stay busy.
   addEventListener('pageshow', (event) => { if (event.persisted) rest(); });
 }

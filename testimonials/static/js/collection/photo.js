@@ -40,6 +40,7 @@ export function setUpPhoto(field) {
     face.replaceChildren(picture ?? camera.cloneNode(true));
     choose.textContent = words;
     remove.hidden = !input.files.length;
+    field.dispatchEvent(new CustomEvent('photo', { detail: picture, bubbles: true }));
     field.classList.toggle('has-photo', input.files.length > 0);
   };
   const drop = () => {

@@ -119,9 +119,9 @@ function paintSuggestion() {
 
 suggestion.addEventListener('click', (event) => {
   event.preventDefault();
-  write('buttonColor', suggestion.value);
-  change({ buttonColor: suggestion.value }, 0);
-  controls('buttonColor')[0].focus();
+  write('buttonTextColor', suggestion.value);
+  change({ buttonTextColor: suggestion.value }, 0);
+  controls('buttonTextColor')[0].focus();
 });
 paintSuggestion();
 
