@@ -8,8 +8,10 @@ from testimonials.auth.models import Account
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.projects.configuration.questions import SCALE_RANGE
 from testimonials.projects.models import Project
 from testimonials.projects.services import more_projects_url, project_limit_of
+from testimonials.testimonials.answers import write_answer
 from testimonials.testimonials.events import BY_HAND, DISOWNED
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.highlights import split_text
@@ -73,9 +75,16 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "source_label": SOURCES.get(row.source, row.source),
         "exact": describe_rest(row.submitted_at),
         "held": _describe_held(row),
+        "answers": list(map(_describe_answer, row.all_answers or ())),
         "parts": split_text(row.text, row.highlights),
         "can": {name for name, action in ACTIONS.items() if action.can(row)},
     }
+
+
+def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+    kind, words = answer["kind"], write_answer(answer)
+    words = {"scale": f"{words} of {SCALE_RANGE[1]}", "consent": "Agreed"}.get(kind, words)
+    return {"question": answer["question"], "words": words, "is_public": answer["isPublic"]}
 
 
 def _describe_held(row: Testimonial) -> str | None:

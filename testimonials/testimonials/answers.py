@@ -21,7 +21,7 @@ def public_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
     return [each for each in testimonial.read_answers(project) if each["isPublic"]]
 
 
-def write_answer(answer: Answer) -> str:
+def write_answer(answer: Mapping[str, Any]) -> str:
     """Return an answer in words, as in a cell of a table."""
     value = answer["answer"]
     if value is True:

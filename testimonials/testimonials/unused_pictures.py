@@ -29,7 +29,10 @@ def delete_unused_images(proposed: Set[str]) -> int:
         select(Image.id).where(
             Image.created_at <= since,
             ~select(Testimonial.id).where(Testimonial.avatar_id == Image.id).exists(),
-            ~select(Project.id).where(Project.logo_id == Image.id).exists(),
+            *(
+                ~select(Project.id).where(column == Image.id).exists()
+                for column in (Project.logo_id, Project.cover_id, Project.portrait_id)
+            ),
         )
     ).all()
     gone = [image_id for image_id in unused if image_id not in kept]

@@ -6,12 +6,15 @@ from typing import Any
 
 from flask import url_for
 
+from testimonials.collection.forms.services import list_forms
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.collection.spam import count_flood
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.urls import collection_page_url, testimonial_url
 from testimonials.dashboard.describe import describe_testimonial
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
+from testimonials.projects.slugs import make_slug
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.inbox import (
     PAGE_SIZE,
@@ -87,6 +90,7 @@ def read_filter(values: Any) -> InboxFilter:
         rating=int(rating) if rating in ("1", "2", "3", "4", "5") else None,
         source=source if source in SOURCES else "",
         tag=values.get("tag", "").replace("\0", "").strip()[:TAG_LENGTH],
+        form=make_slug(values.get("form", "")[:SLUG_LENGTH]),
     )
 
 
@@ -102,6 +106,7 @@ def describe_inbox(
         "tabs": TABS,
         "filters": wanted,
         "tags": _list_tags(project, wanted),
+        "forms": {form.name: form.title for form in list_forms(project)},
         "items": [
             describe_testimonial(row)
             | {
@@ -131,6 +136,7 @@ def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
         "rating": str(wanted.rating or ""),
         "source": wanted.source,
         "tag": wanted.tag,
+        "form": wanted.form,
         "page": str(page) if page > 1 else "",
     }
     return url_for("inbox.show_inbox", **{name: text for name, text in values.items() if text})

@@ -14,6 +14,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.answers import count_answers, public_answers
 from tests.access.tokens import give_token
+from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import read_testimonials
 
@@ -222,3 +223,24 @@ def test_a_code_for_everybody_is_noted_and_ends_on_its_day(
         assert newest.is_rewarded is is_rewarded
     for step in ({"kind": "link", "title": "Also there"}, {"kind": "code", "title": "A bun"}):
         assert configurer.patch(path, {"steps": [step]}).status_code == 400
+
+
+def test_the_inbox_shows_answers_and_finds_what_came_by_a_form(
+    app: Flask, owner: Caller, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    configurer.post(f"/v1/projects/{project}/forms", {"title": "At the <door>"})
+    ask(configurer, project, CHOICE, SCALE)
+    assert send(client, q_takehome="Buns", q_comeback="9").status_code == 303
+    assert send(client, f"/{SLUG}/f/at-the-door", name="Ida").status_code == 303
+    browser, inbox = open_browser(app, owner), f"/dashboard/projects/{project}/inbox"
+    page = browser.get(inbox).text
+    answers = re.findall(r"<dd><bdi>(.*?)</bdi>(.*?)</dd>", page, re.DOTALL)
+    assert [(words, "Only you" in rest) for words, rest in answers] == [
+        ("Buns", False),
+        ("9 of 10", True),
+    ]
+    assert "At the &lt;door&gt;" in page
+    found = browser.get(f"{inbox}?form=at-the-door").text
+    assert ("Ida" in found, "Noor" in found) == (True, False)
+    row = read_testimonials(app, project)[0]
+    assert "9 of 10" in browser.get(f"/dashboard/projects/{project}/testimonials/{row.id}").text
