@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from testimonials.core.web.fields import Choice
+from testimonials.core.web.languages import LANGUAGES
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
 
@@ -21,7 +22,11 @@ LABELS = {
     "authorEmail": "Email",
     "authorAvatar": "Photo’s address",
     "avatarId": "Photo",
-    "imageId": "Logo",
+    "imageId": "Picture",
+    "coverFocus": "Point of the cover that always shows",
+    "newName": "Name in its address",
+    "isOpen": "Takes testimonials",
+    "needsCaptions": "Needs captions",
     "showConfetti": "Confetti",
     "initialCount": "Testimonials at first",
 }
@@ -44,9 +49,18 @@ class Difference:
     is_picture: bool = False
 
 
+# Whose parts mean nothing alone.
+WHOLE = ("coverFocus",)
+# Words for a list of these, an item a line.
+LINES = {"questions": lambda each: _write_question(each), "steps": lambda each: _write_step(each)}
+LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
+
+
 def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
     """Return the fields that a proposal would change, beside their values `now`."""
     before, after = _flatten(now), _flatten(row.values)
+    # It only says which form it is.
+    after.pop("name", None)
     old, new = _quote_highlights(before, before), _quote_highlights(after, before | after)
     choices = {
         name for name, each in KINDS[row.kind].schema.fields.items() if isinstance(each, Choice)
@@ -68,6 +82,8 @@ def name_field(name: str) -> str:
     part, _, inner = name.partition(".")
     if part == "collectFields":
         return f"Ask for {'a photo' if inner == 'avatar' else inner}"
+    if part == "translations":
+        return f"In {LANGUAGE_NAMES.get(inner, inner)}"
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", inner or name)
     return LABELS.get(name, words[:1].upper() + words[1:].lower())
 
@@ -80,8 +96,14 @@ def write_value(name: str, value: Any) -> str:
         return "None"
     if name == "highlights" and not isinstance(value[0], str):
         return f"{len(value)} marked"
+    if name in LINES:
+        return "\n".join(map(LINES[name], value))
+    if name == "coverFocus":
+        return f"{value['x']}% from the left, {value['y']}% from the top"
+    if isinstance(value, dict):
+        return "\n".join(f"{name_field(each)}: {write_value(each, value[each])}" for each in value)
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        return ("\n" if name == "prompts" else ", ").join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -99,6 +121,27 @@ def compare_texts(before: str, after: str) -> tuple[Parts, Parts]:
     return [part for part in left if part[0]], [part for part in right if part[0]]
 
 
+def _write_question(question: dict[str, Any]) -> str:
+    """Return a question in words: What do you take home? (choice of Bread, Buns; on the card)."""
+    facts = [question["kind"]]
+    if question["choices"]:
+        several = "several" if question["several"] else "one"
+        facts = [f"choice of {several}: {', '.join(question['choices'])}"]
+    if question["low"] or question["high"]:
+        facts.append(f"from {question['low'] or 0} to {question['high'] or 10}")
+    facts += ["must be answered"] * question["isRequired"]
+    facts.append("on the card" if question["isPublic"] else "only you see it")
+    facts += [f"in {LANGUAGE_NAMES.get(code, code)} too" for code in question["translations"]]
+    return f"{question['text']} ({'; '.join(facts)})"
+
+
+def _write_step(step: dict[str, Any]) -> str:
+    parts = [step["title"], step["text"], step["url"] or f"code {step['code']}"]
+    parts += ["copies their words"] * step["copies"]
+    parts += [f"until {step['until']}"] * bool(step["until"])
+    return " · ".join(filter(None, parts))
+
+
 def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
     """Return the values with the words that are marked in a text, where that is known."""
     ranges, text = values.get("highlights"), words.get("text")
@@ -111,7 +154,7 @@ def _flatten(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values with those of inner objects beside them, as `outer.inner`."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and name not in WHOLE:
             flat |= {f"{name}.{inner}": each for inner, each in value.items()}
         else:
             flat[name] = value

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
 from testimonials.collection.describe import describe_form
+from testimonials.collection.forms.services import preview_form, preview_page_design
 from testimonials.collection.submission_form import FilledForm
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.pictures.images import CONTENT_TYPE, Image
@@ -30,6 +31,10 @@ previews = Blueprint("previews", __name__)
 CHANGES: dict[str, Callable[[Project, dict[str, Any]], None]] = {
     "page": update_page_config,
     "logo": lambda project, values: setattr(project, "logo_id", values["image_id"]),
+    "cover": lambda project, values: setattr(project, "cover_id", values["image_id"]),
+    "portrait": lambda project, values: setattr(project, "portrait_id", values["image_id"]),
+    "page.design": preview_page_design,
+    "form": lambda _project, _values: None,
     "widget": update_widget_config,
     "design": lambda project, values: change_widget(project, project, values),
 }
@@ -49,10 +54,11 @@ def show_preview(access: Access, proposal_id: str) -> ResponseReturnValue:
     g.is_preview = True
     if proposal.kind in ("widget", "design"):
         return _show_widget(project)
-    shown = describe_form(project, FilledForm(""))
-    if proposal.kind == "logo" and shown["project"]["logo"]:
+    form = preview_form(project, values) if proposal.kind == "form" else None
+    shown = describe_form(project, FilledForm("", form=form))
+    if picture := shown["project"].get(proposal.kind):
         # The proposed picture has no public address yet.
-        shown["project"]["logo"]["url"] = url_for(".get_picture", proposal_id=proposal_id)
+        picture["url"] = url_for(".get_picture", proposal_id=proposal_id)
     return render_template("collection/page.html", is_preview=True, **shown)
 
 

@@ -30,8 +30,9 @@ PAGE_SIZE = 20
 CLAIM_SHOWN = 50
 # Colleagues who only moderate decide about testimonials alone.
 MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
-PREVIEWED = ("page", "logo", "widget", "design")
-COMPARED = ("page", "logo", "widget", "design", "testimonial.edit")
+PAGE_PICTURES = ("logo", "cover", "portrait")
+PREVIEWED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design")
+COMPARED = (*PREVIEWED, "testimonial.edit")
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
 DECISIONS = {
     "approve": "Approve",
@@ -161,6 +162,10 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
         count = len(values["ids"])
         what = "a testimonial" if count == 1 else f"{count} testimonials"
         return f"{DECISIONS[values['decision']]} {what}"
+    if row.kind == "form":
+        return f"{'Change' if row.before else 'Add'} the form {values['name']}"
+    if row.kind == "form.delete":
+        return f"Delete the form {values['name']}"
     if row.kind == "request":
         count = len(values["people"])
         return f"Ask {'one person' if count == 1 else f'{count} people'} by mail"
@@ -233,7 +238,8 @@ def _picture_urls(
     project: Project, row: Proposal, target: Testimonial | None, kept: Set[str]
 ) -> dict[str, str | None]:
     """Return the pictures before and after; what is only proposed has no public URL."""
-    now = target.avatar_url if target else image_url(project.logo_id)
+    column = row.kind if row.kind in PAGE_PICTURES else PAGE_PICTURES[0]
+    now = target.avatar_url if target else image_url(getattr(project, f"{column}_id"))
     before, proposed = _name_picture(row.before), _name_picture(row.values)
     if row.status != "waiting":
         now = image_url(before) if before in kept else None
