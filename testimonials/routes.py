@@ -19,6 +19,7 @@ from testimonials.collection.authors.pages import author
 from testimonials.collection.forms.api import forms
 from testimonials.collection.pages import collection
 from testimonials.collection.picture.api import pictures
+from testimonials.collection.purchases.api import purchases
 from testimonials.collection.requests.api import asked
 from testimonials.collection.requests.pages import requests
 from testimonials.dashboard.account.pages import account
@@ -42,6 +43,7 @@ from testimonials.dashboard.project.team_pages import team
 from testimonials.dashboard.proposals.pages import decisions
 from testimonials.dashboard.proposals.preview_pages import previews
 from testimonials.dashboard.requests.pages import asking
+from testimonials.dashboard.requests.purchase_pages import purchase_links
 from testimonials.dashboard.share.pages import share
 from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
@@ -78,6 +80,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     editing,
     moderation,
     asked,
+    purchases,
     proposals,
     pictures,
     webhooks,
@@ -108,6 +111,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     endpoints,
     deliveries,
     asking,
+    purchase_links,
     decisions,
     previews,
     importing,

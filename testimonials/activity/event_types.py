@@ -79,6 +79,7 @@ class EventType(StrEnum):
     TOKEN_REVOKED = "token.revoked", "revoked the access token {token}"
     ACCESS_REQUESTED = "access.requested", "asked for an access token: {token}"
     ACCESS_DECLINED = "access.declined", "declined a request for access: {token}"
+    PURCHASES_CHANGED = "purchases.changed", "changed the secret of links that prove a purchase"
     WEBHOOK_ADDED = "webhook.added", "added the webhook endpoint {url}"
     WEBHOOK_CHANGED = "webhook.changed", "changed the webhook endpoint {url}"
     WEBHOOK_ROTATED = "webhook.rotated", "replaced the secret of the webhook endpoint {url}"
@@ -110,5 +111,5 @@ GROUPS = {
     "Testimonials": (
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
     ),
-    "Integrations": ("proposal", "token", "access", "webhook"),
+    "Integrations": ("proposal", "token", "access", "purchases", "webhook"),
 }

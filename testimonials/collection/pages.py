@@ -24,6 +24,7 @@ from testimonials.collection.picture.share_picture import (
     make_share_picture,
     picture_fingerprint,
 )
+from testimonials.collection.purchases.links import PURCHASE, is_used, read_purchase
 from testimonials.collection.requests.answering import find_request, prefill
 from testimonials.collection.schemas import MailMeForm, read_prefill
 from testimonials.collection.spam import ADDRESS
@@ -69,14 +70,16 @@ def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
         return _paused(project)
     link = request.args.get("invitation", "")
     asked = find_request(link, project.id) if link else None
+    purchase = read_purchase(project, read_link(PURCHASE))
     known = read_prefill(request.args, project.page_config["collectFields"])
+    known |= prefill(asked or purchase)
     # A form that a link has filled in may be sent at once.
     is_empty = not set(request.args) - {PARAMETER}
     token = services.make_form_token(project, is_empty=is_empty)
-    filled = FilledForm(token, known | prefill(asked), form=form, hidden=read_hidden())
+    filled = FilledForm(token, known, form=form, purchase=purchase, hidden=read_hidden())
     page = _form(project, filled, asked)
     # It shows the name and address of the person who was asked.
-    return answer_privately(page) if asked else page
+    return answer_privately(page) if asked or purchase else page
 
 
 @collection.post("/<slug>")
@@ -90,7 +93,7 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
     form = read_submission_form(project, own)
     if form.errors:
         _keep_photo(form.photo)
-        return _form(project, form, find_request(read_link(), project.id)), 422
+        return _form(project, form, find_request(read_link("invitation"), project.id)), 422
     signs = [ADDRESS] if count > HELD_ABOVE else []
     submission = form.to_submission(signs=signs, may_mail=_may_mail(form.values))
     begin_write()
@@ -198,7 +201,7 @@ def _find_form(project: Project, name: str) -> CollectionForm | None:
     try:
         return find_shown_form(project, name)
     except NotFound:
-        if find_request(read_link(), project.id) is None:
+        if find_request(read_link("invitation"), project.id) is None:
             raise
         return None
 
@@ -220,7 +223,10 @@ def _paused(project: Project) -> str:
 
 def _form(project: Project, filled: FilledForm, asked: MailedRequest | None) -> str:
     shown = describe_form(project, filled)
-    link = read_link() if asked else ""
+    link = read_link("invitation") if asked else ""
+    proved = filled.purchase.order if filled.purchase else ""
+    order = (asked.purchase_reference if asked else None) or proved
+    shown["is_verified"] = bool(order) and not is_used(project, order)
     return render_template("collection/page.html", **shown, request_token=link)
 
 

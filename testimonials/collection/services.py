@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 from testimonials.activity.event_types import EventType
 from testimonials.collection.emails import send_author_mail
 from testimonials.collection.photos import store_photo
+from testimonials.collection.purchases.links import is_used, note_purchase
 from testimonials.collection.requests import answering
 from testimonials.collection.schemas import consent_sentence
 from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint, tell_of_flood
@@ -75,6 +76,8 @@ class Submission:
     signs: Sequence[str]
     photo: Image | None = None
     link: str = ""
+    # The order that a link proved.
+    order: str = ""
     # Of the form that it was sent by.
     tag: str = ""
     may_mail: bool = False
@@ -108,10 +111,14 @@ def receive(project: Project, submission: Submission) -> Testimonial:
     photo = submission.photo
     store_photo(photo)
     values = submission.values | {"avatar_id": photo.id if photo else None}
-    # What the owner asked for is never held.
-    signs = None if answering.is_unanswered(asked) else submission.signs
-    row, is_new = submit_testimonial(project, values, submission.form_key, signs)
     answers = answering.is_unanswered(asked)
+    order = (asked.purchase_reference if asked and answers else None) or submission.order
+    # What the owner or the shop asked for is never held.
+    is_expected = answers or (order and not is_used(project, order))
+    signs = None if is_expected else submission.signs
+    row, is_new = submit_testimonial(project, values, submission.form_key, signs)
+    if is_new and order:
+        note_purchase(project, row, order)
     if is_new and submission.tag:
         row.tags = spell(find_spellings(project.id), [submission.tag])
     if is_new and asked:

@@ -10,6 +10,7 @@ from testimonials.collection import photos
 from testimonials.collection.forms.services import read_form_design
 from testimonials.collection.forms.shown import list_form_questions
 from testimonials.collection.models import CollectionForm
+from testimonials.collection.purchases.links import PURCHASE, Purchase, read_purchase
 from testimonials.collection.questions import read_answers, read_typed
 from testimonials.collection.schemas import read_submission
 from testimonials.collection.services import (
@@ -47,6 +48,8 @@ class FilledForm:
     sending: FormToken = field(default_factory=FormToken)
     # None: the project's own page.
     form: CollectionForm | None = None
+    # What the link proved that led to the form.
+    purchase: Purchase | None = None
     # What was typed or chosen for the questions, by field.
     answered: dict[str, list[str]] = field(default_factory=dict)
     hidden: dict[str, str] = field(default_factory=dict)
@@ -59,7 +62,8 @@ class FilledForm:
             self.sending.key,
             [*self.sending.signs, *signs],
             photo=self.photo,
-            link=read_link(),
+            link=read_link("invitation"),
+            order=self.purchase.order if self.purchase else "",
             tag=read_form_design(self.form)["tag"] if self.form else "",
             may_mail=may_mail,
         )
@@ -75,6 +79,7 @@ def read_submission_form(project: Project, own: CollectionForm | None) -> Filled
     sent = read_submission(request.form, collect, has_recording=has_recording)
     token = request.form.get("token", "")
     form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own, hidden=read_hidden())
+    form.purchase = read_purchase(project, read_link(PURCHASE))
     _read_answers(project, form)
     try:
         form.sending = read_form_token(project, token)
@@ -94,15 +99,16 @@ def read_hidden() -> dict[str, str]:
     return {name: text for name in HIDDEN if (text := request.values.get(name, ""))}
 
 
-def read_link() -> str:
-    """Return the token of a mailed request, from the address or the form.
+def read_link(name: str) -> str:
+    """Return the token of the link that led here, from the address or the form.
 
-    From the address alone if the form is too large to be read.
+    `name` is that of its field: `invitation` of a mailed request, `purchase` of a purchase. From
+    the address alone if the form is too large to be read.
     """
     try:
-        return request.values.get("invitation", "")
+        return request.values.get(name, "")
     except RequestEntityTooLarge:
-        return request.args.get("invitation", "")
+        return request.args.get(name, "")
 
 
 def _read_answers(project: Project, form: FilledForm) -> None:

@@ -191,6 +191,11 @@ class Testimonial(Base):
         return {"text": self.reply, "replied_at": self.replied_at} if self.reply else None
 
     @property
+    def is_verified_customer(self) -> bool:
+        """Whether a link that the owner's shop signed proved that the author bought something."""
+        return self.purchase_verified_at is not None
+
+    @property
     def avatar_url(self) -> str | None:
         return image_url(self.avatar_id) or self.author_avatar
 

@@ -21,6 +21,7 @@ MAX_BULK = 100
 
 # Left out of an answer when not set; authorRole is not among them.
 OPTIONAL = (
+    "verifiedCustomer",
     "authorEmail",
     "authorCompany",
     "authorAvatar",
@@ -159,6 +160,10 @@ class TestimonialSchema(Schema):
     form = fields.String(
         attribute="form_name",
         metadata={"description": "The form that it was sent by, if not the collection page."},
+    )
+    verifiedCustomer = fields.Boolean(
+        attribute="is_verified_customer",
+        metadata={"description": "Set where a link proved that the author bought something."},
     )
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)

@@ -6,6 +6,7 @@ from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
+from testimonials.collection.purchases.links import Purchase
 from testimonials.core import clock
 from testimonials.core.urls import collection_page_url, form_url, request_url
 from testimonials.core.web.errors import NotFound
@@ -70,10 +71,11 @@ def is_unanswered(request: MailedRequest | None) -> bool:
     return request is not None and request.answered_at is None
 
 
-def prefill(request: MailedRequest | None) -> dict[str, str]:
-    if request is None:
+def prefill(known: MailedRequest | Purchase | None) -> dict[str, str]:
+    """Return what a link says of the person who opened it, by field of the form."""
+    if known is None:
         return {}
-    values = {"name": request.name, "company": request.company or "", "email": request.email}
+    values = {"name": known.name, "company": known.company or "", "email": known.email}
     return {name: value for name, value in values.items() if value}
 
 

@@ -12,6 +12,7 @@ from testimonials.core import clock
 
 KEY_PREFIX = "tst_live_"
 TOKEN_PREFIX = "tst_tok_"  # noqa: S105 - what every token begins with
+SIGNING_PREFIX = "tst_sign_"
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SECRET_LENGTH = 32  # 190 random bits
 CHECKSUM_LENGTH = 6
@@ -51,6 +52,10 @@ def new_api_key() -> str:
 def is_api_key(text: str) -> bool:
     """Return whether `text` has the form and the checksum of an API key."""
     return _is_credential(text, KEY_PREFIX)
+
+
+def new_signing_secret() -> str:
+    return _new_credential(SIGNING_PREFIX)
 
 
 def new_access_token() -> str:

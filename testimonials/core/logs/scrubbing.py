@@ -20,10 +20,12 @@ PATTERNS = (
         ),
         "(address)",
     ),
-    (re.compile(r"tst_(?:live|tok)_\w++"), "(key)"),
+    (re.compile(r"tst_(?:live|tok|sign)_\w++"), "(key)"),
     (re.compile(r"whsec_[\w+/=]++"), "(secret)"),
     # A signed token: payload, time and signature.
     (re.compile(r"(?<![\w-])[\w-]{8,}+\.[\w-]{5,8}+\.[\w-]{20,}+"), "(token)"),
+    # A JSON Web Token.
+    (re.compile(r"(?<![\w-])eyJ[\w-]*+\.[\w-]++\.[\w-]++"), "(token)"),
     # A session token, or another random one.
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "(token)"),
     # Characters that move a terminal's cursor or reverse a line.

@@ -1,0 +1,1 @@
+"""Links that prove a purchase."""

@@ -1,0 +1,171 @@
+"""Links that prove a purchase: signed by a shop, made by the API, or in a mailed request."""
+
+import base64
+import hashlib
+import hmac
+import html
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.access.scopes import Scope
+from tests.access.tokens import give_token
+from tests.auth.browsers import open_browser
+from tests.collection.requests.asking import ask, form_of, requests_to
+from tests.conftest import Caller, MovableClock
+from tests.support.rows import read_testimonials
+from tests.support.shapes import data_of
+
+NOTE = "Your words will be marked “Verified customer”."
+
+
+def encode(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def sign(secret: str, claims: dict[str, Any], **header: Any) -> str:
+    """Sign as a shop's library does (RFC 7515)."""
+    parts = ({"alg": "HS256", "typ": "JWT"} | header, claims)
+    signed = ".".join(encode(json.dumps(part).encode()) for part in parts)
+    seal = hmac.digest(secret.encode(), signed.encode(), hashlib.sha256)
+    return f"{signed}.{encode(seal)}"
+
+
+def claims(**more: Any) -> dict[str, Any]:
+    return {"order": "A-1042", "exp": int(time.time()) + 3600} | more
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    return str(owner.create_project(businessName="Kiln & Clay", slug="kiln")["_id"])
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def secret(browser: FlaskClient, project: str) -> str:
+    """The project's secret, as the page shows it once."""
+    page = browser.post(f"/dashboard/projects/{project}/purchases/secret", data={"last_four": ""})
+    found = re.search(r"tst_sign_\w{30,}", page.text)
+    assert found, page.text
+    return found[0]
+
+
+def token_of(page: str) -> str:
+    found = re.search(r'name="token" value="([^"]+)"', page)
+    assert found
+    return html.unescape(found[1])
+
+
+def write(client: FlaskClient, app: Flask, project: str, link: str, text: str) -> Any:
+    """Write by a link; return the row."""
+    page = client.get("/kiln").text
+    sent = {"text": text, "name": "Maya Chen", "consent": "yes", "purchase": link}
+    answer = client.post("/kiln", data=sent | {"token": token_of(page)})
+    assert answer.status_code == 303, answer.text
+    return next(row for row in read_testimonials(app, project) if row.text == text)
+
+
+def test_what_a_shop_signed_marks_one_testimonial(
+    app: Flask, client: FlaskClient, project: str, secret: str
+) -> None:
+    link = sign(secret, claims(name="Maya Chen", email="no address"))
+    page = client.get(f"/kiln?purchase={link}")
+    assert NOTE in html.unescape(page.text)
+    assert 'value="Maya Chen"' in page.text
+    assert page.headers["Cache-Control"] == "no-store"
+    first = write(client, app, project, link, "The glaze never chipped.")
+    assert first.purchase_reference == "A-1042"
+    assert NOTE not in html.unescape(client.get(f"/kiln?purchase={link}").text)
+    second = write(client, app, project, link, "Once more, with feeling.")
+    assert (second.purchase_reference, second.purchase_verified_at) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exp": 1},
+        {"exp": None},
+        {"exp": True},
+        {"exp": float("inf")},
+        {"exp": int(time.time()) + 10**9},
+        {"order": ""},
+        {"order": "x" * 121},
+        {"order": ["A-1042"]},
+        {"order": "a\x00b"},
+    ],
+)
+def test_a_link_that_proves_nothing_opens_the_plain_form(
+    client: FlaskClient, project: str, secret: str, change: dict[str, Any]
+) -> None:
+    page = client.get("/kiln", query_string={"purchase": sign(secret, claims(**change))})
+    assert page.status_code == 200
+    assert NOTE not in html.unescape(page.text)
+
+
+def test_only_this_projects_secret_and_this_algorithm_count(
+    client: FlaskClient, owner: Caller, browser: FlaskClient, project: str, secret: str
+) -> None:
+    good = sign(secret, claims())
+    head, body, seal = good.split(".")
+    owner.create_project(slug="other")
+    bad = [
+        sign("another", claims()),
+        sign(secret, claims(), alg="none"),
+        sign(secret, claims(), crit=["b64"]),
+        f"{encode(b'{')}.{body}.{seal}",
+        f"{head}.{body}.",
+        f"{head}..{seal}",
+        "ü",
+        "." * 50,
+        good + "x" * 3000,
+    ]
+    for token in bad:
+        page = client.get("/kiln", query_string={"purchase": token})
+        assert (page.status_code, NOTE in html.unescape(page.text)) == (200, False), token
+    assert NOTE not in html.unescape(client.get(f"/other?purchase={good}").text)
+    assert NOTE in html.unescape(client.get(f"/kiln?purchase={good}").text)
+    browser.post(f"/dashboard/projects/{project}/purchases/off")
+    assert NOTE not in html.unescape(client.get(f"/kiln?purchase={good}").text)
+
+
+def test_the_api_makes_links_and_tells_which_are_used(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
+) -> None:
+    helper = give_token(app, owner, Scope.CONFIGURE, Scope.READ)
+    path = f"/v1/projects/{project}/purchase-links"
+    made = helper.post(path, {"order": "7", "language": "de", "expiresInDays": 2})
+    data = data_of(made)
+    assert not data["isUsed"]
+    assert 'lang="de"' in client.get(data["url"].partition("example.com")[2]).text
+    link = data["url"].partition("purchase=")[2]
+    assert write(client, app, project, link, "Wie neu.").purchase_reference == "7"
+    assert data_of(helper.post(path, {"order": "7"}))["isUsed"]
+    (item,) = data_of(helper.get(f"/v1/projects/{project}/submissions"))["items"]
+    assert item["verifiedCustomer"] is True
+    later = data_of(helper.post(path, {"order": "8", "expiresInDays": 1}))["url"]
+    moved_clock.move(days=2)
+    assert "Verified customer" not in client.get(later.partition("example.com")[2]).text
+
+
+def test_a_mailed_request_with_an_order_proves_it_too(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    ask(browser, project, "email,name,order\nnoor@example.com,Noor Haddad,A-17")
+    path = form_of(requests_to(app)[0])
+    page = client.get(path)
+    assert NOTE in html.unescape(page.text)
+    invitation = re.search(r'name="invitation" value="([^"]+)"', page.text)
+    assert invitation
+    sent = {"text": "As asked.", "name": "Noor", "consent": "yes", "token": token_of(page.text)}
+    client.post("/kiln", data=sent | {"invitation": html.unescape(invitation[1])})
+    (row,) = read_testimonials(app, project)
+    assert row.purchase_reference == "A-17"
