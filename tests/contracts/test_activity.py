@@ -43,6 +43,7 @@ SILENT_VIEWS = {
     "dashboard.choose_theme": PREFERENCE,
     "mcp.answer_agent": "What a tool does is recorded by the view that it runs.",
     "oauth.register": WRITES_NOTHING,
+    "purchases.create_purchase_link": "What is written by it is recorded.",
     "asking.preview_requests": WRITES_NOTHING,
     "importing.preview_import": WRITES_NOTHING,
     "widget_editor.get_preview_feed": WRITES_NOTHING,

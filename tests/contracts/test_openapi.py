@@ -327,6 +327,7 @@ def visit_requests(call: Call, _app: Flask, project: str) -> None:
     ids = here | {"asked_id": asked["_id"]}
     call(f"{requests}/{{asked_id}}", "get", **ids)
     call(f"{requests}/{{asked_id}}", "delete", **ids)
+    call("/v1/projects/{project_id}/purchase-links", "post", {"order": "A-1042"}, **here)
     call("/v1/projects/{project_id}/summary", "get", **here)
 
 
