@@ -15,6 +15,7 @@ from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.fields import RuleField, Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.projects.slugs import make_slug
 from testimonials.testimonials.fields import (
     LINE_LENGTH,
     MAX_HIGHLIGHTS,
@@ -33,6 +34,7 @@ from testimonials.testimonials.moderation.highlights import (
     Ranges,
     add_highlight,
 )
+from testimonials.transfer.answer_columns import read_answers
 from testimonials.transfer.tables.dates import UNCLEAR, DateWrong, read_date
 from testimonials.transfer.tables.headings import FIELDS, REQUIRED, ColumnMapping
 from testimonials.transfer.tables.meanings import GOOGLE, OWN
@@ -212,8 +214,18 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     if row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH:
         row["original_text"] = whole[1][:LONGEST]
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
+    row["answers"] = _read_answers(cells)
+    form = cells.get("form", "") if mapping.service == OWN else ""
+    row["form_name"] = form if form and make_slug(form) == form else None
     row["replied_at"] = (row["replied_at"] or clock.now()) if row["reply"] else None
     return NewTestimonial(make_key(*whole), row, row.pop("tags"))
+
+
+def _read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    try:
+        return read_answers(cells)
+    except ValidationError as error:
+        raise RowRefused(str(error.messages[0])) from None
 
 
 def _tidy(field: str, text: str, service: str | None) -> str:

@@ -14,11 +14,13 @@ from testimonials.core.clock import iso
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
+from testimonials.transfer.answer_columns import list_columns, write_cells
 
 COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
     "id": lambda row: row.id,
     "status": lambda row: row.status,
     "source": lambda row: row.source,
+    "form": lambda row: row.form_name,
     "authorName": lambda row: row.author_name,
     "authorRole": lambda row: row.author_role,
     "authorCompany": lambda row: row.author_company,
@@ -46,7 +48,8 @@ ROWS_AT_ONCE = 500
 
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
-    """Write the testimonials in every state, oldest first, as CSV."""
+    """Write the testimonials in every state, oldest first, as CSV; a column for each question."""
+    questions = list_columns(project)
     query = select(Testimonial).where(Testimonial.project_id == project.id)
     if not has_samples:
         query = query.where(Testimonial.status != "demo")
@@ -55,14 +58,18 @@ def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) 
         .options(selectinload(Testimonial.tag_rows))
         .execution_options(yield_per=ROWS_AT_ONCE)
     )
-    write_csv(list(COLUMNS), ([read(row) for read in COLUMNS.values()] for row in rows), out)
+    cells = (
+        [*(read(row) for read in COLUMNS.values()), *write_cells(row, project, questions)]
+        for row in rows
+    )
+    write_csv([*COLUMNS, *questions.values()], cells, out)
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:
     """Write CSV in UTF-8 with a byte order mark; no cell is taken for a formula."""
     text = io.TextIOWrapper(out, "utf-8-sig", newline="", write_through=True)
     writer = csv.writer(text)
-    writer.writerow(headings)
+    writer.writerow(map(shield, headings))
     for row in rows:
         writer.writerow(["" if cell is None else shield(str(cell)) for cell in row])
     # The caller closes the file.

@@ -100,7 +100,8 @@ def _read_csv(text: str) -> Table:
     _require_few_columns(head)
     headings = _name_columns(head)
     lines = []
-    is_own = headings == list(COLUMNS)
+    # Columns with answers follow.
+    is_own = headings[: len(COLUMNS)] == list(COLUMNS)
     for begin, written in islice(rows, MAX_LINES + 1):
         row = [unshield(cell) for cell in written] if is_own else written
         has_extra = any(cell.strip() for cell in row[len(headings) :])
