@@ -25,6 +25,7 @@ from testimonials.collection.picture.share_picture import (
     picture_fingerprint,
 )
 from testimonials.collection.purchases.links import PURCHASE, is_used, read_purchase
+from testimonials.collection.recordings import store_recording
 from testimonials.collection.requests.answering import find_request, prefill
 from testimonials.collection.schemas import MailMeForm, read_prefill
 from testimonials.collection.spam import ADDRESS
@@ -34,7 +35,6 @@ from testimonials.collection.submission_form import (
     read_link,
     read_submission_form,
 )
-from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound, answer_service_error
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
@@ -92,7 +92,7 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{project.id} {client_key()}")
     form = read_submission_form(project, own)
     if form.errors:
-        _keep_photo(form.photo)
+        _keep_files(project, form)
         return _form(project, form, find_request(read_link("invitation"), project.id)), 422
     signs = [ADDRESS] if count > HELD_ABOVE else []
     submission = form.to_submission(signs=signs, may_mail=_may_mail(form.values))
@@ -227,6 +227,7 @@ def _form(project: Project, filled: FilledForm, asked: MailedRequest | None) -> 
     proved = filled.purchase.order if filled.purchase else ""
     order = (asked.purchase_reference if asked else None) or proved
     shown["is_verified"] = bool(order) and not is_used(project, order)
+    shown["recording"] = filled.recording
     return render_template("collection/page.html", **shown, request_token=link)
 
 
@@ -238,9 +239,10 @@ def _send_styles(styles: str) -> Response:
     return response
 
 
-def _keep_photo(photo: Image | None) -> None:
-    """Store the photo of a form with errors, so that it needn't be uploaded again."""
-    if photo is not None:
+def _keep_files(project: Project, form: FilledForm) -> None:
+    """Store the files of a form with errors, so that they needn't be uploaded again."""
+    if form.photo is not None or form.recording is not None:
         begin_write()
-        photos.store_photo(photo)
+        photos.store_photo(form.photo)
+        store_recording(project, form.recording)
         db.session.commit()

@@ -14,6 +14,11 @@ from testimonials.activity.event_types import EventType
 from testimonials.collection.emails import send_author_mail
 from testimonials.collection.photos import store_photo
 from testimonials.collection.purchases.links import is_used, note_purchase
+from testimonials.collection.recordings import (
+    SentRecording,
+    attach_recording,
+    drop_recording,
+)
 from testimonials.collection.requests import answering
 from testimonials.collection.schemas import consent_sentence
 from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint, tell_of_flood
@@ -75,6 +80,7 @@ class Submission:
     form_key: str
     signs: Sequence[str]
     photo: Image | None = None
+    recording: SentRecording | None = None
     link: str = ""
     # The order that a link proved.
     order: str = ""
@@ -117,6 +123,8 @@ def receive(project: Project, submission: Submission) -> Testimonial:
     is_expected = answers or (order and not is_used(project, order))
     signs = None if is_expected else submission.signs
     row, is_new = submit_testimonial(project, values, submission.form_key, signs)
+    if submission.recording:
+        (attach_recording if is_new else drop_recording)(project, submission.recording, row)
     if is_new and order:
         note_purchase(project, row, order)
     if is_new and submission.tag:
@@ -152,7 +160,7 @@ def submit_testimonial(
         status="spam" if reasons else "pending",
         held_for=",".join(reasons) or None,
         source="public_page",
-        text_fingerprint=fingerprint(values["text"]),
+        text_fingerprint=fingerprint(values["text"]) if values["text"] else None,
         submitted_at=time,
         consent_text=consent_sentence(project),
         consent_language=current_language().code,
@@ -190,6 +198,9 @@ def _find_arrived(project: Project, values: Mapping[str, Any], key: str) -> Test
     # Two recordings without words are not the same.
     if found is not None or not values["text"]:
         return found
+    if "kind" in values:
+        # Each recording is another one, whatever is written beside it.
+        return None
     same = [
         getattr(Testimonial, name).is_not_distinct_from(values.get(name, nothing))
         for name, nothing in SAID.items()

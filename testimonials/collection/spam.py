@@ -124,6 +124,9 @@ def _bare(text: str) -> str:
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -> bool:
+    if not values["text"]:
+        # A recording without words.
+        return False
     # The newest are enough in a flood of the same words.
     names = db.session.scalars(
         select(Testimonial.author_name)

@@ -12,6 +12,13 @@ from testimonials.collection.forms.shown import list_form_questions
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.purchases.links import PURCHASE, Purchase, read_purchase
 from testimonials.collection.questions import read_answers, read_typed
+from testimonials.collection.recordings import (
+    SentRecording,
+    largest_form,
+    read_recording,
+    refuse_large_form,
+    takes_recordings,
+)
 from testimonials.collection.schemas import read_submission
 from testimonials.collection.services import (
     FormStale,
@@ -27,6 +34,7 @@ from testimonials.core.web.languages import translate
 from testimonials.core.web.rate_limits import client_key
 from testimonials.core.web.response_headers import answer_as
 from testimonials.extensions import limiter
+from testimonials.media.refusals import NoRoom, RecordingGone, RecordingRefused
 from testimonials.projects.configuration.page_design import offers_code
 from testimonials.projects.models import Project
 
@@ -45,6 +53,7 @@ class FilledForm:
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
     photo: Image | None = None
+    recording: SentRecording | None = None
     sending: FormToken = field(default_factory=FormToken)
     # None: the project's own page.
     form: CollectionForm | None = None
@@ -57,11 +66,13 @@ class FilledForm:
     def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
         if request.form.get(HONEYPOT):
             signs = [BAIT, *signs]
+        key = self.sending.key
         return Submission(
             self.values,
-            self.sending.key,
+            f"{key} {self.recording.mark}" if self.recording else key,
             [*self.sending.signs, *signs],
             photo=self.photo,
+            recording=self.recording,
             link=read_link("invitation"),
             order=self.purchase.order if self.purchase else "",
             tag=read_form_design(self.form)["tag"] if self.form else "",
@@ -71,16 +82,20 @@ class FilledForm:
 
 def read_submission_form(project: Project, own: CollectionForm | None) -> FilledForm:
     """Read and check the form that was sent to the project's page; count its photo."""
-    if not _allow_photo(project):
-        errors = {"photo": [translate(photos.TOO_LARGE)]}
+    if errors := _allow_files(project):
         return FilledForm(make_form_token(project, is_empty=False), errors=errors, form=own)
-    has_recording = bool(request.form.get("recording") or request.files.get("recording_file"))
+    recording, problems = _read_recording(project)
+    has_recording = bool(recording or problems)
     collect = project.page_config["collectFields"]
     sent = read_submission(request.form, collect, has_recording=has_recording)
     token = request.form.get("token", "")
     form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own, hidden=read_hidden())
     form.purchase = read_purchase(project, read_link(PURCHASE))
     _read_answers(project, form)
+    if recording is not None:
+        form.recording, form.values["kind"] = recording, recording.kind
+    if problems:
+        form.errors["recording"] = problems
     try:
         form.sending = read_form_token(project, token)
     except FormStale as error:
@@ -121,13 +136,33 @@ def _read_answers(project: Project, form: FilledForm) -> None:
     form.errors |= errors
 
 
-def _allow_photo(project: Project) -> bool:
-    """Raise the limit for a form with a photo, though not for its text; tell whether it fits."""
-    if not photos.collects_photo(project) or request.mimetype != "multipart/form-data":
-        return True
+def _allow_files(project: Project) -> dict[str, list[str]]:
+    """Raise the limit for a form with files, though not for its text; return why it is too large.
+
+    The files travel on the disk.
+    """
+    is_taken = {"recording": takes_recordings(project), "photo": photos.collects_photo(project)}
+    if not any(is_taken.values()) or request.mimetype != "multipart/form-data":
+        return {}
     request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
-    request.max_content_length = photos.UPLOAD_FORM_BYTES
-    return (request.content_length or 0) <= photos.UPLOAD_FORM_BYTES
+    most = largest_form() if is_taken["recording"] else photos.UPLOAD_FORM_BYTES
+    request.max_content_length = most
+    if (request.content_length or 0) <= most:
+        return {}
+    if is_taken["recording"]:
+        return {"recording": [refuse_large_form().message]}
+    return {"photo": [translate(photos.TOO_LARGE)]}
+
+
+def _read_recording(project: Project) -> tuple[SentRecording | None, list[str]]:
+    """Return the form's recording, or what is wrong with it."""
+    if not takes_recordings(project):
+        return None, []
+    try:
+        return read_recording(project), []
+    except (RecordingRefused, RecordingGone, NoRoom, RateLimited) as error:
+        answer_as(error)
+        return None, [translate(error.message)]
 
 
 def _read_photo(project: Project) -> Image | None:

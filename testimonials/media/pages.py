@@ -97,7 +97,7 @@ def _finish_if_whole(project: Project, recording: Recording, offset: int) -> Non
     if recording.state == "ready" or offset < recording.size:
         return
     try:
-        found = uploads.check_upload(recording)
+        found = uploads.check_upload(project, recording)
     except RecordingRefused:
         _discard(project, recording.id)
         raise

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.media.refusals import NoRoom, OffsetWrong
@@ -72,7 +72,7 @@ def append_piece(recording_id: str, offset: int, piece: bytes) -> int:
         os.close(descriptor)
 
 
-def keep_file(recording_id: str, source: BinaryIO) -> None:
+def keep_file(recording_id: str, source: IO[bytes]) -> None:
     """Store a whole file, on the disk once this returns. Raises `NoRoom` and leaves nothing."""
     media_folder().mkdir(mode=0o700, exist_ok=True)
     path = path_of(recording_id)
@@ -93,9 +93,9 @@ def flush(recording_id: str) -> None:
     sync(media_folder())
 
 
-def remove_files(ids: Iterable[str]) -> None:
-    for recording_id in ids:
-        path_of(recording_id).unlink(missing_ok=True)
+def remove_files(names: Iterable[str]) -> None:
+    for name in names:
+        (media_folder() / name).unlink(missing_ok=True)
 
 
 def list_files() -> dict[str, os.stat_result]:

@@ -2,7 +2,7 @@
 
 import os
 from datetime import timedelta
-from typing import BinaryIO
+from typing import IO
 
 from sqlalchemy import select
 
@@ -74,6 +74,19 @@ def find_upload(project: Project, recording_id: str, *, for_update: bool = False
     return found
 
 
+def find_ready(project: Project, recording_id: str) -> Recording:
+    """Return a recording that may be sent, or was just sent; raise `RecordingGone`."""
+    query = select(Recording).where(
+        Recording.id == recording_id,
+        Recording.project_id == project.id,
+        Recording.state == "ready",
+    )
+    found = db.session.scalars(query).one_or_none() if is_identifier(recording_id) else None
+    if found is None:
+        raise RecordingGone
+    return found
+
+
 def find_offset(recording: Recording) -> int:
     """Return how many bytes have arrived of what was announced."""
     if recording.state == "ready":
@@ -91,13 +104,15 @@ def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
     return store.append_piece(recording.id, offset, piece)
 
 
-def check_upload(recording: Recording) -> Contents:
+def check_upload(project: Project, recording: Recording) -> Contents:
     """Check a recording that has arrived whole; it is on the disk then.
 
     Raises `RecordingRefused`; then it is to be deleted.
     """
     store.flush(recording.id)
-    return check_recording(store.path_of(recording.id), recording.kind)
+    found = check_recording(store.path_of(recording.id), recording.kind)
+    require_taken(project, found.kind)
+    return found
 
 
 def note_contents(recording: Recording, found: Contents) -> None:
@@ -112,7 +127,7 @@ def note_contents(recording: Recording, found: Contents) -> None:
     recording.updated_at = clock.now()
 
 
-def take_file(project: Project, kind: str, file: BinaryIO) -> tuple[str, Contents]:
+def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Contents]:
     """Store and check a file that came with a form; return its id and what is in it.
 
     To be noted by `add_taken`. Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
@@ -127,7 +142,9 @@ def take_file(project: Project, kind: str, file: BinaryIO) -> tuple[str, Content
     recording_id = new_identifier()
     store.keep_file(recording_id, file)
     try:
-        return recording_id, check_recording(store.path_of(recording_id), kind)
+        found = check_recording(store.path_of(recording_id), kind)
+        require_taken(project, found.kind)
+        return recording_id, found
     except BaseException:
         store.remove_files([recording_id])
         raise

@@ -35,6 +35,7 @@ from testimonials.testimonials.moderation.services import (
     apply_action,
     edit_testimonial,
     find_testimonial,
+    list_open,
 )
 from testimonials.testimonials.moderation.submissions import require_known
 from testimonials.testimonials.moderation.undoing import make_undo_token
@@ -96,7 +97,7 @@ def decide(project: Project, _target: str | None, values: Values, actor: str) ->
     """Decide about testimonials; those whose state doesn't allow it stay as they are."""
     rows = _find_all(project, values["ids"])
     name = values["decision"]
-    changed = [row.id for row in rows if ACTIONS[name].can(row)]
+    changed = [row.id for row in list_open(project, rows, name)]
     if not changed:
         states = ", ".join(sorted({name_state(row) for row in rows}))
         raise ActionRefused(f"This can’t be done: the state now is {states}.")
@@ -171,6 +172,9 @@ def read_fields(row: Testimonial) -> Values:
         "reply": row.reply or "",
         "highlights": row.highlights or [],
         "avatarId": row.avatar_id,
+        "transcript": row.transcript,
+        "captions": row.captions,
+        "showsTranscript": row.shows_transcript,
     }
 
 

@@ -23,9 +23,11 @@ from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
     AuthorName,
+    Captions,
     Highlights,
     Rating,
     Reply,
+    Transcript,
     Words,
 )
 from testimonials.testimonials.moderation.tags import MAX_TAGS, TagRefused, read_tags
@@ -149,6 +151,14 @@ class TestimonialEditSchema(StrictSchema):
         attribute="avatar_id",
         allow_none=True,
         description="An uploaded picture; null removes the photo.",
+    )
+    transcript = Transcript(description="What is said in the recording, if there is one.")
+    captions = Captions(
+        description="WebVTT for the recording; an empty text removes it. Without any, the "
+        "transcript is shown as captions."
+    )
+    showsTranscript = Switch(
+        attribute="shows_transcript", description="Whether the transcript is the card’s `text`."
     )
 
 

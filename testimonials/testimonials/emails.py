@@ -66,6 +66,6 @@ def _describe(row: Testimonial, length: int) -> dict[str, Any]:
         "author_name": cut(row.author_name, NAME_LENGTH),
         "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
         "stars": stars,
-        "words": cut(row.text, length),
+        "words": cut(row.text, length) or f"A {row.kind} recording.",
         "url": project_url(row.project_id, f"testimonials/{row.id}"),
     }

@@ -11,6 +11,11 @@ from testimonials.core import clock
 from testimonials.core.web.fields import Amount, RuleField, Text, WebUrl
 from testimonials.core.web.languages import gettext_noop
 from testimonials.testimonials.moderation.tags import TagRefused, read_tags
+from testimonials.testimonials.recordings.captions import (
+    CAPTIONS_LENGTH,
+    CaptionsRefused,
+    clean_captions,
+)
 
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000
@@ -30,12 +35,27 @@ _MOMENT = re.compile(
 
 
 AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=True)
+Transcript = partial(Text, TEXT_LENGTH)
 # A role or a company.
 AuthorLine = partial(Text, LINE_LENGTH, one_line=True)
 AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
 Reply = partial(Text, REPLY_LENGTH)
 ExternalId = partial(Text, EXTERNAL_ID_LENGTH, one_line=True, blank=False, attribute="external_id")
 Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
+
+
+class Captions(Text):
+    """WebVTT; loads as its cues alone, or None for an empty text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(CAPTIONS_LENGTH, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        try:
+            return clean_captions(text) if text else None
+        except CaptionsRefused as error:
+            raise ValidationError(str(error)) from None
 
 
 class Rating(Amount):

@@ -182,6 +182,43 @@ class Testimonial(Base):
         ]
 
     @property
+    def transcript(self) -> str | None:
+        """What is said in the recording; None without one."""
+        return self.recording.transcript if self.is_recorded and self.recording else None
+
+    @transcript.setter
+    def transcript(self, text: str) -> None:
+        if self.recording is not None:
+            self.recording.transcript = text
+
+    @property
+    def captions(self) -> str | None:
+        return self.recording.captions if self.is_recorded and self.recording else None
+
+    @captions.setter
+    def captions(self, text: str | None) -> None:
+        if self.recording is not None:
+            self.recording.captions = text
+
+    @property
+    def shows_transcript(self) -> bool:
+        """Whether the transcript is the card's text, too."""
+        return bool(self.is_recorded and self.recording and self.recording.shows_transcript)
+
+    @shows_transcript.setter
+    def shows_transcript(self, is_shown: bool) -> None:
+        if self.recording is not None:
+            self.recording.shows_transcript = is_shown
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.kind != "written"
+
+    @property
+    def spoken_kind(self) -> str | None:
+        return self.kind if self.is_recorded else None
+
+    @property
     def held_reasons(self) -> list[str] | None:
         return self.held_for.split(",") if self.held_for else None
 

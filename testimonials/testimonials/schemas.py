@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, post_dump, validates_schema
+from marshmallow import Schema, ValidationError, fields, post_dump, pre_dump, validates_schema
 
 from testimonials.core.web.fields import QueryCount, RuleField, StrictSchema, Time
 from testimonials.core.web.paging import CursorQuerySchema
@@ -16,6 +16,7 @@ from testimonials.testimonials.fields import (
     SubmittedAt,
     Words,
 )
+from testimonials.testimonials.recordings.describing import describe_of, load_recordings
 
 MAX_BULK = 100
 
@@ -27,6 +28,8 @@ OPTIONAL = (
     "authorAvatar",
     "twitter",
     "rating",
+    "kind",
+    "recording",
     "pinned",
     "reviewedAt",
     "highlights",
@@ -119,6 +122,39 @@ class AnswerSchema(Schema):
     )
 
 
+class RecordingSchema(Schema):
+    """A video or voice recording."""
+
+    kind = fields.String(required=True, metadata={"enum": ["video", "voice"]})
+    url = fields.String(
+        required=True,
+        metadata={
+            "description": "Where it is played, in parts too. Until it is approved, the URL has a "
+            "key that opens it for a week at least."
+        },
+    )
+    posterUrl = fields.String(metadata={"description": "The picture before it plays."})
+    seconds = fields.Float(required=True)
+    mediaType = fields.String(required=True, metadata={"description": "Such as `video/mp4`."})
+    width = fields.Integer()
+    height = fields.Integer()
+    transcript = fields.String(
+        required=True, metadata={"description": "What is said; empty until somebody wrote it."}
+    )
+    captionsUrl = fields.String(metadata={"description": "WebVTT."})
+
+    @post_dump
+    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {name: value for name, value in data.items() if value is not None}
+
+
+class RecordingField(fields.Nested):
+    """The recording of a testimonial that has one."""
+
+    def get_value(self, obj: Any, *_: Any, **__: Any) -> Any:
+        return describe_of(obj)
+
+
 class TestimonialSchema(Schema):
     """A testimonial as the API shows it (spec, "Testimonial")."""
 
@@ -138,6 +174,11 @@ class TestimonialSchema(Schema):
     twitter = fields.Nested(TwitterSchema)
     text = fields.String(required=True)
     rating = Rating()
+    kind = fields.String(
+        attribute="spoken_kind",
+        metadata={"enum": ["video", "voice"], "description": "Left out if it was written."},
+    )
+    recording = RecordingField(RecordingSchema)
     pinned = fields.Boolean(attribute="is_pinned")
     submittedAt = Time(attribute="submitted_at", required=True)
     reviewedAt = Time(attribute="reviewed_at")
@@ -167,6 +208,11 @@ class TestimonialSchema(Schema):
     )
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
+
+    @pre_dump(pass_collection=True)
+    def _load_recordings(self, data: Any, *, many: bool, **_: Any) -> Any:
+        load_recordings(data if many else [data])
+        return data
 
     @post_dump
     def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
 
 # Longer than a change can be undone (undoing.UNDO_SECONDS), so that the picture is still there.
 KEPT = timedelta(days=2)
@@ -33,6 +33,7 @@ def delete_unused_images(proposed: Set[str]) -> int:
                 ~select(Project.id).where(column == Image.id).exists()
                 for column in (Project.logo_id, Project.cover_id, Project.portrait_id)
             ),
+            ~select(Recording.id).where(Recording.poster_id == Image.id).exists(),
         )
     ).all()
     gone = [image_id for image_id in unused if image_id not in kept]

@@ -18,6 +18,7 @@ from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
 from testimonials.core.urls import author_url, project_url
 from testimonials.extensions import db
+from testimonials.media.removal import remove_after_commit
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.events import (
@@ -27,7 +28,7 @@ from testimonials.testimonials.events import (
     name_change,
     record_by_author,
 )
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_testimonial
 
 AUTHOR_MAIL = "author-link"
@@ -35,13 +36,15 @@ SUBMISSIONS_MAIL = "submissions"
 
 
 def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial, history, pictures and mails. The project is locked.
+    """Permanently delete the testimonial, history, files and mails. The project is locked.
 
     To be recorded by `record_erased`.
     """
     row = own.row
     mark_changed(own.project)
     pictures = _list_pictures(row)
+    if row.recording is not None:
+        remove_after_commit([row.recording.id])
     forget_answers(db.session(), own.project.account_id)
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
@@ -99,7 +102,9 @@ def _list_pictures(row: Testimonial) -> list[str]:
     befores = db.session.scalars(
         select(TestimonialChange.before).where(TestimonialChange.testimonial_id == row.id)
     )
-    return [name for name in (row.avatar_id, *(old.get("avatar_id") for old in befores)) if name]
+    poster = row.recording.poster_id if row.recording else None
+    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
+    return [name for name in used if name]
 
 
 def _delete_pictures(ids: list[str]) -> None:
@@ -107,6 +112,7 @@ def _delete_pictures(ids: list[str]) -> None:
         delete(Image).where(
             Image.id.in_(ids),
             ~exists().where(Testimonial.avatar_id == Image.id),
+            ~exists().where(Recording.poster_id == Image.id),
             ~exists().where(Project.logo_id == Image.id),
         )
     )

@@ -7,6 +7,7 @@ from testimonials.collection.describe import describe_page
 from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
 from testimonials.core.web.errors import FieldErrors
+from testimonials.media.view import describe_of
 
 # What the previous request did.
 DONE = ("corrected", "withdrawn", "consented", "verified")
@@ -40,6 +41,8 @@ def describe_edit(
 def describe_frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
     """Return what all of the author's pages show."""
     page = describe_page(own.project) | {"own": own, "row": own.row, "token": token}
+    # What is withdrawn is played to nobody.
+    page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
     if own.project.deleted_at is not None:
         # A deleted project serves nothing to the public.
         page["theme_css_url"] = None

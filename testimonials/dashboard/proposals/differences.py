@@ -28,6 +28,7 @@ LABELS = {
     "isOpen": "Takes testimonials",
     "needsCaptions": "Needs captions",
     "showConfetti": "Confetti",
+    "showsTranscript": "Transcript as the card’s text",
     "initialCount": "Testimonials at first",
 }
 PICTURES = ("imageId", "avatarId")

@@ -17,6 +17,7 @@ from testimonials.core.data.idempotency import delete_old_keys
 from testimonials.core.data.rate_limit_counters import delete_expired_counters
 from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.media.removal import delete_unsent_recordings, remove_orphans
 from testimonials.projects.changes import delete_trashed_projects
 from testimonials.projects.team.invitations import delete_expired_invitations
 from testimonials.proposals.services import delete_old_proposals, list_held_pictures
@@ -46,6 +47,8 @@ def sweep() -> Counts:
     begin_write()
     removed = _remove(_begin_anew)
     db.session.commit()
+    # Of rows that are gone, by whatever way.
+    remove_orphans()
     if removed["accounts"]:
         logger.info("removed %s expired unclaimed account(s)", removed["accounts"])
     return removed
@@ -94,6 +97,9 @@ KINDS = {
     "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
     "projects": Kind("projects deleted more than 7 days ago", delete_trashed_projects),
     "testimonials": Kind("testimonials in trash and spam", lambda: empty_trash(MAX_AT_ONCE)),
+    "recordings": Kind(
+        "recordings that nobody sent", lambda: delete_unsent_recordings(MAX_AT_ONCE)
+    ),
     "sessions": Kind("expired sessions", delete_expired_sessions),
     "formerAddresses": Kind(
         "former addresses that can no longer take an account back", delete_old_former_addresses

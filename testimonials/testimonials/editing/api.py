@@ -66,8 +66,8 @@ def update_testimonial(
 
     Only the fields sent are changed. ``originalText`` keeps the author's words. An empty
     ``authorRole``, ``authorCompany``, ``reply``, ``tags`` or ``highlights`` removes it; null
-    removes ``rating``, ``authorEmail`` and ``authorAvatar``. A demo or withdrawn one is refused
-    with 409.
+    removes ``rating``, ``authorEmail`` and ``authorAvatar``. ``transcript``, ``captions`` and
+    ``showsTranscript`` belong to a recording. A demo or withdrawn one is refused with 409.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)

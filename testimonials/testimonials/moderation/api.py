@@ -56,7 +56,7 @@ def list_submissions(caller: Caller, project_id: str, query: dict[str, Any]) -> 
     data=DecisionsSchema,
     body=DecisionSchema,
     query=ReasonQuerySchema,
-    raises=(404,),
+    raises=(404, 409),
     example={"decision": "approve", "ids": ["6a12d3b4c5f6a7b8c9d0e1f2"]},
 )
 def decide_submissions(
@@ -65,7 +65,8 @@ def decide_submissions(
     """Decide about testimonials.
 
     ``release`` takes one out of spam, ``delete`` moves it to the trash for 30 days. Each is
-    answered in order; one whose state doesn't allow it stays as it is and stops no other.
+    answered in order; one whose state doesn't allow it stays as it is and stops no other. Where a
+    project asks for captions, a recording without is not approved; 409 if that is all that hinders.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)

@@ -17,6 +17,7 @@ from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_addition
 from testimonials.testimonials.moderation.highlights import Ranges, follow_edit
 from testimonials.testimonials.moderation.tags import find_spellings, spell
+from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.testimonials.services import add_row
 
 TRASH_DAYS = timedelta(days=30)
@@ -96,10 +97,33 @@ ACTIONS = {
 def apply_action(
     project: Project, rows: Sequence[Testimonial], name: str, actor: str
 ) -> tuple[str, int]:
-    """Do `name` (a key of ACTIONS) to each of the rows whose state allows it; see `change_all`."""
+    """Do `name` (a key of ACTIONS) to each of the rows that `list_open` returns.
+
+    Returns and raises as that and `change_all`.
+    """
     action, now = ACTIONS[name], clock.now()
-    changes = [(row, action.values(row, now)) for row in rows if action.can(row)]
+    changes = [(row, action.values(row, now)) for row in list_open(project, rows, name)]
     return change_all(project, changes, actor, name)
+
+
+def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[Testimonial]:
+    """Return those of the rows whose state allows an action.
+
+    Raises `ActionRefused` if nothing but the captions that the project asks for is missing.
+    """
+    can = [row for row in rows if ACTIONS[name].can(row)]
+    if name != "approve" or not project.whole_page_design["needsCaptions"]:
+        return can
+    load_recordings(can)
+    mute = [row for row in can if row.is_recorded and not (row.transcript or row.captions)]
+    if mute and len(mute) == len(can):
+        whose = f"{mute[0].author_name}’s {mute[0].kind} recording has"
+        raise ActionRefused(
+            f"{whose if len(mute) == 1 else 'These recordings have'} no transcript or captions, "
+            "which this project asks for. Write down what is said, then approve."
+        )
+    left_out = {row.id for row in mute}
+    return [row for row in can if row.id not in left_out]
 
 
 def edit_testimonial(
@@ -111,14 +135,14 @@ def edit_testimonial(
     None if nothing changed. Raises `ActionRefused` for a sample and for a withdrawn testimonial.
     """
     _require_editable(row)
-    wanted = values | _spell_tags(project, values)
+    wanted = values | _spell_tags(project, values) | _follow_transcript(row, values)
     changes = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     if not changes:
         return None
     if "text" in changes and row.original_text is None:
         changes["original_text"] = row.text
     if "text" in changes and row.highlights and "highlights" not in values:
-        changes["highlights"] = follow_edit(row.text, values["text"], row.highlights) or None
+        changes["highlights"] = follow_edit(row.text, changes["text"], row.highlights) or None
     if "author_email" in changes and row.email_verified_at is not None:
         # Only the address that the author gave was verified.
         changes["email_verified_at"] = None
@@ -200,6 +224,23 @@ def _require_editable(row: Testimonial) -> None:
         raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
     if row.status == "withdrawn":
         raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
+
+
+def _follow_transcript(row: Testimonial, values: dict[str, Any]) -> dict[str, Any]:
+    """Return what else changes, so that a card that shows the transcript has its words."""
+    if row.recording is None or not row.is_recorded:
+        if values.keys() & {"transcript", "captions", "shows_transcript"}:
+            raise ActionRefused("It has no recording.")
+        return {}
+    if values.get("text", row.text) != row.text:
+        # Words of their own.
+        return {"shows_transcript": False}
+    is_shown = values.get("shows_transcript", row.shows_transcript)
+    if is_shown and (transcript := values.get("transcript", row.transcript)):
+        return {"text": transcript}
+    if row.shows_transcript and not is_shown:
+        return {"text": row.original_text or ""}
+    return {}
 
 
 def _spell_tags(project: Project, values: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows, match_filter
 from testimonials.testimonials.moderation.schemas import EVERYTHING, TRASH
-from testimonials.testimonials.moderation.services import ACTIONS, apply_action
+from testimonials.testimonials.moderation.services import apply_action, list_open
 from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.moderation.undoing import make_undo_token
 
@@ -52,8 +52,7 @@ def decide_all(project: Project, decision: str, ids: Sequence[str], actor: str) 
     Returns what `DecisionsSchema` dumps.
     """
     rows = {row.id: row for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
-    action = ACTIONS[decision]
-    open_to_it = {each for each, row in rows.items() if action.can(row)}
+    open_to_it = {row.id for row in list_open(project, list(rows.values()), decision)}
     in_order = [rows[each] for each in ids if each in rows]
     batch, count = apply_action(project, in_order, decision, actor)
     return {

@@ -1,0 +1,73 @@
+"""Removing recordings: rows that expired, and files whose rows are gone."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import delete, event, select
+from sqlalchemy.orm import Session
+
+from testimonials.core import clock
+from testimonials.extensions import db
+from testimonials.media import store
+from testimonials.media.uploads import KEPT
+from testimonials.testimonials.models import Recording
+
+# A file may be older than its row while it is uploaded with a form, or imported.
+SPARED_SECONDS = 60 * 60
+AT_ONCE = 500
+_LEAVING = "recordings_to_remove"
+
+
+def remove_after_commit(ids: Iterable[str]) -> None:
+    """Remove files as soon as it is certain that their rows are gone."""
+    db.session().info.setdefault(_LEAVING, set()).update(ids)
+
+
+@event.listens_for(db.session, "after_commit")
+def _remove_leaving(session: Session) -> None:
+    if not session.in_nested_transaction():
+        store.remove_files(session.info.pop(_LEAVING, ()))
+
+
+@event.listens_for(db.session, "after_rollback")
+def _keep_leaving(session: Session) -> None:
+    session.info.pop(_LEAVING, None)
+
+
+def delete_unsent_recordings(limit: int) -> int:
+    """Delete recordings whose form wasn't sent within a day, at most `limit`; return how many."""
+    unsent = select(Recording.id).where(
+        Recording.testimonial_id.is_(None), Recording.created_at <= clock.now() - KEPT
+    )
+    gone = db.session.scalars(
+        delete(Recording).where(Recording.id.in_(unsent.limit(limit))).returning(Recording.id)
+    ).all()
+    remove_after_commit(gone)
+    return len(gone)
+
+
+def find_orphans() -> dict[str, int]:
+    """Return the size of each file that belongs to no recording, by its name."""
+    latest = clock.now().timestamp() - SPARED_SECONDS
+    found = {
+        name: stat.st_size for name, stat in store.list_files().items() if stat.st_mtime < latest
+    }
+    names = list(found)
+    for start in range(0, len(names), AT_ONCE):
+        some = names[start : start + AT_ONCE]
+        for known in db.session.scalars(select(Recording.id).where(Recording.id.in_(some))):
+            found.pop(known)
+    return found
+
+
+def remove_orphans() -> dict[str, int]:
+    """Remove those files; return what they took, by name."""
+    orphans = find_orphans()
+    store.remove_files(orphans)
+    return orphans
+
+
+def find_missing() -> list[str]:
+    """Return the recordings that were whole and whose file is gone."""
+    there = store.list_files()
+    query = select(Recording.id).where(Recording.state == "ready").order_by(Recording.id)
+    return [each for each in db.session.scalars(query) if each not in there]

@@ -1,0 +1,214 @@
+"""Deciding about recordings: what is said in them, captions, and who may play them when."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.media import store
+from testimonials.operations.jobs.expiry import sweep
+from tests.access.tokens import give_token
+from tests.conftest import Caller, MovableClock
+from tests.media.recorded import VIDEO, Upload, make_page, send, upload
+from tests.support.rows import change_project, change_testimonial, read_testimonials
+
+CAPTIONS = "WEBVTT\n\nNOTE by hand\n\n1\n00:00.000 --> 00:01.500 align:start\nWarm buns.\n"
+
+
+@pytest.fixture
+def page(app: Flask, owner: Caller) -> str:
+    """A page that takes recordings; return the project's id."""
+    return str(make_page(app, owner)["_id"])
+
+
+@pytest.fixture
+def sent(app: Flask, client: FlaskClient, page: str) -> str:
+    """A video without words that waits; return the testimonial's id."""
+    assert send(client, text="", recording=upload(client)).status_code == 303
+    (row,) = read_testimonials(app, page)
+    return str(row.id)
+
+
+@pytest.fixture
+def token(app: Flask, owner: Caller) -> Any:
+    """An agent that may publish."""
+    return give_token(app, owner)
+
+
+def read(caller: Any, page: str, testimonial: str) -> dict[str, Any]:
+    answer = caller.get(f"/v1/projects/{page}/testimonials/{testimonial}")
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json["data"])
+
+
+def test_only_a_key_opens_what_is_not_public(
+    app: Flask, client: FlaskClient, token: Any, page: str, sent: str, moved_clock: MovableClock
+) -> None:
+    recording = read(token, page, sent)["recording"]
+    assert (recording["kind"], recording["transcript"]) == ("video", "")
+    path, _, key = recording["url"].removeprefix("https://testimonials.example.com").partition("?")
+    assert client.get(path).status_code == 404
+    assert client.get(f"{path}?key=wrong").status_code == 404
+    answer = client.get(f"{path}?{key}")
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+    # With the duration that was written into it.
+    assert answer.data[-9000:] == VIDEO[-9000:]
+    change_testimonial(app, sent, status="approved")
+    # Its address has no key any more.
+    assert read(token, page, sent)["recording"]["url"].endswith(path)
+    assert client.get(path).headers["Cache-Control"] == "public, no-cache"
+    for state in ({"status": "withdrawn"}, {"status": "approved", "deleted_at": moved_clock.time}):
+        change_testimonial(app, sent, **state)
+        assert client.get(f"{path}?{key}").status_code == 404
+    change_testimonial(app, sent, status="rejected", deleted_at=None)
+    assert client.get(path).status_code == 404
+    assert client.get(f"{path}?{key}").status_code == 200
+    moved_clock.move(days=15)
+    assert client.get(f"{path}?{key}").status_code == 404
+    change_testimonial(app, sent, status="approved")
+    change_project(app, page, status="inactive")
+    assert client.get(path).status_code == 404
+
+
+def test_parts_are_served(
+    app: Flask, client: FlaskClient, token: Any, page: str, sent: str
+) -> None:
+    change_testimonial(app, sent, status="approved")
+    path = read(token, page, sent)["recording"]["url"].removeprefix(
+        "https://testimonials.example.com"
+    )
+    whole = client.get(path)
+    assert whole.headers["Content-Type"] == "video/webm"
+    assert whole.headers["Accept-Ranges"] == "bytes"
+    assert whole.headers["X-Content-Type-Options"] == "nosniff"
+    assert whole.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert "sandbox" in whole.headers["Content-Security-Policy"]
+    size = len(whole.data)
+    for asked, begin, end in (
+        ("bytes=0-99", 0, 100),
+        ("bytes=100-", 100, size),
+        ("bytes=-50", size - 50, size),
+        (f"bytes=10-{size * 2}", 10, size),
+    ):
+        part = client.get(path, headers={"Range": asked})
+        assert part.status_code == 206
+        assert part.data == whole.data[begin:end]
+        assert part.headers["Content-Range"] == f"bytes {begin}-{end - 1}/{size}"
+    assert client.get(path, headers={"Range": f"bytes={size}-"}).status_code == 416
+    # Several parts, and a part of an earlier file: the whole.
+    for headers in ({"Range": "bytes=0-1,5-6"}, {"Range": "bytes=0-1", "If-Range": '"old"'}):
+        assert client.get(path, headers=headers).data == whole.data
+    etag = whole.headers["ETag"]
+    assert client.get(path, headers={"If-None-Match": etag}).status_code == 304
+    head = client.head(path)
+    assert (head.headers["Content-Length"], head.data) == (str(size), b"")
+
+
+def test_a_transcript_becomes_captions_and_the_cards_text(
+    client: FlaskClient, token: Any, page: str, sent: str
+) -> None:
+    path = f"/v1/projects/{page}/testimonials/{sent}"
+    words = "I came for the rye & stayed for the cardamom buns. " * 3
+    assert token.patch(path, {"transcript": words}).status_code == 200
+    found = read(token, page, sent)
+    assert found["text"] == ""
+    vtt = client.get(found["recording"]["captionsUrl"].partition("example.com")[2])
+    assert vtt.content_type == "text/vtt; charset=utf-8"
+    assert vtt.text.startswith("WEBVTT\n\n00:00:00.000 --> 00:00:0")
+    assert vtt.text.count("-->") == 2
+    assert "rye &amp; stayed" in vtt.text
+    assert token.patch(path, {"showsTranscript": True}).status_code == 200
+    assert read(token, page, sent)["text"] == words.strip()
+    assert token.patch(path, {"transcript": "Warm buns."}).status_code == 200
+    assert read(token, page, sent)["text"] == "Warm buns."
+    assert token.patch(path, {"showsTranscript": False}).status_code == 200
+    assert read(token, page, sent)["text"] == ""
+    assert token.patch(path, {"captions": CAPTIONS}).status_code == 200
+    vtt = client.get(found["recording"]["captionsUrl"].partition("example.com")[2])
+    assert vtt.text == "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nWarm buns."
+
+
+@pytest.mark.parametrize(
+    ("captions", "problem"),
+    [
+        ("1\n00:00:01,000 --> 00:00:02,000\nA subtitle file", "begins with the line WEBVTT"),
+        ("WEBVTT", "no cue"),
+        ("WEBVTT\n\n00:02.000 --> 00:01.000\nBackwards", "must end after it begins"),
+        ("WEBVTT\n\n00:01.000 --> 00:02.000\n", "must have words"),
+        ("WEBVTT\n\nsoon\nWords", "must have a time"),
+        ("WEBVTT\n\n00:05.000 --> 00:06.000\nB\n\n00:01.000 --> 00:02.000\nA", "in the order"),
+    ],
+)
+def test_captions_are_checked(
+    token: Any, page: str, sent: str, captions: str, problem: str
+) -> None:
+    answer = token.patch(f"/v1/projects/{page}/testimonials/{sent}", {"captions": captions})
+    assert answer.status_code == 400
+    assert problem in answer.text
+
+
+def test_written_words_have_no_transcript(owner: Caller, token: Any, page: str) -> None:
+    row = owner.create_testimonial(page)
+    assert not row.keys() & {"kind", "recording"}
+    path = f"/v1/projects/{page}/testimonials/{row['_id']}"
+    assert token.patch(path, {"transcript": "Said"}).status_code == 409
+
+
+def test_an_owner_who_wants_captions_publishes_none_without(
+    app: Flask, client: FlaskClient, token: Any, page: str, sent: str
+) -> None:
+    change_project(app, page, page_design={"video": True, "voice": True, "needsCaptions": True})
+    decisions = f"/v1/projects/{page}/submissions/decisions"
+    refused = token.post(decisions, {"decision": "approve", "ids": [sent]})
+    assert refused.status_code == 409
+    said = refused.json["message"]
+    assert "Theo Brandt’s video recording has no transcript or captions" in said
+    # Among others it stays, and stops none.
+    assert send(client, text="Written.").status_code == 303
+    written = next(row.id for row in read_testimonials(app, page) if row.kind == "written")
+    both = token.post(decisions, {"decision": "approve", "ids": [sent, written]})
+    assert [each["result"] for each in both.json["data"]["results"]] == ["unchanged", "done"]
+    assert token.post(decisions, {"decision": "reject", "ids": [sent]}).status_code == 200
+    path = f"/v1/projects/{page}/testimonials/{sent}"
+    assert token.patch(path, {"transcript": "Warm buns."}).status_code == 200
+    assert token.post(decisions, {"decision": "approve", "ids": [sent]}).status_code == 200
+    assert read(token, page, sent)["status"] == "approved"
+
+
+def test_files_go_with_what_they_belong_to(
+    app: Flask, client: FlaskClient, page: str, sent: str, moved_clock: MovableClock
+) -> None:
+    unsent = Upload(client)
+    unsent.send(0, VIDEO[:1000])
+
+    def files() -> int:
+        with app.app_context():
+            sweep()
+            return len(store.list_files())
+
+    assert files() == 2
+    moved_clock.move(hours=25)
+    assert files() == 1
+    # A file without a row is left alone for an hour, in which its row may come.
+    with app.app_context():
+        store.append_piece("f" * 24, 0, VIDEO)
+        path = store.path_of("f" * 24)
+    moved_clock.move(hours=-25)
+    assert files() == 2
+    moved_clock.move(hours=25)
+    assert files() == 1
+    assert not path.exists()
+    change_testimonial(app, sent, deleted_at=moved_clock.time)
+    moved_clock.move(days=31)
+    assert files() == 0
+
+
+def test_an_author_deletes_the_file_at_once(app: Flask, client: FlaskClient, page: str) -> None:
+    thanks = send(client, text="", recording=upload(client)).headers["Location"]
+    own = client.get(thanks).text.partition("/yours/")[2].partition("?")[0].partition('"')[0]
+    assert "<video" in client.get(f"/yours/{own}").text
+    assert client.post(f"/yours/{own}/delete").status_code == 303
+    with app.app_context():
+        assert store.list_files() == {}
+    assert read_testimonials(app, page) == []

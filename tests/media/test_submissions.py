@@ -1,0 +1,128 @@
+"""Sending a recording with the form of the page: uploaded before, or as a file with it."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.extensions import db
+from testimonials.media import store
+from testimonials.testimonials import models
+from tests.conftest import Caller
+from tests.media.recorded import VIDEO, VOICE, Upload, as_file, form_token, make_page, send, upload
+from tests.support.rows import change_project, read_testimonials
+
+
+@pytest.fixture(autouse=True)
+def page(app: Flask, owner: Caller) -> str:
+    """A page that takes recordings; return the project's id."""
+    return str(make_page(app, owner)["_id"])
+
+
+def the_recording(app: Flask, project: str) -> Any:
+    (row,) = read_testimonials(app, project)
+    with app.app_context():
+        return db.session.get_one(models.Testimonial, row.id).recording
+
+
+def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
+    app: Flask, client: FlaskClient, page: str
+) -> None:
+    assert send(client, text="", recording=upload(client)).status_code == 303
+    (row,) = read_testimonials(app, page)
+    assert (row.kind, row.text, row.status) == ("video", "", "pending")
+    assert "my words, recording" in (row.consent_text or "")
+    assert (
+        send(client, text="So warm.", recording=upload(client, VOICE, "voice")).status_code == 303
+    )
+    voice = next(row for row in read_testimonials(app, page) if row.kind == "voice")
+    with app.app_context():
+        recording = db.session.get_one(models.Testimonial, voice.id).recording
+    assert recording is not None
+    assert (recording.transcript, recording.shows_transcript) == ("So warm.", False)
+
+
+def test_without_words_or_a_recording_the_words_are_missing(client: FlaskClient) -> None:
+    answer = send(client, text="")
+    assert answer.status_code == 422
+    assert "Write a sentence or two." in answer.text
+
+
+def test_the_same_form_twice_is_one_testimonial_and_two_recordings_are_two(
+    app: Flask, client: FlaskClient, page: str
+) -> None:
+    token = form_token(client)
+    sent = upload(client)
+    for _ in range(2):
+        assert send(client, text="", recording=sent, token=token).status_code == 303
+    for _ in range(2):
+        file = as_file(VIDEO, "me.webm")
+        assert send(client, text="", recording_file=file, token=token).status_code == 303
+    assert len(read_testimonials(app, page)) == 2
+    # The file that came a second time isn't kept.
+    with app.app_context():
+        assert len(store.list_files()) == 2
+    assert send(client, text="", recording=upload(client)).status_code == 303
+    assert len(read_testimonials(app, page)) == 3
+
+
+def test_a_recording_belongs_to_one_testimonial(app: Flask, client: FlaskClient, page: str) -> None:
+    sent = upload(client)
+    assert send(client, recording=sent).status_code == 303
+    assert send(client, recording=sent).status_code == 404
+    assert client.delete(f"/bakery/recordings/{sent}").status_code == 404
+    assert client.put(f"/bakery/recordings/{sent}/poster", data=b"x").status_code == 404
+    assert len(read_testimonials(app, page)) == 1
+
+
+@pytest.mark.parametrize("which", ["unknown", "unfinished", "another page's"])
+def test_only_a_whole_recording_of_this_page_is_taken(
+    app: Flask, client: FlaskClient, owner: Caller, page: str, which: str
+) -> None:
+    make_page(app, owner, "other")
+    sent = "0" * 24
+    if which == "unfinished":
+        sent = Upload(client).id
+    elif which == "another page's":
+        sent = upload(client, slug="other")
+    answer = send(client, recording=sent, text="They listened.")
+    assert answer.status_code == 404
+    # The words are still there, to be sent alone.
+    assert "They listened.</textarea>" in answer.text
+    assert read_testimonials(app, page) == []
+
+
+def test_a_file_needs_no_script_and_survives_other_mistakes(
+    app: Flask, client: FlaskClient, page: str
+) -> None:
+    answer = send(client, name="", text="", recording_file=as_file(VIDEO, "holiday.mov"))
+    assert answer.status_code == 422
+    kept = _kept(answer)
+    assert send(client, text="", recording=kept).status_code == 303
+    recording = the_recording(app, page)
+    assert (recording.id, recording.media_type, recording.kind) == (kept, "video/webm", "video")
+
+
+def test_a_file_that_lies_loses_no_words(app: Flask, client: FlaskClient, page: str) -> None:
+    answer = send(client, text="They listened.", recording_file=as_file(b"<html>" * 99, "me.mp4"))
+    assert answer.status_code == 422
+    assert "play this file" in answer.text
+    assert "They listened.</textarea>" in answer.text
+    with app.app_context():
+        assert store.list_files() == {}
+    assert read_testimonials(app, page) == []
+
+
+def test_a_page_that_takes_none_reads_none(app: Flask, client: FlaskClient, page: str) -> None:
+    sent = upload(client)
+    change_project(app, page, page_design={})
+    assert send(client, recording=sent, recording_file=as_file(VIDEO, "a.webm")).status_code == 303
+    (row,) = read_testimonials(app, page)
+    assert row.kind == "written"
+
+
+def _kept(answer: TestResponse) -> str:
+    _, _, rest = answer.text.partition('name="recording" value="')
+    return rest[:24]
