@@ -25,6 +25,19 @@ from testimonials.core.urls import image_url
 from testimonials.projects.models import Project
 
 
+def _of_recording(name: str, nothing: Any) -> Any:
+    """Return what reads and sets something of a testimonial's recording, if it has one."""
+
+    def read(row: "Testimonial") -> Any:
+        return getattr(row.recording, name) if row.is_recorded and row.recording else nothing
+
+    def write(row: "Testimonial", value: Any) -> None:
+        if row.recording is not None:
+            setattr(row.recording, name, value)
+
+    return property(read, write)
+
+
 class Testimonial(Base):
     """One testimonial (spec, "Testimonial").
 
@@ -181,34 +194,10 @@ class Testimonial(Base):
             for name in names
         ]
 
-    @property
-    def transcript(self) -> str | None:
-        """What is said in the recording; None without one."""
-        return self.recording.transcript if self.is_recorded and self.recording else None
-
-    @transcript.setter
-    def transcript(self, text: str) -> None:
-        if self.recording is not None:
-            self.recording.transcript = text
-
-    @property
-    def captions(self) -> str | None:
-        return self.recording.captions if self.is_recorded and self.recording else None
-
-    @captions.setter
-    def captions(self, text: str | None) -> None:
-        if self.recording is not None:
-            self.recording.captions = text
-
-    @property
-    def shows_transcript(self) -> bool:
-        """Whether the transcript is the card's text, too."""
-        return bool(self.is_recorded and self.recording and self.recording.shows_transcript)
-
-    @shows_transcript.setter
-    def shows_transcript(self, is_shown: bool) -> None:
-        if self.recording is not None:
-            self.recording.shows_transcript = is_shown
+    transcript = _of_recording("transcript", None)
+    captions = _of_recording("captions", None)
+    # Whether the transcript is the card's text, too.
+    shows_transcript = _of_recording("shows_transcript", nothing=False)
 
     @property
     def is_recorded(self) -> bool:
