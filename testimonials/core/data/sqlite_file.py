@@ -72,6 +72,16 @@ def find_damage(path: Path) -> list[str]:
     return found[:MOST_PROBLEMS]
 
 
+def list_recordings(path: Path) -> list[str]:
+    """Return the ids of the recordings that are whole; none in a database older than they."""
+    with open_file(path) as opened:
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'recording'"
+        if opened.execute(query).fetchone() is None:
+            return []
+        found = opened.execute("SELECT id FROM recording WHERE state = 'ready' ORDER BY id")
+        return [row[0] for row in found]
+
+
 def count_rows(path: Path) -> dict[str, int]:
     """Return the number of rows of each table by name; raises `sqlite3.Error`."""
     with open_file(path) as opened:

@@ -1,4 +1,4 @@
-"""The format of a backup: a tar.gz with a manifest, the database, the secret and the settings.
+"""The format of a backup: a tar.gz of a manifest, database, secret, settings and recordings.
 
 The manifest comes first and gives the size and the SHA-256 of each other file, so a reader trusts
 neither names nor sizes, and notices when something is missing.
@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 import time
 import zlib
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TypedDict, cast
 
+from testimonials.media.store import FOLDER
 from testimonials.operations.backup.working_folder import require_room
 
 FORMAT = "testimonials-backup"
@@ -25,9 +27,11 @@ DATABASE = "testimonials.db"
 SECRET = "secret_key"  # noqa: S105 - a file's name
 SETTINGS = "testimonials.toml"
 MEMBERS = {DATABASE, SECRET, SETTINGS}
+# A recording is a member too, by its path in the instance folder.
+RECORDING = re.compile(rf"{FOLDER}/[0-9a-f]{{24}}")
 FILE_TYPES = {tarfile.REGTYPE, tarfile.AREGTYPE}
 
-MAX_MANIFEST_BYTES = 1024 * 1024
+MAX_MANIFEST_BYTES = 32 * 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
 MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
@@ -67,14 +71,41 @@ def write_archive(target: Path, manifest: Manifest, files: Mapping[str, Path]) -
     """Write a new file, mode 0600, and wait until it is on the disk."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
+        packed = _Packed(file)
+        with tarfile.open(fileobj=packed, mode="w|") as tar:  # type: ignore[call-overload]
             text = json.dumps(manifest, indent=2).encode()
             _add(tar, MANIFEST, io.BytesIO(text), len(text))
-            for name, path in files.items():
+            # Recordings last, which are as small as they get.
+            for name, path in sorted(files.items(), key=lambda each: FOLDER in each[0]):
+                if RECORDING.fullmatch(name):
+                    packed.stop_compressing()
                 with path.open("rb") as content:
                     _add(tar, name, content, path.stat().st_size)
+        packed.close()
         file.flush()
         os.fsync(file.fileno())
+
+
+class _Packed:
+    """A gzip file of which only the first part is compressed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._part = gzip.GzipFile("", "wb", 6, file)
+        self._is_compressing = True
+
+    def write(self, content: bytes) -> int:
+        return self._part.write(content)
+
+    def stop_compressing(self) -> None:
+        """Store what follows as it is."""
+        if self._is_compressing:
+            self._part.close()
+            self._part = gzip.GzipFile("", "wb", 0, self._file)
+            self._is_compressing = False
+
+    def close(self) -> None:
+        self._part.close()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None:
@@ -91,6 +122,7 @@ def read_archive(source: Path, folder: Path) -> Manifest:
     try:
         with gzip.open(source, "rb") as stream:
             manifest = _read_manifest(stream)
+            (folder / FOLDER).mkdir()
             require_room(folder, sum(each["size"] for each in manifest["members"].values()))
             while (header := _read_header(stream)) is not None:
                 expected = manifest["members"].get(header.name)
@@ -149,7 +181,8 @@ def _read_manifest(stream: gzip.GzipFile) -> Manifest:
         manifest = cast(Manifest, {key: values[key] for key in Manifest.__annotations__})
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         raise RestoreRefused("its manifest is incomplete") from None
-    if DATABASE not in manifest["members"] or not manifest["members"].keys() <= MEMBERS:
+    others = [name for name in manifest["members"] if not RECORDING.fullmatch(name)]
+    if DATABASE not in others or not MEMBERS.issuperset(others):
         raise RestoreRefused("its manifest names files that no backup has, or no database")
     return manifest
 

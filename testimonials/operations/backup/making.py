@@ -9,8 +9,15 @@ from pathlib import Path
 from testimonials import __version__
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.data.sqlite_file import copy_database, count_rows, find_damage, read_revision
+from testimonials.core.data.sqlite_file import (
+    copy_database,
+    count_rows,
+    find_damage,
+    list_recordings,
+    read_revision,
+)
 from testimonials.core.repeated_work import repeating
+from testimonials.media.store import FOLDER
 from testimonials.operations.backup.archive import (
     DATABASE,
     FORMAT,
@@ -65,7 +72,8 @@ def make_backup(settings: Settings, target: Path) -> Manifest:
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
             # The copy and, at worst, an archive of the same size.
-            require_room(folder, 2 * database.stat().st_size)
+            recorded = sum(path.stat().st_size for path in _find_media(settings.instance_path))
+            require_room(folder, 2 * database.stat().st_size + recorded)
             manifest = _write(settings.instance_path, database, folder)
             give_to_owner(folder / "archive", target.parent)
             (folder / "archive").rename(target)
@@ -93,6 +101,7 @@ def _write(instance: Path, database: Path, folder: Path) -> Manifest:
         if (source := instance / name).exists():
             files[name] = folder / name
             files[name].write_bytes(_read(source))
+    files |= _take_recordings(instance, copy, folder)
     manifest: Manifest = {
         "format": FORMAT,
         "formatVersion": FORMAT_VERSION,
@@ -104,6 +113,32 @@ def _write(instance: Path, database: Path, folder: Path) -> Manifest:
     }
     write_archive(folder / "archive", manifest, files)
     return manifest
+
+
+def _find_media(instance: Path) -> list[Path]:
+    folder = instance / FOLDER
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path]:
+    """Return the files of the recordings that the copied database has, by their names in a backup.
+
+    Whole ones never change. They are linked, so that one that is deleted meanwhile is still there.
+    """
+    taken = {}
+    (folder / FOLDER).mkdir()
+    for recording_id in list_recordings(copy):
+        source, link = instance / FOLDER / recording_id, folder / FOLDER / recording_id
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                os.link(source, link)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                # On another disk, or one that knows no links.
+                link = source
+            taken[f"{FOLDER}/{recording_id}"] = link
+    return taken
 
 
 def _read(path: Path) -> bytes:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from testimonials.core import clock
 from testimonials.core.data.sqlite_file import count_rows, find_damage, is_in_use, read_revision
+from testimonials.media.store import FOLDER
 from testimonials.migrations.runner import revisions
 from testimonials.operations.backup.archive import (
     DATABASE,
+    RECORDING,
     SECRET,
     SETTINGS,
     Manifest,
@@ -22,9 +24,11 @@ from testimonials.operations.backup.working_folder import working_folder
 from testimonials.settings.instance_folder import (
     JOURNAL,
     FolderInUse,
+    give_to_owner,
     hold_alone,
     prepared,
     replace_files,
+    sync,
 )
 from testimonials.settings.secret import SettingError, read_secret_key
 from testimonials.settings.table import load_settings
@@ -58,7 +62,11 @@ def restore_backup(source: Path, folder: Path, *, is_replacing: bool, is_trial: 
             # The backup's settings say where its database goes; without any, the folder's do.
             file = work / SETTINGS if SETTINGS in manifest["members"] else None
             database = find_database(load_settings(makes_instance=False, file=file))
-            places = {name: folder / name for name in manifest["members"]} | {DATABASE: database}
+            own = [name for name in manifest["members"] if not RECORDING.fullmatch(name)]
+            places = {name: folder / name for name in own} | {DATABASE: database}
+            if any((work / FOLDER).iterdir()) or (folder / FOLDER).exists():
+                # As a whole, so that no recordings are left that this database doesn't know.
+                places[FOLDER] = folder / FOLDER
             kept: list[Path] = []
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
@@ -102,7 +110,11 @@ def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) ->
     for name, place in places.items():
         if is_replacing or not place.exists():
             continue
-        if name == DATABASE or (work / name).read_bytes() != place.read_bytes():
+        if name == FOLDER:
+            is_other = any(place.iterdir())
+        else:
+            is_other = name == DATABASE or (work / name).read_bytes() != place.read_bytes()
+        if is_other:
             raise RestoreRefused(
                 f"{place} already exists. Add --replace to put this backup in its place; the old "
                 "files are kept"
@@ -117,6 +129,9 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
     while any((folder / aside).exists() for folder in folders):
         aside += "-2"
     try:
+        for path in (work / FOLDER).iterdir():
+            give_to_owner(path, instance)
+            sync(path)
         for name, place in places.items():
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(work / name, prepared(place))
@@ -124,7 +139,10 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
     except BaseException:
         # Once there is a journal, the next start completes the restore.
         if not (instance / JOURNAL).exists():
-            for place in places.values():
-                prepared(place).unlink(missing_ok=True)
+            for name, place in places.items():
+                if name == FOLDER:
+                    shutil.rmtree(prepared(place), ignore_errors=True)
+                else:
+                    prepared(place).unlink(missing_ok=True)
         raise
     return sorted(folder / aside for folder in folders if (folder / aside).exists())
