@@ -119,7 +119,8 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
         form_name=values.get("form_name"),
         remind_after_days=values["remind_after_days"],
     )
-    count = ask_people(project, make_batch_token(project), batch, listed, actor)
+    token, wait = make_batch_token(project), values.get("wait_days", 0)
+    count = ask_people(project, token, batch, listed, actor, wait)
     record_project_event(EventType.REQUESTS_SENT, project, count=count)
     return Outcome(_describe_asked(count, left_out), {"count": count})
 

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, validate
 from testimonials.auth.addresses import Email
 from testimonials.collection.forms.schemas import NAME_LENGTH, FormUpdateSchema
 from testimonials.collection.requests.address_lists import REFERENCE_LENGTH
-from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
+from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS, WAITS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import TAG_LENGTH, TAG_PATTERN
@@ -204,6 +204,12 @@ class RequestSchema(StrictSchema):
         one_line=True,
         attribute="form_name",
         description="The name of the form to open; left out: the project’s own page.",
+    )
+    sendAfterDays = NumberChoice(
+        *WAITS,
+        attribute="wait_days",
+        load_default=0,
+        description="In how many days the mails go out; 0: now.",
     )
     remindAfterDays = NumberChoice(
         *REMINDERS,

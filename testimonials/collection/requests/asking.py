@@ -25,6 +25,7 @@ from testimonials.settings.current import current_settings
 
 MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
+WAITS = (0, 1, 3, 7, 14, 30)
 DAY = timedelta(days=1)
 PREVIEW_SECONDS = 24 * 60 * 60
 
@@ -124,9 +125,16 @@ def _read_batch_token(project: Project, token: str) -> str:
 
 
 def ask_people(
-    project: Project, token: str, batch: RequestBatch, listed: AddressList, actor: str
+    project: Project,
+    token: str,
+    batch: RequestBatch,
+    listed: AddressList,
+    actor: str,
+    wait_days: int = 0,
 ) -> int:
     """Store a request to everybody on a list, and send as many mails as the pace allows.
+
+    The mails go out after `wait_days`.
 
     The account and the project are locked; `token` is the preview's, `batch` has the message.
     Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and
@@ -152,7 +160,7 @@ def ask_people(
             name=person.name,
             company=person.company or None,
             purchase_reference=person.order or None,
-            next_mail_at=now,
+            next_mail_at=now + wait_days * DAY,
             created_at=now,
         )
         for person in people

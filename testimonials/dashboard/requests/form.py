@@ -14,7 +14,7 @@ from testimonials.collection.requests.address_lists import (
     read_csv,
     read_pasted,
 )
-from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS
+from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS, WAITS
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, suggest_texts
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.web.fields import Choice, RuleField, Text
@@ -23,7 +23,7 @@ from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 
-NEVER = "never"
+NEVER, NOW = "never", "0"
 DEFAULT_REMINDER = "5"
 # A file of 1 MB, plus 500 people with long names in the text field.
 FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
@@ -60,6 +60,7 @@ class RequestFormSchema(FormSchema):
         error_messages={"invalid": "Choose one of the languages."},
     )
     form = Text(SLUG_LENGTH, one_line=True, load_default="")
+    wait = Choice(*map(str, WAITS), load_default=NOW)
     reminder = Choice(
         NEVER,
         *map(str, REMINDERS),
@@ -87,6 +88,10 @@ class RequestForm:
         return request.form.get("token", "")
 
     @property
+    def wait_days(self) -> int:
+        return int(self.values["wait"])
+
+    @property
     def batch(self) -> RequestBatch:
         """The message to everybody, as a row that isn't stored yet."""
         reminder = self.values["reminder"]
@@ -108,6 +113,7 @@ def default_values(project: Project) -> dict[str, str]:
         "language": ENGLISH.code,
         "reminder": DEFAULT_REMINDER,
         "form": "",
+        "wait": NOW,
     }
 
 

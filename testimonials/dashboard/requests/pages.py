@@ -30,6 +30,7 @@ from testimonials.dashboard.requests.view import (
     describe_pager,
     describe_preview,
     describe_tabs,
+    name_wait,
     write_asked,
 )
 from testimonials.extensions import begin_write, db
@@ -80,14 +81,15 @@ def send_requests(access: Access) -> ResponseReturnValue:
     lock_account(access.project.account_id)
     project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
     try:
-        count = ask_people(project, form.token, form.batch, form.pasted, access.user.email)
+        about = form.batch, form.pasted, access.user.email, form.wait_days
+        count = ask_people(project, form.token, *about)
     except AskingRefused as error:
         db.session.rollback()
         return _refuse(access, form, error)
     if count:
         record_project_event(EventType.REQUESTS_SENT, project, count=count)
     db.session.commit()
-    return _go_back(_tell_sent(count) if count else "")
+    return _go_back(_tell_sent(count, form.wait_days) if count else "")
 
 
 @asking.get("/dashboard/projects/<project_id>/invitations.csv")
@@ -120,9 +122,10 @@ def remove_request(access: Access) -> ResponseReturnValue:
     return _go_back("Deleted from the list")
 
 
-def _tell_sent(count: int) -> str:
+def _tell_sent(count: int, wait_days: int) -> str:
     if current_settings().smtp_url:
-        return f"{_count(count)} on the way"
+        when = name_wait(wait_days)
+        return f"{_count(count)} on the way" if not wait_days else f"{_count(count)} sent {when}"
     return f"{_count(count)} noted, but not mailed: this service has no mail server"
 
 

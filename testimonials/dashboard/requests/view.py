@@ -17,7 +17,7 @@ from testimonials.collection.requests.asked_people import (
     AskedPerson,
     list_everybody,
 )
-from testimonials.collection.requests.asking import REMINDERS, LeftOut, count_room
+from testimonials.collection.requests.asking import REMINDERS, WAITS, LeftOut, count_room
 from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
@@ -49,6 +49,7 @@ def describe_form(project: Project) -> dict[str, Any]:
     choices = [(str(days), f"After {days} days") for days in REMINDERS]
     return {
         "languages": LANGUAGES,
+        "waits": [(str(days), name_wait(days).capitalize()) for days in WAITS],
         "reminders": [*choices, (NEVER, "Never")],
         "room": count_room(project.account_id),
         "per_day": current_settings().invitations_per_day,
@@ -56,6 +57,10 @@ def describe_form(project: Project) -> dict[str, Any]:
         "forms": list_forms(project),
         "has_mail_server": bool(current_settings().smtp_url),
     }
+
+
+def name_wait(days: int) -> str:
+    return {0: "now", 1: "tomorrow"}.get(days, f"in {days} days")
 
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
@@ -87,7 +92,9 @@ def _address(state: str | None, page: int | None = None) -> str:
 
 def describe_asked(person: AskedPerson) -> dict[str, Any]:
     row = person.request
-    added = ("Added", row.created_at if person.state == "waiting" else None)
+    waits = person.state == "waiting"
+    is_later = row.sent_at is None and (row.next_mail_at or clock.now()) > clock.now()
+    added = ("Added", row.created_at if waits else None)
     return {
         "row": row,
         "initials": initials_of(row.name or row.email),
@@ -95,6 +102,7 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
         "state": person.state,
         "state_label": LABELS[person.state],
         "problem": person.problem if person.state == "failed" else None,
+        "goes_out_at": row.next_mail_at if is_later else None,
         "times": [(what, time) for what, time in (added, *_list_times(person)) if time],
     }
 
@@ -153,6 +161,7 @@ def describe_preview(
         "reply_to": account.email,
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
         "has_mail_server": bool(current_settings().smtp_url),
+        "when": name_wait(form.wait_days) if form.wait_days else "",
         "minutes": -(-len(people) // current_settings().invitations_per_minute),
     }
 

@@ -136,6 +136,21 @@ def test_a_mail_has_the_owners_brand_and_what_is_known_of_each_person(
     assert any("noor@example.com,Noor Haddad,Haddad & Co,A-17,Waiting" in row for row in first)
 
 
+def test_requests_can_go_out_later(
+    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    page = preview(browser, project, NOOR, wait="3")
+    confirm(browser, project, page.text)
+    work(app, moved_clock, days=2.9)
+    assert requests_to(app) == []
+    listed = browser.get(f"/dashboard/projects/{project}/invitations").text
+    assert "Goes out" in listed
+    assert "Cancel 1 waiting" in listed
+    work(app, moved_clock, days=0.2)
+    assert len(requests_to(app)) == 1
+    assert "Goes out" not in browser.get(f"/dashboard/projects/{project}/invitations").text
+
+
 def test_nothing_is_sent_before_it_is_confirmed_and_then_once(
     app: Flask, browser: FlaskClient, project: str
 ) -> None:
