@@ -91,6 +91,10 @@ class RequestForm:
     def wait_days(self) -> int:
         return int(self.values["wait"])
 
+    def asked_by(self, email: str) -> tuple[RequestBatch, AddressList, str, int]:
+        """Return what `ask_people` takes, asked by this person."""
+        return self.batch, self.pasted, email, self.wait_days
+
     @property
     def batch(self) -> RequestBatch:
         """The message to everybody, as a row that isn't stored yet."""

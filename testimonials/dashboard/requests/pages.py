@@ -81,8 +81,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
     lock_account(access.project.account_id)
     project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
     try:
-        about = form.batch, form.pasted, access.user.email, form.wait_days
-        count = ask_people(project, form.token, *about)
+        count = ask_people(project, form.token, *form.asked_by(access.user.email))
     except AskingRefused as error:
         db.session.rollback()
         return _refuse(access, form, error)
