@@ -16,7 +16,11 @@ from testimonials.projects.cli import projects
 from testimonials.proposals.cli import proposals
 from testimonials.testimonials.cli import testimonials
 from testimonials.transfer.archives.cli import export_account, export_project, import_project
-from testimonials.transfer.tables.testimonials_cli import import_testimonials
+from testimonials.transfer.imports.testimonials_cli import (
+    import_testimonials,
+    list_imports,
+    undo,
+)
 from testimonials.webhooks.cli import webhooks
 
 # Archives contain several features' data, so a later feature defines these commands.
@@ -24,6 +28,8 @@ accounts.add_command(export_account)
 projects.add_command(export_project)
 projects.add_command(import_project)
 testimonials.add_command(import_testimonials)
+testimonials.add_command(list_imports)
+testimonials.add_command(undo)
 
 GROUPS: tuple[click.Group, ...] = (
     accounts,

@@ -45,6 +45,7 @@ from testimonials.dashboard.proposals.preview_pages import previews
 from testimonials.dashboard.requests.pages import asking
 from testimonials.dashboard.requests.purchase_pages import purchase_links
 from testimonials.dashboard.share.pages import share
+from testimonials.dashboard.transfer.archive_pages import archives
 from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
 from testimonials.media.pages import recordings
@@ -59,6 +60,7 @@ from testimonials.proposals.api import proposals
 from testimonials.testimonials.api import init_pages, testimonials
 from testimonials.testimonials.editing.api import editing
 from testimonials.testimonials.moderation.api import moderation
+from testimonials.transfer.imports.api import imports
 from testimonials.webhooks.api import webhooks
 from testimonials.widget.api import widget
 from testimonials.widget.fast_feed import init_feed
@@ -79,6 +81,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     testimonials,
     editing,
     moderation,
+    imports,
     asked,
     purchases,
     proposals,
@@ -115,6 +118,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     decisions,
     previews,
     importing,
+    archives,
     exporting,
     editor,
     picture,

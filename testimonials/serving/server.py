@@ -32,6 +32,7 @@ from testimonials.settings.table import (
     load_settings,
     unknown_variables,
 )
+from testimonials.transfer.imports.running import run_imports
 from testimonials.webhooks.dispatch import Dispatcher
 from testimonials.widget.script.versions import keep_script
 
@@ -122,7 +123,11 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     if addresses is not None:
         _print_sample(addresses)
     background = BackgroundWorker(
-        app, run_jobs, write_mail=answer_link_requests, send_webhooks=Dispatcher().run
+        app,
+        run_jobs,
+        write_mail=answer_link_requests,
+        send_webhooks=Dispatcher().run,
+        run_imports=run_imports,
     )
     run_until_ended(server, background, seat.parent)
     end_metrics(app)

@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tests.conftest import PASSWORD
 from tests.support.pictures import photo, to_bytes
+from tests.transfer.archives.projects import VERSION_1
 
 # Where people write what they like.
 FREE = {"text", "search", "url", "email", "tel", "textarea", "hidden"}
@@ -129,6 +130,8 @@ def _read(node: LexborNode) -> Field:
 def _choose_file(each: Field) -> tuple[io.BytesIO, str]:
     if "image" in each.accept or ".png" in each.accept:
         return io.BytesIO(to_bytes(photo(40, 30), "PNG")), "picture.png"
+    if ".zip" in each.accept:
+        return io.BytesIO(VERSION_1.read_bytes()), "project.zip"
     return io.BytesIO(b"name,text,email\nMaya,Words,maya@example.com\n"), "rows.csv"
 
 

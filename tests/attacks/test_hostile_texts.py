@@ -137,6 +137,7 @@ def test_no_words_steer_a_terminal(
         "ids": world.ids["proposal_id"],
         "token_id": world.ids["token_id"],
         "webhook": world.ids["webhook_id"],
+        "import_id": world.ids["import_id"],
     }
     seen = 0
     for full_name, command in commands():

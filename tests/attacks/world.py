@@ -60,6 +60,7 @@ UNKNOWN = {
     "filename": "none.css",
     "tag": "no-such-tag",
     "asked_id": "a" * 24,
+    "import_id": "b" * 24,
     "recording_id": "b" * 24,
 }
 # Stands in examples of calls for a testimonial.
@@ -217,6 +218,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "form_name": "after-class",
             "form": "after-class",
             "asked_id": _find_asked(app),
+            "import_id": _choose_file(browser, base),
             "recording_id": upload(app.test_client(), slug=SLUG),
         },
         own={
@@ -307,6 +309,13 @@ def _make_token(browser: FlaskClient, project: str) -> str:
     found = re.search(r"/tokens/(\w{24})/revoke", browser.get(base).text)
     assert found
     return found[1]
+
+
+def _choose_file(browser: FlaskClient, base: str) -> str:
+    file = (io.BytesIO(f"Name,Review\n{NAME},{SECRET}\n".encode()), "secret.csv")
+    answer = browser.post(f"{base}/import", data={"file": file})
+    expect(answer)
+    return str(answer.headers["Location"])[-24:]
 
 
 def _find_asked(app: Flask) -> str:

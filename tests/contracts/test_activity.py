@@ -27,6 +27,7 @@ WRITES_NOTHING = "It writes nothing."
 SENDING = "The log of deliveries has it."
 UNSENT = "The form that it is sent with is recorded."
 DRAFT = "A draft is a change once it is published."
+WAITING = "A file is a change once it is imported."
 SILENT_VIEWS = {
     "claim.send_new_link": ASKING,
     "session.sign_up": ASKING,
@@ -45,7 +46,12 @@ SILENT_VIEWS = {
     "oauth.register": WRITES_NOTHING,
     "purchases.create_purchase_link": "What is written by it is recorded.",
     "asking.preview_requests": WRITES_NOTHING,
-    "importing.preview_import": WRITES_NOTHING,
+    "importing.upload_import": WAITING,
+    "importing.change_import": WAITING,
+    "importing.start_import": "The background records what it imports.",
+    "importing.stop_import": "The background has recorded what it imported.",
+    "archives.upload_archive": WAITING,
+    "archives.discard_archive": WAITING,
     "widget_editor.get_preview_feed": WRITES_NOTHING,
     "widget_editor.reset_widget": DRAFT,
     "webhooks.test_webhook": SENDING,
@@ -73,6 +79,7 @@ SILENT_COMMANDS = {
     "projects members": READS,
     "projects widgets": READS,
     "testimonials list": READS,
+    "testimonials imports": READS,
     "webhooks list": READS,
     "webhooks deliveries": READS,
     "webhooks redeliver": SENDING,

@@ -71,6 +71,7 @@ COMMITTERS = {
     "core.data.leases": "A lease counts only once others can see it.",
     "core.data.rate_limit_counters": "A hit counts also when the request that made it fails.",
     "webhooks.dispatch": "The background thread has no request; it is its own door.",
+    "transfer.imports.running": "The background thread has no request; it is its own door.",
     "dashboard.guards": "A proof that was given counts even if what it was for fails.",
     "operations.jobs.expiry": "The sweep is a job of the background thread; there is no request.",
     "operations.jobs.link_mail": "It is a job of the background thread; there is no request.",

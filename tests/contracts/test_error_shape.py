@@ -49,6 +49,8 @@ PATHS = (
     "/v1/projects/{id}/submissions",
     "/v1/setup",
     "/v1/projects/{id}/undo",
+    "/v1/projects/{id}/imports",
+    "/v1/projects/{id}/imports/{id}/undo",
     "/v1/projects/{id}/tags",
     "/v1/projects/{id}/tags/{id}",
     "/v1/projects/{id}/proposals",

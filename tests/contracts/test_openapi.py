@@ -27,6 +27,7 @@ Call = Callable[..., Any]
 
 # Codes that no call of the API answers.
 ONLY_ON_PAGES = {
+    "ARCHIVES_BUSY",
     "ARCHIVE_REFUSED",
     "AUTHOR_LINK_INVALID",
     "AUTHOR_REFUSED",
@@ -372,6 +373,11 @@ def visit_inbox(call: Call, app: Flask, project: str) -> None:
     call(f"{here}/tags/{{tag}}", "patch", {"name": "Press"}, **tag)
     undo = call(f"{here}/tags/{{tag}}", "delete", **tag)["undo"]
     call(f"{here}/undo", "post", {"undo": undo}, project_id=project)
+    arguments = ["testimonials", "import", project, "-"]
+    app.test_cli_runner().invoke(args=arguments, input="Name,Text\nA,B\n")
+    (made,) = call(f"{here}/imports", "get", project_id=project)
+    ids = {"project_id": project, "import_id": made["_id"]}
+    assert call(f"{here}/imports/{{import_id}}/undo", "post", {}, **ids)["removedCount"] == 1
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,11 @@ def test_every_command_answers_json(
         "projects import": _read(
             app, "projects", "import", archive, "--account", owner.email, "--slug", "copy"
         ),
-        "testimonials import": _read(app, "testimonials", "import", "copy", table),
+        "testimonials import": (imported := _read(app, "testimonials", "import", "copy", table)),
+        "testimonials imports": _read(app, "testimonials", "imports", "copy"),
+        "testimonials undo-import": _read(
+            app, "testimonials", "undo-import", "copy", imported["import"]
+        ),
         "accounts export": _read(app, "accounts", "export", owner.email, everything),
         "authors erase": _read(app, "authors", "erase", "nobody@example.com", "--yes"),
         "webhooks list": _read(app, "webhooks", "list"),
@@ -144,6 +148,8 @@ def test_every_command_answers_json(
     }  # fmt: skip
     assert answers["projects import"]["testimonials"] == 6
     assert answers["testimonials import"]["new"] == 1
+    assert [each["state"] for each in answers["testimonials imports"]] == ["done"]
+    assert answers["testimonials undo-import"] == {"removedCount": 1, "keptCount": 0}
     assert answers["accounts export"]["bytes"] > answers["projects export"]["bytes"] > 500
     assert answers["accounts delete"]["projects"] == 1
     assert owner.get("/v1/me").status_code == 401

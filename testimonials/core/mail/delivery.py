@@ -1,4 +1,4 @@
-"""The background threads of `serve`: for the mail in the outbox, the jobs, and webhooks."""
+"""The background threads of `serve`: for the mail in the outbox, the jobs, webhooks and imports."""
 
 import logging
 import re
@@ -69,8 +69,8 @@ class BackgroundWorker:
     somebody else's server.
 
     One calls `write_mail` and then sends mail every `mail_seconds`, one calls `sweep` every
-    `sweep_seconds`, and one calls `send_webhooks` each second, which ends soon once what it is
-    given says so.
+    `sweep_seconds`, and two call `send_webhooks` and `run_imports` each second, which end soon once
+    what they are given says so.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class BackgroundWorker:
         sweep_seconds: float = 60.0,
         write_mail: Callable[[], object] = lambda: None,
         send_webhooks: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
+        run_imports: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
     ) -> None:
         self._app = app
         self._stop = threading.Event()
@@ -93,6 +94,7 @@ class BackgroundWorker:
                 ("mail", mail_seconds, write_mail, self._deliver),
                 ("jobs", sweep_seconds, sweep),
                 ("webhooks", 1.0, lambda: send_webhooks(self._stop.is_set)),
+                ("imports", 1.0, lambda: run_imports(self._stop.is_set)),
             )
         ]
 

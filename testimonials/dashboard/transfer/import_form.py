@@ -1,90 +1,87 @@
-"""The form that imports testimonials: the file, what its columns are, and how to read them.
+"""The form that says how a file is imported: which columns are which, and how they are read."""
 
-The server keeps nothing between the steps: the page carries the file along, compressed.
-"""
-
-import base64
-import binascii
-import json
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from werkzeug.datastructures import FileStorage
+from werkzeug.datastructures import MultiDict
 
-from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.signing import TokenPurpose
 from testimonials.dashboard.forms import Errors
-from testimonials.transfer.tables.dates import ORDERS
-from testimonials.transfer.tables.headings import (
-    FIELDS,
-    REQUIRED,
-    ColumnMapping,
-    change_mapping,
-    find_missing,
-    guess_mapping,
-)
-from testimonials.transfer.tables.importing import Plan, plan_import
-from testimonials.transfer.tables.rows import STATUSES, ReadingOptions
-from testimonials.transfer.tables.table_files import EncodingUnclear, Table, read_table
+from testimonials.transfer.imports.drafts import Reading, read_content, read_file
+from testimonials.transfer.models import TableImport
+from testimonials.transfer.tables.dates import ORDERS, read_date
+from testimonials.transfer.tables.headings import FIELDS, REQUIRED, ColumnMapping, find_missing
+from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan, plan_import
+from testimonials.transfer.tables.rows import REPAIRS, STATUSES
+from testimonials.transfer.tables.table_files import ENCODINGS, EncodingUnclear
 
 MEGABYTE = 1024 * 1024
-MAX_FILE_BYTES = 5 * MEGABYTE
+# The worker takes no larger body.
+MAX_FILE_BYTES = 12 * MEGABYTE
+FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 # The user waits for the preview while all of them are read.
-MAX_LINES = 5_000
-# Compressed and in base64, a file may take more than its own size.
-FORM_BYTES = 2 * MAX_FILE_BYTES
+MAX_LINES = 20_000
 NAME_LENGTH = 120
 ENCODING_LABELS = {
     "utf-8": "UTF-8",
     "windows-1252": "Western European (Windows-1252)",
     "latin-1": "Western European (Latin-1)",
+    "windows-1250": "Central European (Windows-1250)",
+    "windows-1254": "Turkish (Windows-1254)",
+    "windows-1256": "Arabic (Windows-1256)",
+    "shift-jis": "Japanese (Shift-JIS)",
     "utf-16": "Unicode (UTF-16)",
 }
 TOO_LARGE = (
-    "The file is larger than 5 MB. Split it, or ask the operator of this service to import it by "
+    "The file is larger than 12 MB. Split it, or ask the operator of this service to import it by "
     "command."
 )
+START_SECONDS = 24 * 60 * 60
+
+start_purpose = TokenPurpose("import")
 
 
 @dataclass
-class ImportForm:
-    """What was sent, and the errors that keep it from being imported."""
+class Preview:
+    """What a draft would do, and the errors that keep it from being started."""
 
-    name: str = ""
-    content: bytes = b""
-    status: str = STATUSES[0]
-    encoding: str = "utf-8"
-    order: str | None = None
-    table: Table | None = None
-    mapping: ColumnMapping | None = None
+    row: TableImport
+    reading: Reading | None = None
+    plan: Plan | None = None
     errors: Errors = field(default_factory=dict)
-    # The encoding to suggest if the file's is unclear.
-    likely_encoding: str = ""
 
     @property
-    def packed(self) -> str:
-        return base64.b64encode(zlib.compress(self.content, 6)).decode("ascii")
+    def mapping(self) -> ColumnMapping | None:
+        return self.reading.mapping if self.reading else None
 
     @property
-    def seen(self) -> str:
-        """A hash of what was chosen: only what a preview has shown is imported."""
-        columns = self.mapping.columns if self.mapping else {}
-        chosen = [sorted(columns.items()), self.order, self.status, self.encoding]
-        return hash_secret(json.dumps(chosen))[:16]
+    def can_start(self) -> bool:
+        return self.plan is not None and not self.errors and bool(self.plan.new)
 
-    def plan(self, project_id: str) -> Plan | None:
-        """Return what would be imported, unless something is wrong with the form."""
-        if self.table is None or self.mapping is None or self.errors:
-            return None
-        options = ReadingOptions(self.mapping, self.order, self.status)
-        plan = plan_import(project_id, self.table, options)
-        if plan.asks_for_order:
-            self.errors["dates"] = [
-                "Choose whether dates such as 03/04/2026 begin with day or month."
-            ]
-        return plan
+    @property
+    def token(self) -> str:
+        """What starts exactly this: only what a preview has shown is imported."""
+        counts = self.plan.count() if self.plan else {}
+        return start_purpose.sign([self.row.id, self.row.options, counts])
+
+    @property
+    def unused(self) -> list[str]:
+        """The columns that are not imported."""
+        return self.reading.mapping.list_unused(self.reading.table.headings) if self.reading else []
+
+    @property
+    def repairs(self) -> dict[str, int]:
+        """How many lines each way of mending them concerns."""
+        return self.plan.count_repairs() if self.plan else {}
+
+    @property
+    def date_choices(self) -> list[tuple[str, datetime]]:
+        """The two days that an ambiguous date may be."""
+        date = self.plan.unclear_date if self.plan else ""
+        return [(order, read_date(date, order)) for order in ORDERS] if date else []
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -92,7 +89,7 @@ class ImportForm:
 
         A column's value is its place in the file; first and last names are chosen together: "0+1".
         """
-        headings = self.table.headings if self.table else []
+        headings = self.reading.table.headings if self.reading else []
         places = {heading: str(place) for place, heading in enumerate(headings)}
         choices, chosen = {place: heading for heading, place in places.items()}, {}
         for field_name, names in (self.mapping.columns if self.mapping else {}).items():
@@ -110,47 +107,60 @@ class ImportForm:
         ]
 
 
-def read_import_form(form: Mapping[str, str], file: FileStorage | None) -> ImportForm:
-    """Read the form with a new file, or with the one that the page carries."""
-    found = ImportForm(
-        status=_choose(form.get("status"), STATUSES),
-        encoding=_choose(form.get("encoding"), tuple(ENCODING_LABELS)),
-        order=form.get("dates") if form.get("dates") in ORDERS else None,
-    )
-    is_new = file is not None and bool(file.filename)
-    if is_new and file is not None:
-        found.name, found.content = (file.filename or "")[:NAME_LENGTH], file.read()
-    else:
-        found.name = form.get("file_name", "")[:NAME_LENGTH]
-        found.content = _unpack(form.get("packed", ""))
-    if not found.content and not is_new:
-        found.errors["file"] = ["Choose a file."]
-    elif len(found.content) > MAX_FILE_BYTES:
-        found.errors["file"] = [TOO_LARGE]
-    else:
-        _read_content(found, form)
-    return found
-
-
-def _read_content(found: ImportForm, form: Mapping[str, str]) -> None:
+def show_draft(row: TableImport) -> Preview:
+    """Read the file of a draft; return what would happen to each of its lines."""
+    preview = Preview(row)
     try:
-        found.table = read_table(found.content, found.encoding, MAX_LINES)
+        preview.reading = read_file(read_content(row.id) or b"", row.options, MAX_LINES)
     except EncodingUnclear as error:
-        found.likely_encoding = error.likely
-        found.errors["encoding"] = [error.message]
-        return
+        preview.errors["encoding"] = [error.message]
+        return preview
     except ServiceError as error:
-        found.errors["file"] = [error.message]
-        return
-    headings = found.table.headings
-    choices = {
-        name: _read_places(form[f"map_{name}"], headings)
-        for name in FIELDS
-        if f"map_{name}" in form
+        preview.errors["encoding"] = [error.message]
+        return preview
+    for name in find_missing(preview.reading.mapping):
+        preview.errors[f"map_{name}"] = [f"Which column has the {FIELDS[name].lower()}?"]
+    if not preview.errors:
+        preview.plan = plan_import(row.project_id, preview.reading.table, preview.reading.options)
+        if preview.plan.unclear_date:
+            preview.errors["dates"] = ["Does the day or the month come first in its dates?"]
+    return preview
+
+
+def read_options(row: TableImport, form: MultiDict[str, str]) -> dict[str, Any]:
+    """Return how a draft is to be read, by the form that was sent."""
+    encoding = _choose(form.get("encoding"), tuple(ENCODINGS), row.options["encoding"])
+    options = row.options | {
+        "encoding": encoding,
+        "order": _choose(form.get("dates"), ORDERS, None),
+        "status": _choose(form.get("status"), STATUSES, row.options["status"]),
+        "repairs": [name for name in REPAIRS if name in form.getlist("repairs")],
+        "photos": "photos" in form,
     }
-    found.mapping = change_mapping(guess_mapping(headings), headings, choices)
-    for name in find_missing(found.mapping):
-        found.errors[f"map_{name}"] = [f"Which column has the {FIELDS[name].lower()}?"]
+    if encoding != row.options["encoding"]:
+        # The headings were others.
+        return options | {"columns": {}}
+    return options | {"columns": _read_columns(row, form)}
+
+
+def read_start(row: TableImport, token: str) -> dict[str, int] | None:
+    """Return how many lines are new, there and refused, if a preview showed the draft like this."""
+    import_id, options, counts = start_purpose.find(token, 3, START_SECONDS) or (None, None, {})
+    if import_id != row.id or options != row.options or not counts.get(NEW):
+        return None
+    return {name: counts[name] for name in (NEW, THERE, REFUSED)}
+
+
+def _read_columns(row: TableImport, form: MultiDict[str, str]) -> dict[str, list[str]]:
+    sent = {name: form[f"map_{name}"] for name in FIELDS if f"map_{name}" in form}
+    if not sent:
+        return dict(row.options["columns"])
+    try:
+        reading = read_file(read_content(row.id) or b"", row.options, MAX_LINES)
+    except ServiceError:
+        return {}
+    headings = reading.table.headings
+    return {name: _read_places(text, headings) for name, text in sent.items()}
 
 
 def _read_places(text: str, headings: Sequence[str]) -> list[str]:
@@ -158,14 +168,5 @@ def _read_places(text: str, headings: Sequence[str]) -> list[str]:
     return [headings[int(part)] for part in places if len(part) < 5 and int(part) < len(headings)]
 
 
-def _choose(text: str | None, choices: Sequence[str]) -> str:
-    return text if text is not None and text in choices else choices[0]
-
-
-def _unpack(packed: str) -> bytes:
-    """Return the file that the page carries, unpacked up to the limit."""
-    try:
-        unpacker = zlib.decompressobj()
-        return unpacker.decompress(base64.b64decode(packed, validate=True), MAX_FILE_BYTES + 1)
-    except (binascii.Error, ValueError, zlib.error):
-        return b""
+def _choose(text: str | None, choices: Sequence[str], usual: Any) -> Any:
+    return text if text is not None and text in choices else usual

@@ -24,6 +24,7 @@ from testimonials.proposals.services import delete_old_proposals, list_held_pict
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.services import empty_trash
 from testimonials.testimonials.unused_pictures import delete_unused_images
+from testimonials.transfer.imports.drafts import delete_old_files
 from testimonials.webhooks.deliveries import delete_old_deliveries
 from testimonials.widget.sightings import delete_old_sightings
 
@@ -115,6 +116,7 @@ KINDS = {
     "deliveries": Kind(
         "deliveries of webhooks past the last 100", lambda: delete_old_deliveries(MAX_AT_ONCE)
     ),
+    "importFiles": Kind("files that nobody imported within a day", delete_old_files),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),

@@ -73,13 +73,20 @@ class Archive:
 
 
 @contextmanager
-def open_archive(source: IO[bytes]) -> Iterator[Archive]:
-    """Open and check an archive; raise `ArchiveRefused`."""
+def open_archive(
+    source: IO[bytes], most_text: int | None = None, most_bytes: int | None = None
+) -> Iterator[Archive]:
+    """Open and check an archive; raise `ArchiveRefused`.
+
+    Its text may unpack to `most_text` bytes, and all of it to `most_bytes`.
+    """
     with _refusing():
         file = zipfile.ZipFile(source)
     with file:
         with _refusing():
-            archive = _read_archive(file)
+            if most_bytes and sum(each.file_size for each in file.infolist()) > most_bytes:
+                raise ValidationError(f"It unpacks to more than {most_bytes // 1024**2} MB.")
+            archive = _read_archive(file, most_text or MAX_JSON_BYTES)
         yield archive
 
 
@@ -97,9 +104,9 @@ def _refusing() -> Iterator[None]:
         ) from None
 
 
-def _read_archive(file: zipfile.ZipFile) -> Archive:
+def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     _require_known_files(file)
-    described = _parse(_read_entry(file, JSON_NAME, MAX_JSON_BYTES))
+    described = _parse(_read_entry(file, JSON_NAME, most_text))
     project = PROJECT.read(described.get("project"), "project")
     for newer in ("savedWidgets", "forms"):
         described.setdefault(newer, [])

@@ -5,27 +5,27 @@ twice is harmless, and an interrupted import can be repeated.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, func, insert, select, update
 
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
 from testimonials.core import clock
 from testimonials.core.data.database import Base, count_for_planner
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.terminal_text import make_printable
-from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
 from testimonials.testimonials.moderation.tags import find_spellings, spell
+from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.dates import UNCLEAR, find_order
 from testimonials.transfer.tables.headings import ColumnMapping
 from testimonials.transfer.tables.rows import (
+    REPAIRS,
     NewTestimonial,
     ReadingOptions,
     RowRefused,
@@ -57,6 +57,8 @@ class Outcome:
     cells: Mapping[str, str]
     problem: str = ""
     testimonial: NewTestimonial | None = None
+    # What would let a refused line in.
+    repairs: frozenset[str] = frozenset()
 
     def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
         """Return the outcome in texts that are safe to print."""
@@ -67,14 +69,26 @@ class Outcome:
             "name": make_printable(name, SHOWN_LENGTH),
             "text": make_printable(text, SHOWN_LENGTH),
             "reason": make_printable(self.problem),
+        } | (self._describe_new() if self.testimonial else {})
+
+    def _describe_new(self) -> dict[str, Any]:
+        """Return what would be stored, as far as it isn't what the line says word for word."""
+        row = self.testimonial.columns if self.testimonial else {}
+        return {
+            "status": row["status"],
+            "rating": row["rating"],
+            "submittedAt": row["submitted_at"] and clock.iso(row["submitted_at"]),
+            "isShortened": row["original_text"] is not None,
         }
 
 
 @dataclass(frozen=True)
 class Plan:
     outcomes: list[Outcome]
-    # Whether dates were refused because the day or the month might come first.
-    asks_for_order: bool = False
+    # Which comes first in dates such as 03/04/2026: `dmy` or `mdy`, if anything says so.
+    order: str | None = None
+    # Such a date, if nothing does: it has to be asked.
+    unclear_date: str = ""
 
     @property
     def new(self) -> list[NewTestimonial]:
@@ -85,6 +99,11 @@ class Plan:
 
     def list_in(self, state: str) -> list[Outcome]:
         return [each for each in self.outcomes if each.state == state]
+
+    def count_repairs(self) -> dict[str, int]:
+        """Return how many refused lines each repair would help to let in."""
+        counts = Counter(repair for each in self.outcomes for repair in each.repairs)
+        return {repair: counts[repair] for repair in REPAIRS if counts[repair]}
 
     def count(self) -> dict[str, int]:
         counts = Counter(each.state for each in self.outcomes)
@@ -102,7 +121,10 @@ def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
         outcomes.append(outcome)
         if outcome.testimonial is not None:
             present[outcome.testimonial.key] = f"Line {line.number} has it too."
-    return Plan(outcomes, any(each.problem.endswith(UNCLEAR) for each in outcomes))
+    unclear = next((each for each in outcomes if each.problem.endswith(UNCLEAR)), None)
+    # The reason quotes it.
+    date = unclear.problem.partition("“")[2].partition("”")[0] if unclear else ""
+    return Plan(outcomes, options.order, date)
 
 
 def find_present(project_id: str) -> dict[str, str]:
@@ -113,7 +135,11 @@ def find_present(project_id: str) -> dict[str, str]:
         Testimonial.original_text,
         Testimonial.import_key,
         Testimonial.deleted_at,
-    ).where(Testimonial.project_id == project_id, Testimonial.status != "demo")
+    ).where(
+        Testimonial.project_id == project_id,
+        Testimonial.status != "demo",
+        ~_is_undone(project_id),
+    )
     present = {}
     for row in db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
         reason = IS_HERE if row.deleted_at is None else IN_TRASH
@@ -124,55 +150,27 @@ def find_present(project_id: str) -> dict[str, str]:
     return present
 
 
-def write_import(
-    found: Sequence[NewTestimonial],
-    lock: Callable[[], Project],
-    actor: str,
-    prepare: Callable[[Sequence[NewTestimonial]], Sequence[NewTestimonial]] | None = None,
-) -> Iterator[int]:
-    """Add testimonials batch by batch; yield how many each has added, for the caller to commit.
-
-    Each batch is a transaction, in which `lock` returns the locked project. Before that, `prepare`
-    may change the batch. The caller commits once more at the end.
-    """
-    written = 0
-    for start in range(0, len(found), BATCH_ROWS):
-        if start:
-            let_others_write()
-        batch = found[start : start + BATCH_ROWS]
-        remaining = len(found) - start - len(batch)
-        batch = prepare(batch) if prepare else batch
-        begin_write()
-        project, batch_id = lock(), new_identifier()
-        count = write_batch(project, batch, remaining, batch_id, actor)
-        done = {"count": count, "batch": batch_id}
-        record_project_event(EventType.TESTIMONIALS_IMPORTED, project, **done)
-        written += count
-        yield count
-    finish_import(written)
-
-
 def write_batch(
-    project: Project, found: Sequence[NewTestimonial], remaining: int, batch_id: str, actor: str
+    project: Project,
+    found: Sequence[NewTestimonial],
+    remaining: int,
+    batch_id: str,
+    actor: str,
+    import_id: str,
 ) -> int:
     """Add testimonials to the locked project, except those added in the meantime; return how many.
 
     They get earlier creation times than the `remaining` ones, which are newer and still to come.
     Their changes share `batch_id`.
     """
-    column = Testimonial.import_key
-    query = select(column).where(
-        Testimonial.project_id == project.id, column.in_([each.key for each in found])
-    )
-    taken = set(db.session.scalars(query))
-    found = [each for each in found if each.key not in taken]
+    found = _leave_out_taken(project, found)
     if not found:
         return 0
     mark_changed(project)
     spellings = find_spellings(project.id)
     now = clock.now()
     rows = [
-        _make_row(project, each, now, remaining + len(found) - 1 - place)
+        _make_row(project, each, now, remaining + len(found) - 1 - place) | {"import_id": import_id}
         for place, each in enumerate(found)
     ]
     change = {"batch_id": batch_id, "actor": actor, "action": "import", "before": {}}
@@ -185,7 +183,6 @@ def write_batch(
         for row, each in zip(rows, found, strict=True)
         for name in spell(spellings, each.tags)
     ]
-    db.session.add_all({each.photo for each in found if each.photo})
     db.session.flush()
     for model, made in (
         (_TESTIMONIALS, rows),
@@ -195,6 +192,28 @@ def write_batch(
         if made:
             db.session.connection().execute(insert(model), made)
     return len(rows)
+
+
+def _leave_out_taken(project: Project, found: Sequence[NewTestimonial]) -> Sequence[NewTestimonial]:
+    is_same = (
+        Testimonial.project_id == project.id,
+        Testimonial.import_key.in_([each.key for each in found]),
+    )
+    # What an undone import left in the trash makes room.
+    db.session.execute(
+        update(Testimonial).where(*is_same, _is_undone(project.id)).values(import_key=None)
+    )
+    taken = set(db.session.scalars(select(Testimonial.import_key).where(*is_same)))
+    return [each for each in found if each.key not in taken]
+
+
+def _is_undone(project_id: str) -> ColumnElement[bool]:
+    undone = select(TableImport.id).where(
+        TableImport.project_id == project_id, TableImport.undone_at.is_not(None)
+    )
+    return Testimonial.deleted_at.is_not(None) & func.coalesce(Testimonial.import_id, "").in_(
+        undone
+    )
 
 
 def finish_import(count: int) -> None:
@@ -209,7 +228,9 @@ def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> 
     try:
         found = read_row(line.cells, options)
     except RowRefused as error:
-        return Outcome(line.number, REFUSED, line.cells, str(error))
+        if reason := present.get(error.key):
+            return Outcome(line.number, THERE, line.cells, reason)
+        return Outcome(line.number, REFUSED, line.cells, str(error), repairs=error.repairs)
     if reason := present.get(found.key):
         return Outcome(line.number, THERE, line.cells, reason)
     return Outcome(line.number, NEW, line.cells, testimonial=found)
@@ -225,7 +246,6 @@ def _make_row(
     return each.columns | {
         "id": new_identifier(),
         "project_id": project.id,
-        "avatar_id": each.photo.id if each.photo else None,
         "source": "import",
         "import_key": each.key,
         "submitted_at": each.columns["submitted_at"] or now,

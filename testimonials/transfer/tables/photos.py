@@ -8,11 +8,10 @@ import io
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from urllib.parse import urljoin
 
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.pictures.images import AVATAR, ImageBusy, ImageRefused, read_image
+from testimonials.core.pictures.images import AVATAR, Image, ImageBusy, ImageRefused, read_image
 from testimonials.core.public_addresses import (
     PORTS,
     AddressRefused,
@@ -22,7 +21,6 @@ from testimonials.core.public_addresses import (
     ask,
     is_public,
 )
-from testimonials.transfer.tables.rows import NewTestimonial
 
 AT_ONCE = 4
 SECONDS = 10.0
@@ -43,11 +41,11 @@ def is_website(address: str, port: int) -> bool:
 
 
 def copy_photos(
-    found: Sequence[NewTestimonial], is_allowed: Check = is_website
-) -> tuple[list[NewTestimonial], Problems]:
-    """Return testimonials with copies of their photos; takes no lock.
+    found: Sequence[str], is_allowed: Check = is_website
+) -> tuple[dict[str, Image], Problems]:
+    """Return copies of the pictures at these addresses, and why others have none.
 
-    A photo that can't be fetched stays a link.
+    Takes no lock.
     """
 
     def fetch(url: str) -> bytes | PictureUnreachable:
@@ -56,7 +54,7 @@ def copy_photos(
         except PictureUnreachable as error:
             return error
 
-    urls = list(dict.fromkeys(filter(None, (each.columns["author_avatar"] for each in found))))
+    urls = list(dict.fromkeys(found))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         contents = list(pool.map(fetch, urls))
     photos, problems = {}, []
@@ -68,13 +66,7 @@ def copy_photos(
             photos[url].id = new_identifier()
         except (PictureUnreachable, ImageRefused, ImageBusy) as error:
             problems.append((url, str(error)))
-    copied = [
-        replace(each, columns=each.columns | {"author_avatar": None}, photo=photos[url])
-        if (url := each.columns["author_avatar"]) in photos
-        else each
-        for each in found
-    ]
-    return copied, problems
+    return photos, problems
 
 
 def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SECONDS) -> bytes:

@@ -12,7 +12,6 @@ from marshmallow import ValidationError, fields
 
 from testimonials.auth.addresses import Email
 from testimonials.core import clock
-from testimonials.core.pictures.images import Image
 from testimonials.core.web.fields import RuleField, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.projects.slugs import make_slug
@@ -73,6 +72,7 @@ _DEFAULTS: dict[str, Any] = {
     "reply": None,
     "replied_at": None,
     "is_pinned": False,
+    "original_text": None,
 }
 # Of these the beginning is worth having.
 _LENGTHS = {
@@ -93,6 +93,8 @@ class RowRefused(Exception):
     def __init__(self, message: str, repairs: frozenset[str] = frozenset()) -> None:
         super().__init__(message)
         self.repairs = repairs
+        # Of who said what, where the line has both.
+        self.key = ""
 
 
 class WrittenRating(Rating):
@@ -193,8 +195,6 @@ class NewTestimonial:
     key: str
     columns: dict[str, Any]
     tags: list[str]
-    # A copy of the picture that the line links to.
-    photo: Image | None = None
 
 
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
@@ -210,7 +210,13 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
         # Our own file has texts as they are.
         texts = {field: _tidy(field, text, mapping.service) for field, text in texts.items()}
     whole = texts.get("authorName", ""), texts.get("text", "")
-    row = _DEFAULTS | {"status": options.status} | _load(_shorten(texts, options), options)
+    key = make_key(*whole)
+    try:
+        loaded = _load(_shorten(texts, options), options)
+    except RowRefused as error:
+        error.key = key if all(whole) else ""
+        raise
+    row = _DEFAULTS | {"status": options.status} | loaded
     if row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH:
         row["original_text"] = whole[1][:LONGEST]
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
@@ -218,7 +224,7 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     form = cells.get("form", "") if mapping.service == OWN else ""
     row["form_name"] = form if form and make_slug(form) == form else None
     row["replied_at"] = (row["replied_at"] or clock.now()) if row["reply"] else None
-    return NewTestimonial(make_key(*whole), row, row.pop("tags"))
+    return NewTestimonial(key, row, row.pop("tags"))
 
 
 def _read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:

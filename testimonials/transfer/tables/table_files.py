@@ -17,8 +17,13 @@ ENCODINGS = {
     "utf-8": "utf-8-sig",
     "windows-1252": "cp1252",
     "latin-1": "latin-1",
+    "windows-1250": "cp1250",
+    "windows-1254": "cp1254",
+    "windows-1256": "cp1256",
+    "shift-jis": "cp932",
     "utf-16": "utf-16",
 }
+_KANA = re.compile("[\u3041-\u30fe]")
 # The first line in which spreadsheet programs may name the delimiter of the others.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
 # The keys under which services put their lists in JSON.
@@ -55,8 +60,8 @@ def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LI
     """Return the contents of a CSV or JSON file; raise `TableUnreadable`."""
     if content[:4] == b"PK\x03\x04":
         raise TableUnreadable(
-            "This is a zip file. Import the archive of a project with the command "
-            "`projects import`, and save a table as CSV."
+            "This is a zip file. Save a spreadsheet as CSV. The archive of a project is imported "
+            "under All projects, or with the command `projects import`."
         )
     text = _decode(content, encoding)
     if not text.strip():
@@ -86,8 +91,15 @@ def _decode(content: bytes, encoding: str) -> str:
         return content.decode(ENCODINGS[encoding]).removeprefix("\ufeff")
     except UnicodeDecodeError:
         if encoding == "utf-8":
-            raise EncodingUnclear("windows-1252", "isn’t in UTF-8") from None
+            raise EncodingUnclear(_guess_encoding(content), "isn’t in UTF-8") from None
         raise TableUnreadable(f"The file isn’t in {encoding}.") from None
+
+
+def _guess_encoding(content: bytes) -> str:
+    """Return the encoding that the beginning of a file is likely to have."""
+    sample = content[:SAMPLE].decode("cp932", "replace")
+    is_japanese = len(_KANA.findall(sample)) > sample.count("\ufffd") + 1
+    return "shift-jis" if is_japanese else "windows-1252"
 
 
 def _read_csv(text: str) -> Table:

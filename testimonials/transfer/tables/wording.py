@@ -9,7 +9,7 @@ LONGEST = 20_000
 
 # Whatever else stands in angle brackets, such as <3, is what somebody wrote.
 _UNSEEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1>", re.I)
-_BREAK = re.compile(r"[ \t]*(?:<br\b[^<>]*>|</(?:p|div|li|h[1-6]|blockquote|tr)>)[ \t]*\n?", re.I)
+_BREAK = re.compile(r"(?:<br\b[^<>]*>|</(?:p|div|li|h[1-6]|blockquote|tr)>)\n?", re.I)
 _TAG = re.compile(
     r"</?(?:p|div|span|b|i|u|s|em|strong|a|ul|ol|li|h[1-6]|blockquote|font|img|hr|small|sup|sub|"
     r"table|tbody|tr|td|br|script|style)\b[^<>]*>",
@@ -18,8 +18,7 @@ _TAG = re.compile(
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.I)
 _BLANKS = re.compile(r"\n{3,}")
 _SENTENCE = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s)|[。！？]["'”’」』）]*""")
-_ORIGINAL = re.compile(r"\s*\((?:Original)\)\s*")
-_TRANSLATED = "(Translated by Google)"
+_TRANSLATED, _ORIGINAL = "(Translated by Google)", "(Original)"
 
 
 def read_markup(text: str) -> str:
@@ -36,8 +35,8 @@ def read_markup(text: str) -> str:
 def drop_translation(text: str) -> str:
     """Return the words that were written, of a text with Google's translation before or after."""
     if text.startswith(_TRANSLATED):
-        *_, text = _ORIGINAL.split(text, maxsplit=1)
-    return text.split(_TRANSLATED)[0].strip()
+        text = text.partition(_ORIGINAL)[2].strip() or text.removeprefix(_TRANSLATED)
+    return text.partition(_TRANSLATED)[0].strip()
 
 
 def shorten(text: str, length: int) -> str:

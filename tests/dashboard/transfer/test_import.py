@@ -1,30 +1,26 @@
-"""Importing a file in the dashboard: a preview that writes nothing, and the import itself."""
+"""Choosing a file in the dashboard, and the preview, which writes nothing."""
 
-import base64
-import json
 import re
-import zlib
 from dataclasses import replace
-from html import unescape
 from typing import Any
 
 import pytest
 from flask import Flask
-from werkzeug.test import TestResponse
 
 from testimonials.dashboard.transfer import import_pages
-from testimonials.transfer.tables import importing
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.support.rows import add_member, add_testimonial, read_testimonials
-
-LINES = {"Accept": "application/x-ndjson"}
-TABLE = (
-    "Name,Quote,Stars,Date,Job title\n"
-    'Maya Kowalski,"It works.\nTruly.",5,2024-03-12,CTO\n'
-    "Li,Good,9,,\n"
-    "Noor,From the page,,,\n"
+from tests.dashboard.transfer.imports import (
+    TABLE,
+    change,
+    import_all,
+    read_form,
+    start,
+    text_of,
+    upload,
+    work,
 )
+from tests.support.rows import add_member, add_testimonial, read_testimonials
 
 
 @pytest.fixture
@@ -35,34 +31,6 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     return found
 
 
-def preview(inbox: Inbox, content: str | bytes, **values: str) -> TestResponse:
-    """Choose a file and look at what would happen."""
-    raw = content.encode() if isinstance(content, str) else content
-    fields = "".join(
-        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
-        for name, value in values.items()
-    )
-    head = '--x\r\nContent-Disposition: form-data; name="file"; filename="reviews.csv"\r\n\r\n'
-    body = (fields + head).encode() + raw + b"\r\n--x--\r\n"
-    kind = "multipart/form-data; boundary=x"
-    return inbox.client.post(f"{inbox.base}/import/preview", data=body, content_type=kind)
-
-
-def read_form(page: str) -> dict[str, str]:
-    """Return what the page's form would send."""
-    form = page[page.index('id="import"') :]
-    found = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
-    for name, inner in re.findall(r'<select[^>]* name="(\w+)"[^>]*>(.*?)</select>', form, re.S):
-        chosen = re.search(r'<option value="([^"]*)" selected', inner)
-        found[name] = chosen[1] if chosen else ""
-    return {name: unescape(value) for name, value in found.items()}
-
-
-def text_of(answer: TestResponse) -> str:
-    """Return what a person reads on a page."""
-    return " ".join(unescape(re.sub("<[^>]+>", " ", answer.text)).split())
-
-
 def test_settings_and_inbox_lead_to_it(inbox: Inbox) -> None:
     for page in ("settings", "inbox"):
         assert f'href="{inbox.base}/import"' in inbox.get(page).text
@@ -70,172 +38,158 @@ def test_settings_and_inbox_lead_to_it(inbox: Inbox) -> None:
 
 
 def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox: Inbox) -> None:
-    answer = preview(inbox, TABLE)
-    assert answer.status_code == 200
-    text = text_of(answer)
+    page = upload(inbox, TABLE)
+    text = text_of(page)
     assert "Import 1 testimonial?" in text
     assert "reviews.csv" in text
     assert "New 1 Already here 1 Refused 1" in text
     assert "Line 4 Li Good Rating: Must be a number from 1 to 5, or empty for none." in text
     assert "Line 5 Noor From the page The project already has it." in text
     assert "Maya Kowalski CTO" in text
-    chosen = read_form(answer.text)
+    chosen = read_form(page, "columns")
     assert (chosen["map_text"], chosen["map_authorName"], chosen["map_tags"]) == ("1", "0", "")
+    work(app)
     assert len(read_testimonials(app, inbox.project)) == 1
 
 
-def test_the_import_does_what_the_preview_said(app: Flask, inbox: Inbox) -> None:
-    form = read_form(preview(inbox, TABLE).text)
-    answer = inbox.client.post(f"{inbox.base}/import", data=form)
-    assert answer.status_code == 303
-    page = inbox.client.get(answer.headers["Location"]).text
-    assert "Imported one testimonial" in page
-    assert "Maya Kowalski" in page
-    rows = {row.author_name: row for row in read_testimonials(app, inbox.project)}
-    assert rows.keys() == {"Maya Kowalski", "Noor"}
-    assert rows["Maya Kowalski"].text == "It works.\nTruly."
-    # Pressed twice, or gone back to: all of it is here now.
-    again = inbox.client.post(f"{inbox.base}/import", data=form)
-    assert again.status_code == 422
-    assert "Nothing to import" in again.text
-    assert len(read_testimonials(app, inbox.project)) == 2
-
-
-def test_columns_and_status_can_be_changed(app: Flask, inbox: Inbox) -> None:
-    page = preview(inbox, "Wer,Was,Wann\nMia,Gut,03/04/2024\n")
-    assert page.status_code == 422
+def test_day_or_month_is_asked_once_and_columns_can_be_chosen(app: Flask, inbox: Inbox) -> None:
+    page = upload(inbox, "Wer,Was,Wann\nMia,Gut,03/04/2024\nBo,Fein,05/06/2024\n")
     assert "Which column has the text?" in page.text
     assert "Which column has the name?" in page.text
-    form = read_form(page.text) | {"map_text": "1", "map_authorName": "0", "map_submittedAt": "2"}
-    asked = inbox.client.post(f"{inbox.base}/import/preview", data=form)
-    assert asked.status_code == 422
-    assert "Choose whether dates such as 03/04/2026" in asked.text
-    # The question can't be gone around.
-    assert inbox.client.post(f"{inbox.base}/import", data=form).status_code == 422
-    form = read_form(asked.text) | {"dates": "dmy", "status": "pending"}
-    answered = inbox.client.post(f"{inbox.base}/import/preview", data=form)
-    assert answered.status_code == 200
-    assert "3 Apr 2024" in answered.text
-    done = inbox.client.post(f"{inbox.base}/import", data=read_form(answered.text))
-    assert done.status_code == 303
-    row = next(row for row in read_testimonials(app, inbox.project) if row.source == "import")
-    assert (row.status, row.submitted_at.date().isoformat()) == ("pending", "2024-04-03")
-
-
-def test_what_no_preview_has_shown_is_shown_first(app: Flask, inbox: Inbox) -> None:
-    form = read_form(preview(inbox, TABLE).text) | {"map_rating": ""}
-    answer = inbox.client.post(f"{inbox.base}/import", data=form)
-    assert answer.status_code == 422
-    assert "Import 2 testimonials?" in answer.text
-    assert len(read_testimonials(app, inbox.project)) == 1
-    assert inbox.client.post(f"{inbox.base}/import", data=read_form(answer.text)).status_code == 303
-
-
-def test_a_script_hears_how_far_it_is(
-    app: Flask, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
-    form = read_form(
-        preview(inbox, "Name,Review\n" + "".join(f"P{n},W{n}\n" for n in range(5))).text
+    asked = change(inbox, page, map_text="1", map_authorName="0", map_submittedAt="2")
+    assert "Which day is 03/04/2024? 3 April 2024 The day comes first 4 March 2024" in text_of(
+        asked
     )
-    answer = inbox.client.post(f"{inbox.base}/import", data=form, headers=LINES)
-    steps = [json.loads(line) for line in answer.text.splitlines()]
-    assert answer.mimetype == "application/x-ndjson"
-    assert [step.get("done") for step in steps] == [2, 4, 5, None]
-    assert steps[0]["total"] == 5
-    assert "Imported 5 testimonials" in inbox.client.get(steps[-1]["url"]).text
-    assert len(read_testimonials(app, inbox.project)) == 6
+    # The question can't be gone around.
+    assert 'id="start"' not in asked.text
+    inbox.client.post(f"{asked.request.path}/start", data={"token": "x"})
+    answered = change(inbox, asked, dates="dmy", status="pending")
+    assert "3 Apr 2024" in answered.text
+    start(inbox, answered)
+    work(app)
+    rows = {row.author_name: row for row in read_testimonials(app, inbox.project)}
+    assert (rows["Mia"].status, rows["Mia"].submitted_at.date().isoformat()) == (
+        "pending",
+        "2024-04-03",
+    )
 
 
-def test_who_loses_the_role_meanwhile_imports_no_more(
-    app: Flask, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importing, "BATCH_ROWS", 1)
-    form = read_form(preview(inbox, "Name,Review\nA,One\nB,Two\n").text)
-    answer = inbox.client.post(f"{inbox.base}/import", data=form, headers=LINES, buffered=False)
-    lines = iter(answer.response)
-    first = json.loads(next(lines))
-    inbox.client.post(f"{inbox.base}/delete", data={"confirm": "fern"})
-    last = json.loads(list(lines)[-1])
-    assert first == {"done": 1, "total": 2}
-    assert "Imported one testimonial." in last["message"]
-    assert len(read_testimonials(app, inbox.project)) == 2
+def test_only_what_a_preview_has_shown_is_started(app: Flask, inbox: Inbox) -> None:
+    page = upload(inbox, TABLE)
+    changed = change(inbox, page, map_rating="")
+    assert "Import 2 testimonials?" in changed.text
+    # Another tab still shows the first.
+    start(inbox, page)
+    work(app)
+    assert len(read_testimonials(app, inbox.project)) == 1
+    start(inbox, changed)
+    work(app)
+    assert len(read_testimonials(app, inbox.project)) == 3
+
+
+def test_lines_that_would_be_lost_can_be_mended(app: Flask, inbox: Inbox) -> None:
+    long = "It works. " * 250
+    table = f"Name,Review,Stars,Photo\nMaya,{long},5,\nLi,Good,9,ftp://x\nAda,{long},0,\n"
+    page = upload(inbox, table)
+    text = text_of(page)
+    assert "New 0 Already here 0 Refused 3" in text
+    assert "Shorten what is too long (2 lines)" in text
+    assert "Leave out what can’t be used (2 lines)" in text
+    data = read_form(page, "columns") | {"repairs": ["shorten", "leave-out"]}
+    mended = inbox.client.post(page.request.path, data=data, follow_redirects=True)
+    assert "New 3 Already here 0 Refused 0" in text_of(mended)
+    start(inbox, mended)
+    work(app)
+    rows = {row.author_name: row for row in read_testimonials(app, inbox.project)}
+    maya, li = rows["Maya"], rows["Li"]
+    assert maya.text.endswith("It works. …")
+    assert len(maya.text) <= 2000
+    assert maya.original_text == long.strip()
+    assert (li.rating, li.author_avatar, li.original_text) == (None, None, None)
+    # Whole or shortened, it is the same testimonial.
+    assert "Already here 3 Refused 0" in text_of(upload(inbox, table))
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (b"", "The file is empty."),
-        (b"Name,Review\n" + b"A,b\n" * 5_001, "more than 5,000 lines"),
+        (b"Name,Review\n" + b"A,b\n" * 20_001, "more than 20,000 lines"),
         (b"Name,Review\n" + b"\n" * 600_000, "too many empty rows"),
-        (b"x" * (5 * 1024 * 1024 + 1), "larger than 5 MB"),
-        (b"x" * (11 * 1024 * 1024), "larger than 5 MB"),
+        (b"Name,Review" + b",x" * 1_000 + b"\nA,b", "more than 200 columns"),
+        (b"x" * (12 * 1024 * 1024 + 1), "larger than 12 MB"),
+        (b"x" * (13 * 1024 * 1024), "larger than 12 MB"),
+        (b"PK\x03\x04xl/", "Save a spreadsheet as CSV."),
     ],
 )
 def test_a_file_that_can_not_be_used_is_refused_with_the_reason(
     inbox: Inbox, content: bytes, reason: str
 ) -> None:
-    answer = preview(inbox, content)
+    answer = upload(inbox, content)
     assert answer.status_code == 422
     assert reason in text_of(answer)
+    assert "Imports until now" not in answer.text
 
 
 def test_an_account_imports_so_often_an_hour(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit = replace(import_pages.IMPORTS_PER_ACCOUNT, per_hour=2)
+    limit = replace(import_pages.IMPORTS_PER_ACCOUNT, per_hour=4)
     monkeypatch.setattr(import_pages, "IMPORTS_PER_ACCOUNT", limit)
-    statuses = [preview(inbox, TABLE).status_code for _ in range(3)]
-    assert statuses == [200, 200, 429]
-    assert inbox.client.post(f"{inbox.base}/import").status_code == 429
+    # Each is uploaded and shown.
+    assert [upload(inbox, TABLE).status_code for _ in range(3)] == [200, 200, 429]
 
 
 def test_a_form_without_a_file_asks_for_one(inbox: Inbox) -> None:
-    for data in ({}, {"packed": "nothing"}, {"packed": "eJw="}):
-        answer = inbox.client.post(f"{inbox.base}/import/preview", data=data)
-        assert answer.status_code == 422
-        assert "Choose a file." in answer.text
-
-
-def test_a_packed_file_is_not_unpacked_without_end(inbox: Inbox) -> None:
-    bomb = base64.b64encode(zlib.compress(bytes(300_000_000), 9)).decode()
-    assert len(bomb) < 500_000
-    answer = inbox.client.post(f"{inbox.base}/import", data={"packed": bomb})
+    answer = inbox.client.post(f"{inbox.base}/import", data={})
     assert answer.status_code == 422
-    assert "larger than 5 MB" in answer.text
+    assert "Choose a file." in answer.text
+
+
+def test_few_files_wait_and_each_for_a_day(app: Flask, inbox: Inbox, moved_clock: Any) -> None:
+    paths = []
+    for number in range(7):
+        moved_clock.move(seconds=1)
+        paths.append(upload(inbox, f"Name,Review\nA,{number}\n").request.path)
+    statuses = [inbox.client.get(path).status_code for path in paths]
+    assert statuses == [404, 404, 200, 200, 200, 200, 200]
+    moved_clock.move(days=1)
+    assert app.test_cli_runner().invoke(args=["prune"]).exit_code == 0
+    assert "/login" in inbox.client.get(paths[-1]).headers.get("Location", "/login")
 
 
 @pytest.mark.parametrize(
-    ("codec", "encoding", "reason"),
+    ("codec", "encoding", "name"),
     [
-        ("cp1252", "windows-1252", "The file isn’t in UTF-8."),
-        ("utf-16-le", "utf-16", "The file seems to be in UTF-16."),
+        ("cp1252", "windows-1252", "Zoë"),
+        ("utf-16-le", "utf-16", "Zoë"),
+        ("shift_jis", "shift-jis", "さくらコーヒー"),
+        ("cp1250", "windows-1250", "Zażółć"),
     ],
 )
-def test_the_encoding_is_asked_for_where_it_matters(
-    app: Flask, inbox: Inbox, codec: str, encoding: str, reason: str
+def test_an_encoding_is_recognised_or_chosen(
+    app: Flask, inbox: Inbox, codec: str, encoding: str, name: str
 ) -> None:
-    content = "Name,Review\nZoë,Très bien\n".encode(codec)
-    assert "Encoding" not in inbox.get("import").text
-    asked = preview(inbox, content)
-    assert asked.status_code == 422
-    assert reason in asked.text
-    assert re.search(f'<option value="{encoding}" selected', asked.text)
-    shown = preview(inbox, content, encoding=encoding)
-    assert "Très bien" in shown.text
-    assert inbox.client.post(f"{inbox.base}/import", data=read_form(shown.text)).status_code == 303
-    assert any(row.author_name == "Zoë" for row in read_testimonials(app, inbox.project))
+    shown = upload(inbox, f"Name,Review\n{name},Fine\n".encode(codec))
+    assert "The file isn’t in UTF-8" in shown.text
+    if codec == "cp1250":
+        shown = change(inbox, shown, encoding=encoding)
+    assert re.search(f'<option value="{encoding}" selected', shown.text)
+    start(inbox, shown)
+    work(app)
+    assert any(row.author_name == name for row in read_testimonials(app, inbox.project))
 
 
 def test_what_stands_in_a_file_is_text(inbox: Inbox) -> None:
-    table = 'Name,"Review<b>",<script>\n<i>A</i>,"<img src=x onerror=alert(1)>",<b>\n'
-    page = preview(inbox, table, status="pending").text
+    table = 'Name,"Review<b>",<script>\n<i>A</i>,"1 < 2 <img src=x onerror=alert(1)>",<b>\n'
+    page = upload(inbox, table, status="pending").text
     for harmful in ("<img src=x", "<script>\n", "<i>A</i>", "Review<b>"):
         assert harmful not in page
 
 
 def test_first_and_last_names_are_chosen_together(app: Flask, inbox: Inbox) -> None:
-    shown = preview(inbox, "First name,Last name,Review\nZoë,Ng,Fine\n")
-    assert "First name + Last name" in shown.text
-    inbox.client.post(f"{inbox.base}/import", data=read_form(shown.text))
+    assert (
+        "First name + Last name" in upload(inbox, "First name,Last name,Review\nZoë,Ng,Fine\n").text
+    )
+    import_all(app, inbox, "First name,Last name,Review\nZoë,Ng,Fine\n")
     assert any(row.author_name == "Zoë Ng" for row in read_testimonials(app, inbox.project))
 
 
@@ -245,7 +199,12 @@ def test_an_admin_may_and_a_moderator_may_not(
     moderator = make_caller("moderator@example.com", is_claimed=True)
     add_member(app, inbox.project, outsider, "admin")
     add_member(app, inbox.project, moderator, "moderator")
+    path = upload(inbox, TABLE).request.path
     for caller, status in ((outsider, 200), (moderator, 403)):
         other = Inbox(app, caller, open_inbox(app, caller).client, inbox.project)
-        assert preview(other, TABLE).status_code == status
+        assert upload(other, TABLE).status_code == status
+        assert other.client.get(path).status_code == status
     assert f"{inbox.base}/import" not in other.get("inbox").text
+    # A draft belongs to its project.
+    elsewhere = open_inbox(app, outsider).base
+    assert outsider.client.get(f"{elsewhere}/imports/{path[-24:]}").status_code in (303, 404)

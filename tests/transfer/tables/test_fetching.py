@@ -13,21 +13,18 @@ from flask import Flask
 
 from testimonials.core.public_addresses import AddressRefused, connect
 from testimonials.extensions import begin_write, db
-from testimonials.projects.services import lock_project
-from testimonials.transfer.tables.headings import guess_mapping
-from testimonials.transfer.tables.importing import write_batch
+from testimonials.transfer.imports.copying import copy_some
+from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.photos import (
     PictureUnreachable,
-    copy_photos,
     fetch_picture,
     is_website,
 )
-from testimonials.transfer.tables.rows import ReadingOptions, read_row
 from tests.conftest import Caller
 from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
 from tests.support.servers import PATIENCE
-from tests.transfer.archives.projects import run
+from tests.transfer.archives.projects import run, run_well
 
 PICTURE = to_bytes(photo(300, 200), "PNG")
 
@@ -156,26 +153,31 @@ def test_nothing_else_is_even_asked(url: str) -> None:
         fetch_picture(url)
 
 
-def test_a_copy_takes_the_place_of_the_address(app: Flask, owner: Caller, website: str) -> None:
-    project = owner.create_project()["_id"]
-    options = ReadingOptions(guess_mapping(["Name", "Text", "Photo"]))
+def test_a_copy_takes_the_place_of_the_address(
+    app: Flask, owner: Caller, website: str, tmp_path: Path
+) -> None:
+    project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
+    paths = ("/turn", "/page", "/nothing")
+    file.write_text("Name,Review,Avatar\n" + "".join(f"{x},Words,{website}{x}\n" for x in paths))
+    import_id = json.loads(run_well(app, "testimonials", "import", "fern", str(file), "--json"))[
+        "import"
+    ]
     with app.app_context():
-        found = [
-            read_row({"Name": path, "Text": "Words", "Photo": f"{website}{path}"}, options)
-            for path in ("/turn", "/page", "/nothing")
-        ]
-        copied, problems = copy_photos(found, is_here)
+        copied = copy_some(import_id, "", is_here)
+        assert copied is not None
         begin_write()
-        locked = lock_project(project)
-        write_batch(locked, copied, 0, "0" * 24, "somebody")
+        row = db.session.get_one(TableImport, import_id)
+        copied.write(row)
+        assert len(row.outcome["photos"]) == 2
+        last = row.photos_to or ""
         db.session.commit()
+        assert copy_some(import_id, last, is_here) is None
     rows = {row.author_name: row for row in read_testimonials(app, project)}
     assert rows["/turn"].author_avatar is None
     content = owner.client.get(f"/media/{rows['/turn'].avatar_id}.webp").data
     assert read(content).size == (200, 200)
     for path in ("/page", "/nothing"):
         assert (rows[path].author_avatar, rows[path].avatar_id) == (f"{website}{path}", None)
-    assert len(problems) == 2
 
 
 @pytest.mark.parametrize("options", [(), ("--fetch-avatars",)])

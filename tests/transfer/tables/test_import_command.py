@@ -16,7 +16,8 @@ from testimonials.core import clock
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.extensions import db
 from testimonials.testimonials import models
-from testimonials.transfer.tables import importing, testimonials_cli
+from testimonials.transfer.imports import running, testimonials_cli
+from testimonials.transfer.tables import importing
 from testimonials.transfer.tables.dates import DateWrong, read_date
 from testimonials.transfer.tables.headings import guess_mapping
 from testimonials.transfer.tables.rows import ReadingOptions, read_row
@@ -157,9 +158,13 @@ def test_a_dry_run_tells_line_by_line_and_writes_nothing(
     result = run(app, "testimonials", "import", "fern", str(file), "--dry-run")
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        'line 2: new. Maya Kowalski: It "simply", works. Truly.',
+        "Columns: text = Quote, authorName = Name, authorRole = Job title, authorCompany = Company,"
+        " authorEmail = Email, authorAvatar = Photo, rating = Stars, submittedAt = Date",
+        'line 2: new. Maya Kowalski: It "simply", works. Truly. (5 stars, 2024-03-12)',
         "line 4: refused. Rating: Must be a number from 1 to 5, or empty for none.",
         "line 5: new. Li: Good",
+        "1 refused line(s) have something optional that can’t be used; --leave-out imports them "
+        "without it.",
         "2 would be imported, 0 already there, 1 refused.",
     ]
     assert read_testimonials(app, project) == []
@@ -389,7 +394,7 @@ def test_shielding_a_cell_loses_nothing(text: str) -> None:
 def test_many_lines_are_written_in_short_transactions(
     app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH_ROWS", 10)
+    monkeypatch.setattr(running, "BATCH_ROWS", 10)
     days = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day * 7 % 27) for day in range(27)]
     lines = [f"Person {place},Words {place},{day.isoformat()}" for place, day in enumerate(days)]
     assert import_lines(app, file, "Name,Review,Date", *lines)["new"] == 27
@@ -408,11 +413,11 @@ def test_many_lines_are_written_in_short_transactions(
 def test_an_interrupted_import_can_be_finished(
     app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
-    steps = iter([importing.write_batch, importing.write_batch])
+    monkeypatch.setattr(running, "BATCH_ROWS", 2)
+    steps = iter([running.write_batch, running.write_batch])
     with monkeypatch.context() as patched:
         # The third transaction dies before it writes anything.
-        patched.setattr(importing, "write_batch", lambda *arguments: next(steps)(*arguments))
+        patched.setattr(running, "write_batch", lambda *arguments: next(steps)(*arguments))
         lines = ("Name,Review,Tags", *(f"P{number},Words {number},x" for number in range(7)))
         file.write_text("\n".join(lines))
         assert run(app, "testimonials", "import", "fern", str(file)).exit_code == 1

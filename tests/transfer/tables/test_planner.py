@@ -10,7 +10,7 @@ from testimonials.extensions import db
 from testimonials.transfer.tables import importing
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
-from tests.dashboard.transfer.test_import import preview, read_form
+from tests.dashboard.transfer.imports import import_all
 from tests.transfer.archives.projects import run_well
 
 TABLE = "Name,Review,Tags\nA,One,x\nB,Two,x\nC,Three,x\n"
@@ -45,6 +45,5 @@ def test_the_database_counts_after_each_way_to_import(
     to = ("--account", owner.email, "--slug", "fern-2")
     run_well(app, "projects", "import", str(archive), *to)
     expect_counts()
-    form = read_form(preview(inbox, TABLE.replace(",x", " again,x")).text)
-    inbox.client.post(f"{inbox.base}/import", data=form)
+    import_all(app, inbox, TABLE.replace(",x", " again,x"))
     expect_counts()

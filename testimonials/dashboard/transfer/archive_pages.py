@@ -1,0 +1,188 @@
+"""Importing a project from its archive: uploading it, looking at what is inside, confirming."""
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
+from testimonials.auth.services import get_account
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.urls import collection_page_url
+from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.rate_limits import Limit
+from testimonials.dashboard.describe import describe_plan
+from testimonials.dashboard.forms import Errors
+from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.notices import add_notice
+from testimonials.dashboard.transfer.import_form import MEGABYTE, NAME_LENGTH
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.access import list_shared_projects
+from testimonials.projects.configuration.defaults import SLUG_LENGTH
+from testimonials.projects.services import SlugReserved, SlugTaken, lock_account
+from testimonials.projects.slugs import make_slug
+from testimonials.transfer.archives.opening import Archive, ArchiveRefused, open_archive
+from testimonials.transfer.archives.restoring import restore_project
+from testimonials.transfer.archives.waiting import drop_waiting, find_waiting, keep_waiting
+
+archives = Blueprint("archives", __name__)
+
+MAX_FILE_BYTES = 14 * MEGABYTE
+FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
+# What a request may unpack: text, and all together.
+MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 16 * MEGABYTE, 64 * MEGABYTE
+TOO_LARGE = (
+    "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
+    "to import it by command."
+)
+ARCHIVES_PER_ACCOUNT = Limit("archive-account", 20, "to import archives, from one account")
+
+# Reading one takes memory, so a process reads one at a time.
+_reading = threading.Lock()
+
+
+class ArchivesBusy(ServiceError):
+    status = 503
+    code = "ARCHIVES_BUSY"
+    default_message = "Another archive is being read. Try again in a moment."
+
+
+@archives.get("/dashboard/projects/import")
+@require_session
+def show_archive(owner: SignedIn) -> ResponseReturnValue:
+    """Show the archive that waits, or a form to upload one."""
+    return _page(owner, {})
+
+
+@archives.post("/dashboard/projects/import")
+@require_session
+def upload_archive(owner: SignedIn) -> ResponseReturnValue:
+    """Check an archive, and keep it until its owner confirms."""
+    limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
+    try:
+        name, content = _read_upload()
+        with _opening(content):
+            pass
+    except ServiceError as error:
+        return _page(owner, {"file": [error.message]}), 422
+    begin_write()
+    keep_waiting(owner.account_id, name, content)
+    db.session.commit()
+    return redirect(url_for(".show_archive"), 303)
+
+
+@archives.post("/dashboard/projects/import/confirm")
+@require_session
+def import_archive(owner: SignedIn) -> ResponseReturnValue:
+    """Make a new project of the archive that waits, completely or not at all."""
+    limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
+    slug, waiting = request.form.get("slug", "").strip(), find_waiting(owner.account_id)
+    if waiting is None:
+        return redirect(url_for(".show_archive"), 303)
+    try:
+        target = _import(owner, waiting.content, slug)
+    except ServiceError as error:
+        db.session.rollback()
+        return _page(owner, _to_errors(error), slug), 422
+    return redirect(add_notice(target, "The project was imported"), 303)
+
+
+@archives.post("/dashboard/projects/import/discard")
+@require_session
+def discard_archive(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    drop_waiting(owner.account_id)
+    db.session.commit()
+    return redirect(url_for(".show_archive"), 303)
+
+
+def _read_upload() -> tuple[str, bytes]:
+    request.max_content_length = FORM_BYTES
+    try:
+        file = request.files.get("file")
+        content = file.read(MAX_FILE_BYTES + 1) if file is not None else b""
+    except RequestEntityTooLarge:
+        raise ArchiveRefused(TOO_LARGE) from None
+    if file is None or not file.filename:
+        raise ArchiveRefused("Choose a file.")
+    if len(content) > MAX_FILE_BYTES:
+        raise ArchiveRefused(TOO_LARGE)
+    return file.filename[:NAME_LENGTH], content
+
+
+@contextmanager
+def _opening(content: bytes) -> Iterator[Archive]:
+    if not _reading.acquire(timeout=5):
+        raise ArchivesBusy
+    try:
+        limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
+        with open_archive(io.BytesIO(content), *limits) as archive:
+            yield archive
+    finally:
+        _reading.release()
+
+
+def _import(owner: SignedIn, content: bytes, slug: str) -> str:
+    """Import an archive and commit; return the address of the project's inbox."""
+    if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
+        raise SlugTaken(f"Write the address as {make_slug(slug) or 'letters and digits'}.")
+    with _opening(content) as archive:
+        begin_write()
+        account = lock_account(owner.account_id)
+        resumes = "resume" in request.form
+        restored = restore_project(archive, account, slug=slug or None, resumes_requests=resumes)
+        project = restored.project
+        drop_waiting(owner.account_id)
+        record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
+        db.session.commit()
+        return url_for("inbox.show_inbox", project_id=project.id)
+
+
+def _to_errors(error: ServiceError) -> Errors:
+    if not isinstance(error, (SlugTaken, SlugReserved)):
+        return {"form": [error.message]}
+    is_ours = error.message.startswith("Write")
+    return {"slug": [error.message if is_ours else "This address is taken. Choose another."]}
+
+
+def _describe(archive: Archive) -> dict[str, Any]:
+    """Return what is inside an archive."""
+    lists, project = archive.lists, archive.project
+    return {
+        "name": project["page_config"]["businessName"],
+        "slug": project["slug"],
+        "counts": {
+            "Testimonials": len(lists["testimonials"]),
+            "Pictures": len(lists["images"]),
+            "Saved widgets": len(lists["savedWidgets"]),
+            "People asked by mail": len(lists["invitations"]),
+        },
+        "waiting": sum(row["next_mail_at"] is not None for row in lists["invitations"]),
+    }
+
+
+def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
+    account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
+    waiting, inside = find_waiting(owner.account_id), None
+    if waiting is not None:
+        try:
+            with _opening(waiting.content) as archive:
+                inside = _describe(archive)
+        except ServiceError as error:
+            errors = errors or {"file": [error.message]}
+    return render_template(
+        "dashboard/transfer/archive.html",
+        shell=build_shell(owner, "projects", shared),
+        limit=describe_plan(account, shared),
+        waiting=waiting,
+        inside=inside,
+        errors=errors,
+        slug=slug if slug is not None else inside and inside["slug"],
+        page_base=collection_page_url(""),
+    )

@@ -1,0 +1,1 @@
+"""Imports of tables as rows: prepared, worked through in the background, undone."""

@@ -1,0 +1,208 @@
+"""`testimonials testimonials import`, `imports` and `undo-import`: files in, and back out."""
+
+from collections import defaultdict
+from typing import IO, Any
+
+import click
+
+from testimonials.core import clock
+from testimonials.core.commands import database_command, json_option, print_json, print_rows
+from testimonials.core.terminal_text import make_printable
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import get_project, lock_project
+from testimonials.transfer.imports.drafts import RUNNING, USUAL, Reading, find_import, read_file
+from testimonials.transfer.imports.drafts import list_imports as list_newest
+from testimonials.transfer.imports.running import LEASE, Interrupted, stop, work_through
+from testimonials.transfer.imports.schemas import ImportSchema, UndoneImportSchema
+from testimonials.transfer.imports.undoing import undo_import
+from testimonials.transfer.models import TableImport
+from testimonials.transfer.tables.dates import ORDERS
+from testimonials.transfer.tables.headings import require_mapping
+from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan, plan_import
+from testimonials.transfer.tables.rows import LEAVE_OUT, SHORTEN, STATUSES
+from testimonials.transfer.tables.table_files import ENCODINGS
+
+ACTOR = "The operator"
+MAX_BYTES = 256 * 1024 * 1024
+LABELS = {NEW: "new", THERE: "already there", REFUSED: "refused"}
+OFFERS = {
+    SHORTEN: "{} refused line(s) have texts that are too long; --shorten cuts them.",
+    LEAVE_OUT: "{} refused line(s) have something optional that can’t be used; --leave-out "
+    "imports them without it.",
+}
+
+
+@click.command("import")
+@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--map", "choices", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is in."
+)
+@click.option(
+    "--dates", type=click.Choice(ORDERS), help="Whether 03/04 has the day or the month first."
+)
+@click.option("--encoding", type=click.Choice(tuple(ENCODINGS)), default="utf-8", show_default=True)
+@click.option("--status", type=click.Choice(STATUSES), default="approved", show_default=True)
+@click.option(
+    "--shorten", is_flag=True, help="Cut what is too long at a sentence or word; keep the original."
+)
+@click.option(
+    "--leave-out", is_flag=True, help="Leave out an email, photo or the like that can’t be used."
+)
+@click.option(
+    "--fetch-avatars", is_flag=True, help="Store copies of the photos that the file links to."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would happen to each line; write nothing."
+)
+@json_option
+@database_command
+def import_testimonials(
+    project: str, file: IO[bytes], fetch_avatars: bool, dry_run: bool, as_json: bool, **how: Any
+) -> None:
+    """Import testimonials from a CSV or JSON FILE into a project, each once.
+
+    Columns are recognised by their headings. --map FIELD=COLUMN names another, and --map FIELD=
+    leaves a field out. The exit code is 1 if any line was refused.
+    """
+    reading = _read(file, how)
+    found = get_project(project)
+    plan = plan_import(found.id, reading.table, reading.options)
+    if plan.unclear_date:
+        raise click.ClickException(
+            f"Dates such as {make_printable(plan.unclear_date)} are ambiguous. Add --dates dmy if "
+            "the day comes first, or --dates mdy if the month does. Nothing was imported."
+        )
+    row = (
+        None
+        if dry_run
+        else _write(found.id, getattr(file, "name", "-"), plan, fetches=fetch_avatars)
+    )
+    _print_outcome(plan, reading, row, as_json=as_json)
+    if plan.count()[REFUSED]:
+        raise click.exceptions.Exit(1)
+
+
+@click.command("imports")
+@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@json_option
+@database_command
+def list_imports(project: str, as_json: bool) -> None:
+    """List the newest imports into a project."""
+    rows = ImportSchema(many=True).dump(list_newest(get_project(project).id))
+    names = ("_id", "fileName", "state", "addedCount", "createdAt")
+    short = rows if as_json else [{name: row[name] for name in names} for row in rows]
+    print_rows(short, as_json=as_json, empty="Nothing was imported here.")
+
+
+@click.command("undo-import")
+@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@click.argument("import_id", metavar="IMPORT")
+@click.option("--also-changed", is_flag=True, help="Also remove what was changed since.")
+@json_option
+@database_command
+def undo(project: str, import_id: str, also_changed: bool, as_json: bool) -> None:
+    """Move what an import added to the trash, at once and completely.
+
+    What was edited, replied to or decided since stays, unless --also-changed is given.
+    """
+    begin_write()
+    found = lock_project(get_project(project).id)
+    row = find_import(found.id, import_id, for_update=True)
+    undone = UndoneImportSchema().dump(undo_import(found, row, ACTOR, also_changed=also_changed))
+    db.session.commit()
+    if as_json:
+        print_json(undone)
+        return
+    click.echo(f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay.")
+
+
+def _read(file: IO[bytes], how: dict[str, Any]) -> Reading:
+    content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise click.ClickException("The file is larger than 256 MB. Split it.")
+    repairs = [name for name in (SHORTEN, LEAVE_OUT) if how[name.replace("-", "_")]]
+    options = {"columns": _read_choices(how["choices"]), "order": how["dates"], "repairs": repairs}
+    reading = read_file(content, options | {"encoding": how["encoding"], "status": how["status"]})
+    require_mapping(reading.mapping, reading.table.headings)
+    return reading
+
+
+def _read_choices(choices: tuple[str, ...]) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = defaultdict(list)
+    for each in choices:
+        field, sign, column = each.partition("=")
+        if not sign:
+            raise click.ClickException(f"Write --map FIELD=COLUMN instead of {each}.")
+        columns[field.strip()] += [column.strip()] if column.strip() else []
+    return columns
+
+
+def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImport:
+    """Import what was planned, as an import that can be undone; return it."""
+    begin_write()
+    counts = plan.count()
+    row = TableImport(
+        project_id=lock_project(project_id).id,
+        actor=ACTOR,
+        file_name=name[:255],
+        state=RUNNING,
+        options=USUAL | {"photos": fetches},
+        total=counts[NEW],
+        outcome={THERE: counts[THERE], REFUSED: counts[REFUSED]},
+    )
+    db.session.add(row)
+    # A service on the same database leaves it alone.
+    row.leased_until = clock.now() + LEASE
+    db.session.commit()
+    try:
+        work_through(row.id, plan.new)
+    except Interrupted:
+        raise click.ClickException("The import was undone meanwhile.") from None
+    except BaseException:
+        db.session.rollback()
+        stop(row.id, "The command was interrupted. Run it again: nothing is added twice.")
+        raise
+    return db.session.get_one(TableImport, row.id, populate_existing=True)
+
+
+def _print_outcome(plan: Plan, reading: Reading, row: TableImport | None, *, as_json: bool) -> None:
+    counts, mapping = plan.count(), reading.mapping
+    written = counts[NEW] if row is None else row.added
+    problems = [] if row is None else row.outcome.get("photos", [])
+    counts |= {NEW: written, THERE: counts[THERE] + counts[NEW] - written}
+    shown = plan.outcomes if row is None else plan.list_in(REFUSED) + plan.list_in(THERE)
+    lines = [each.describe(mapping) for each in shown]
+    if as_json:
+        head = {
+            "service": mapping.service,
+            "columns": {field: list(names) for field, names in mapping.columns.items()},
+            "unused": mapping.list_unused(reading.table.headings),
+            "dates": plan.order,
+            "dryRun": row is None,
+            "import": row and row.id,
+            "repairs": plan.count_repairs(),
+        }
+        photos = [{"url": url, "reason": reason} for url, reason in problems]
+        print_json({**head, **counts, "lines": lines, "photos": photos})
+        return
+    if mapping.service:
+        click.echo(f"This looks like a file from {mapping.service}.")
+    columns = (f"{field} = {' + '.join(names)}" for field, names in mapping.columns.items())
+    click.echo(make_printable(f"Columns: {', '.join(columns)}"))
+    if unused := mapping.list_unused(reading.table.headings):
+        click.echo(make_printable(f"Not imported: {', '.join(unused)}"))
+    for line in lines:
+        reason = line["reason"] or f"{line['name']}: {line['text']}"
+        about = [f"{line['rating']:g} stars"] if line.get("rating") else []
+        about += [line["submittedAt"][:10]] if line.get("submittedAt") else []
+        said = f" ({', '.join(about)})" if about else ""
+        click.echo(f"line {line['line']}: {LABELS[line['state']]}. {reason}{said}")
+    for url, reason in problems:
+        click.echo(make_printable(f"The photo was not copied: {url} {reason}"))
+    for repair, count in plan.count_repairs().items():
+        click.echo(OFFERS[repair].format(count))
+    verb = "would be imported" if row is None else "imported"
+    click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")
+    if row is not None and written:
+        click.echo(f"testimonials undo-import takes them back: {row.id}")
