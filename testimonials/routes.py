@@ -28,6 +28,8 @@ from testimonials.dashboard.editors.page_editor_pages import page_editor
 from testimonials.dashboard.editors.saved_widget_pages import saved_widgets
 from testimonials.dashboard.editors.widget_pages import widget_editor
 from testimonials.dashboard.inbox.checklist_pages import checklist
+from testimonials.dashboard.inbox.decide_pages import deciding
+from testimonials.dashboard.inbox.link_pages import decision_link
 from testimonials.dashboard.inbox.pages import inbox
 from testimonials.dashboard.inbox.picture_pages import picture
 from testimonials.dashboard.inbox.testimonial_pages import editor
@@ -107,6 +109,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     inbox,
     page_editor,
     checklist,
+    deciding,
+    decision_link,
     share,
     integrations,
     tokens,

@@ -68,6 +68,7 @@ class EventType(StrEnum):
     TESTIMONIAL_UPDATED = "testimonial.updated", "{did} {testimonials}"
     TESTIMONIAL_DELETED = "testimonial.deleted", "deleted {testimonials}"
     TESTIMONIAL_WITHDRAWN = "testimonial.withdrawn", "withdrew {testimonials}"
+    AUTHOR_THANKED = "author.thanked", "thanked an author by mail"
     REPLY_CHANGED = "reply.changed", "changed the public reply to a testimonial"
     TESTIMONIALS_IMPORTED = "testimonials.imported", "imported testimonials: {count}"
     TESTIMONIALS_DELETED = "testimonials.deleted", "deleted testimonials: {count}"

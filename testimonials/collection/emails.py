@@ -16,12 +16,15 @@ from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 
 
-def send_author_mail(project: Project, row: Testimonial, email: str | None = None) -> None:
+def send_author_mail(
+    project: Project, row: Testimonial, email: str | None = None, words: str = ""
+) -> None:
     """Send the author's own link, in the language of their form.
 
     By default to the author's address; another one that they give on the thank-you page gets the
     link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
-    strangers. Not sent for spam, nor to an address that wants no mail.
+    strangers; `words` are the owner's, who thanks a proven address. Not sent for spam, nor to an
+    address that wants no mail.
     """
     is_theirs = email in (None, row.author_email)
     email = email or row.author_email
@@ -33,6 +36,7 @@ def send_author_mail(project: Project, row: Testimonial, email: str | None = Non
         values = {
             "title": gettext("Your testimonial for %(name)s", name=name),
             "project_name": name,
+            "words": words,
             "link": make_author_url(token, language.code),
             # An address that isn't kept needn't be taken back.
             "disown_link": make_author_url(token, language.code, "not-mine") if is_theirs else "",

@@ -141,6 +141,11 @@ def unsubscribe_url(token: str) -> str:
     return f"{app_url()}/unsubscribe/{token}"
 
 
+def decision_url(token: str) -> str:
+    """Return the URL that decides about one testimonial without signing in."""
+    return f"{app_url()}/decide/{token}"
+
+
 def request_url(token: str, answer: str) -> str:
     """Return the URL of an answer to a request: `decline` or `unsubscribe`."""
     return f"{app_url()}/requests/{token}/{answer}"

@@ -31,6 +31,7 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "highlight": "Highlights changed",
     "reply": "Reply changed",
     "undo": "Undone",
+    "thank": "Thanked by mail",
     "correct": "Corrected by the author",
     "withdraw": "Withdrawn by its author",
     "consent": "Consent given again",
@@ -109,7 +110,8 @@ def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dic
         if name in FIELD_LABELS and value
     )
     return {
-        "who": people.get(change.actor, change.actor),
+        "who": people.get(change.actor, change.actor)
+        + (", by the link in a mail" if change.is_by_mail else ""),
         "what": _name_edit(change) or ACTIONS_DONE.get(change.action, change.action),
         "before": before,
         "time": change.created_at,

@@ -144,7 +144,7 @@ CREATE TABLE testimonial_change (
 	actor VARCHAR(254) NOT NULL, 
 	action VARCHAR NOT NULL, 
 	"before" JSON NOT NULL, 
-	created_at BIGINT NOT NULL, project_id VARCHAR, undone_at BIGINT, 
+	created_at BIGINT NOT NULL, project_id VARCHAR, undone_at BIGINT, is_by_mail BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_testimonial_change PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_change_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE
 );

@@ -11,6 +11,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import Reader, make_unsubscribe_url
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.decision_links import make_decision_url
 
 NAME_LENGTH = 60
 # One testimonial is shown nearly whole; of several, enough to recognise each.
@@ -31,10 +32,13 @@ def send_submissions_mail(
     values = {
         "title": title,
         "project_name": name,
-        "items": [_describe(row, length) for row in rows],
+        "items": [_describe(row, length, reader) for row in rows],
         "more": total - len(rows),
         "is_daily": reader.mode == "daily",
         "inbox_url": project_url(project.id, "inbox"),
+        # One after another, the one that has waited longest first.
+        "decide_url": project_url(project.id, "decide"),
+        "is_link": reader.decides_by_mail,
         "choose_url": project_url(project.id, "notifications"),
         "unsubscribe_url": make_unsubscribe_url(project.id, reader.account_id),
         "app_url": app_url(),
@@ -56,7 +60,7 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def _describe(row: Testimonial, length: int) -> dict[str, Any]:
+def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     details = [row.author_role, row.author_company or ""]
     stars = None
     if row.rating is not None:
@@ -67,5 +71,7 @@ def _describe(row: Testimonial, length: int) -> dict[str, Any]:
         "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
         "stars": stars,
         "words": cut(row.text, length) or f"A {row.kind} recording.",
-        "url": project_url(row.project_id, f"testimonials/{row.id}"),
+        "url": make_decision_url(row, reader.account_id)
+        if reader.decides_by_mail
+        else project_url(row.project_id, f"decide/{row.id}"),
     }

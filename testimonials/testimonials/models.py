@@ -278,7 +278,7 @@ class Recording(Base):
 
 
 class TestimonialChange(Base):
-    """One change of one testimonial; those made together share a batch, which can be undone."""
+    """A change of a testimonial; those of a batch were made at once. `is_by_mail`: by a link."""
 
     __tablename__ = "testimonial_change"
     __table_args__ = (
@@ -289,7 +289,6 @@ class TestimonialChange(Base):
     testimonial_id: Mapped[str] = mapped_column(
         ForeignKey(Testimonial.id, ondelete="CASCADE"), index=True
     )
-    # None: older than this column.
     project_id: Mapped[str | None]
     batch_id: Mapped[str] = mapped_column(index=True)
     actor: Mapped[str] = mapped_column(String(254))
@@ -297,4 +296,5 @@ class TestimonialChange(Base):
     # Column to the value it had; times as milliseconds.
     before: Mapped[dict[str, Any]] = mapped_column(JSON)
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    is_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

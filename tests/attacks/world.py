@@ -260,6 +260,8 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     change_project(app, project, page_design={"video": True, "voice": True})
     logo = (io.BytesIO(to_bytes(photo(80, 60), "PNG")), "logo.png")
     expect(browser.post(f"{base}/page/logo", data={"logo": logo}))
+    form = {"mode": "at_once", "decides_by_mail": "1"}
+    expect(browser.post(f"{base}/notifications", data=form))
     Visitor(client, project, SLUG).write(text=SECRET)
     ask(browser, project, "Asked <asked@example.com>")
     form = {"email": "next@example.com", "role": "moderator"}

@@ -190,7 +190,7 @@ def test_the_daily_mail_comes_once_in_the_morning_with_twenty_and_the_rest_count
     assert "Words of Visitor 19" in mail.text
     assert "Words of Visitor 20" not in mail.text
     assert "And 3 more in the inbox." in mail.text
-    assert mail.html.count("/testimonials/") == 20
+    assert mail.html.count("/decide/") == 20
     site.send("Late")
     site.work(hours=3)
     assert len(site.told()) == 1

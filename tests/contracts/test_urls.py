@@ -58,6 +58,7 @@ ENDPOINTS = {
     "take_back_url": "address.show_take_back",
     "invitation_url": "invitation.show_invitation",
     "unsubscribe_url": "unsubscribe.show_unsubscribe",
+    "decision_url": "decision_link.show_decision",
     "request_url": "requests.show_answer",
     "author_url": "author.show_correction",
     "account_url": "account.show_account",

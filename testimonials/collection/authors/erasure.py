@@ -148,7 +148,7 @@ def _blank_submission_mails(project: Project, row: Testimonial) -> None:
         .where(
             OutboxMail.purpose == SUBMISSIONS_MAIL,
             # By path: a command may run with another origin than the server.
-            OutboxMail.text.contains(f"/testimonials/{row.id}", autoescape=True),
+            OutboxMail.text.contains(f"/{row.id}", autoescape=True),
         )
         .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")
         .execution_options(synchronize_session=False)

@@ -35,6 +35,7 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.highlights import Ranges, add_highlight
 
 # A photo of 10 MB, and the texts.
+THANKS_LENGTH = 1000
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 TOO_LARGE = (
     "This picture is too large to upload, and nothing else in the form could be read. Go back in "
@@ -71,6 +72,14 @@ class HighlightForm(FormSchema):
 
 class ReplyForm(FormSchema):
     reply = Reply(load_default="")
+
+
+class ThanksForm(FormSchema):
+    """A mail to the author."""
+
+    thanks = Text(
+        THANKS_LENGTH, required=True, error_messages={"required": "Write a line to the author."}
+    )
 
 
 @dataclass

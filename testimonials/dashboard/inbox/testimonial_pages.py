@@ -42,6 +42,9 @@ from testimonials.testimonials.moderation.undoing import make_undo_token
 
 editor = Blueprint("editor", __name__)
 
+# Of `?then=`: back to the page for deciding.
+THEN = "decide"
+
 
 @editor.get("/dashboard/projects/<project_id>/testimonials/new")
 @require_role(Role.MODERATOR)
@@ -130,10 +133,22 @@ def _finish(
 ) -> ResponseReturnValue:
     """Commit, and go back to a part of the page with a notice that offers to undo the batch."""
     db.session.commit()
-    here = url_for(".show_testimonial", testimonial_id=row.id)
+    here = _where_from(row.id)
     if batch is not None:
         here = add_notice(here, text, make_undo_token(access.project, batch))
     return redirect(f"{here}#{part}" if part else here, 303)
+
+
+def _where_from(testimonial_id: str) -> str:
+    """Return the page that leads on: the one for deciding, if that led here."""
+    page = "deciding" if request.args.get("then") == THEN else "editor"
+    return url_for(f"{page}.show_testimonial", testimonial_id=testimonial_id)
+
+
+def _address(row: Testimonial | None, then: str | None) -> str:
+    if row is None:
+        return url_for(".add_by_hand")
+    return url_for(".edit", testimonial_id=row.id, then=then)
 
 
 def _refuse(access: Access, testimonial_id: str, form: EditedTestimonial) -> ResponseReturnValue:
@@ -149,11 +164,14 @@ def _form(
 ) -> str:
     project, history = access.project, list_history(row) if row else []
     people = find_display_names(each.actor for each in history)
+    then = THEN if request.args.get("then") == THEN else None
     return render_template(
         "dashboard/inbox/testimonial.html",
         shell=build_shell(access, "inbox"),
         notice=read_notice(),
         return_to=row and request.path,
+        back_url=_where_from(row.id) if row and then else url_for("inbox.show_inbox"),
+        action=_address(row, then),
         known_tags=[tag.name for tag in list_project_tags(project.id)],
         item=row and describe_testimonial(row),
         values=values,

@@ -17,6 +17,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.slugs import make_slug
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.moderation.inbox import (
+    KINDS,
     PAGE_SIZE,
     SOURCES,
     TABS,
@@ -91,6 +92,7 @@ def read_filter(values: Any) -> InboxFilter:
         source=source if source in SOURCES else "",
         tag=values.get("tag", "").replace("\0", "").strip()[:TAG_LENGTH],
         form=make_slug(values.get("form", "")[:SLUG_LENGTH]),
+        kind=values["kind"] if values.get("kind") in KINDS else "",
     )
 
 
@@ -136,6 +138,7 @@ def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
         "rating": str(wanted.rating or ""),
         "source": wanted.source,
         "tag": wanted.tag,
+        "kind": wanted.kind,
         "form": wanted.form,
         "page": str(page) if page > 1 else "",
     }

@@ -10,7 +10,11 @@ from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role
-from testimonials.projects.notifications.services import find_mode, set_mode
+from testimonials.projects.notifications.services import (
+    find_choice,
+    set_decides_by_mail,
+    set_mode,
+)
 
 notifications = Blueprint("notifications", __name__)
 
@@ -26,6 +30,8 @@ def show_notifications(access: Access) -> ResponseReturnValue:
 def choose_notifications(access: Access) -> ResponseReturnValue:
     try:
         set_mode(access.project, access.user.account_id, request.form.get("mode", ""))
+        is_on = request.form.get("decides_by_mail") == "1"
+        set_decides_by_mail(access.project, access.user.account_id, is_on=is_on)
     except ValidationFailed as error:
         db.session.rollback()
         return _page(access, to_form_errors(error)), 422
@@ -40,7 +46,7 @@ def _page(access: Access, errors: Errors) -> str:
         "dashboard/project/notifications.html",
         shell=build_shell(access, "notifications"),
         notice=read_notice(),
-        mode=find_mode(access.user.account_id, access.project.id),
+        choice=find_choice(access.user.account_id, access.project.id),
         modes=MODES,
         errors=errors,
     )

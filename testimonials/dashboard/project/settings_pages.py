@@ -24,7 +24,7 @@ from testimonials.projects.configuration.dashboard_config import (
     RATED_NAME_LENGTH,
 )
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
-from testimonials.projects.notifications.services import find_mode
+from testimonials.projects.notifications.services import find_choice
 from testimonials.projects.team.invitations import list_invitations
 from testimonials.projects.team.services import list_members
 from testimonials.testimonials.services import count_by_status
@@ -135,7 +135,7 @@ def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | 
         notice=read_notice(),
         errors=errors or {},
         page_url=collection_page_url(project.slug),
-        mode=find_mode(user.account_id, project.id),
+        choice=find_choice(user.account_id, project.id),
         modes=MODES,
         # Colleagues don't see the owner's plan.
         limit=describe_plan(account, shared) if access.role == Role.OWNER else None,

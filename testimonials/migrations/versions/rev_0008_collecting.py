@@ -169,6 +169,10 @@ def _add_to_others() -> None:
     op.add_column("outbox_mail", sa.Column("sender_name", sa.String(length=120), nullable=True))
     op.add_column("testimonial_change", sa.Column("project_id", sa.String(), nullable=True))
     op.add_column("testimonial_change", sa.Column("undone_at", sa.BigInteger(), nullable=True))
+    op.add_column(
+        "testimonial_change",
+        sa.Column("is_by_mail", sa.Boolean(), server_default=sa.false(), nullable=False),
+    )
     op.create_index(
         "ix_testimonial_change_project_id_created_at",
         "testimonial_change",

@@ -35,6 +35,8 @@ class Reader:
     mode: str
     told_until: datetime | None
     last_sent_at: datetime | None
+    # Whether the mails have links that decide without signing in.
+    decides_by_mail: bool = False
 
 
 def _make_readers_query() -> Executable:
@@ -51,6 +53,7 @@ def _make_readers_query() -> Executable:
         choice.mode,
         choice.told_until,
         choice.last_sent_at,
+        choice.decides_by_mail,
     )
     return (
         select(*columns)
@@ -73,7 +76,7 @@ def list_readers(project: Project) -> list[Reader]:
     """Return the owner and the members, except for unclaimed accounts."""
     values = {"project_id": project.id, "owner_id": project.account_id}
     return [
-        Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5])
+        Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5], bool(row[6]))
         for row in db.session.connection().execute(_FIND_READERS, values)
     ]
 
@@ -92,6 +95,18 @@ def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
     )
     modes = {row[0]: row[1] for row in chosen}
     return {project.id: modes.get(project.id, DEFAULT_MODE) for project in projects}
+
+
+def find_choice(account_id: str, project_id: str) -> NotificationChoice:
+    """Return the account's choice for a project, stored or not."""
+    choice = db.session.get(NotificationChoice, (project_id, account_id))
+    return choice or NotificationChoice(mode=DEFAULT_MODE, decides_by_mail=False)
+
+
+def set_decides_by_mail(project: Project, account_id: str, *, is_on: bool) -> None:
+    """Choose for the locked project whether the account's mails have links that decide."""
+    _find_choice(project, account_id, DEFAULT_MODE).decides_by_mail = is_on
+    db.session.flush()
 
 
 def set_mode(project: Project, account_id: str, mode: str) -> None:

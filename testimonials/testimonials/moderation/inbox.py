@@ -15,12 +15,13 @@ MAX_WORDS = 10
 TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
+KINDS = ("written", "video", "voice")
 SOURCES = ("public_page", "manual", "import", "demo")
 
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """A tab of the inbox, narrowed by words to find, stars (1 to 5), source and tag.
+    """A tab of the inbox, narrowed by words to find, stars (1 to 5), kind, source, form and tag.
 
     `rating` is so many stars, `min_rating` these or more.
     """
@@ -33,10 +34,11 @@ class InboxFilter:
     tag: str = ""
     # The name of the form that they were sent by.
     form: str = ""
+    kind: str = ""
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.q or self.rating or self.source or self.tag or self.form)
+        return self != InboxFilter(self.tab)
 
 
 def list_inbox(
@@ -99,6 +101,21 @@ def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
     return counts
 
 
+def find_next_pending(project_id: str, after: Testimonial | None = None) -> Testimonial | None:
+    """Return the one that has waited longest, or the next in that order; None if no other waits."""
+    is_pending = match_filter(project_id, InboxFilter())
+    query = select(Testimonial).where(is_pending)
+    query = query.order_by(Testimonial.created_at, Testimonial.id).limit(1)
+    if after is None:
+        return db.session.scalars(query).one_or_none()
+    is_later = or_(
+        Testimonial.created_at > after.created_at,
+        and_(Testimonial.created_at == after.created_at, Testimonial.id > after.id),
+    )
+    later = db.session.scalars(query.where(is_later)).one_or_none()
+    return later or db.session.scalars(query.where(Testimonial.id != after.id)).one_or_none()
+
+
 def count_samples(project_id: str) -> int:
     query = select(func.count(Testimonial.id)).where(
         Testimonial.project_id == project_id,
@@ -119,28 +136,18 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         conditions.append(Testimonial.status == wanted.tab)
     elif wanted.tab == "all":
         conditions.append(Testimonial.status != "spam")
-    for word in wanted.q.split()[:MAX_WORDS]:
-        conditions.append(
-            or_(
-                *(
-                    column.icontains(word, autoescape=True)
-                    for column in (
-                        Testimonial.text,
-                        Testimonial.author_name,
-                        Testimonial.author_role,
-                        Testimonial.author_company,
-                        Testimonial.author_email,
-                    )
-                )
-            )
-        )
+    conditions += map(_has_word, wanted.q.split()[:MAX_WORDS])
     if wanted.rating is not None:
         conditions.append(
             and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)
         )
     if wanted.min_rating is not None:
         conditions.append(Testimonial.rating >= wanted.min_rating)
-    for column, value in (("source", wanted.source), ("form_name", wanted.form)):
+    for column, value in (
+        ("source", wanted.source),
+        ("kind", wanted.kind),
+        ("form_name", wanted.form),
+    ):
         if value:
             conditions.append(getattr(Testimonial, column) == value)
     if wanted.tag:
@@ -149,3 +156,14 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         )
         conditions.append(Testimonial.id.in_(tagged))
     return and_(*conditions)
+
+
+def _has_word(word: str) -> ColumnElement[bool]:
+    columns = (
+        Testimonial.text,
+        Testimonial.author_name,
+        Testimonial.author_role,
+        Testimonial.author_company,
+        Testimonial.author_email,
+    )
+    return or_(*(column.icontains(word, autoescape=True) for column in columns))

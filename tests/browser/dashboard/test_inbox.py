@@ -7,7 +7,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow, send_testimonial
+from tests.browser.pages import follow, next_page, send_testimonial
 from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
 from tests.support.visitors import Visitors, words_of
@@ -54,6 +54,42 @@ def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
     expect(visitor.get_by_text("Words of Hannah Whitlock")).to_be_visible()
     follow(visitor.get_by_role("link", name="All testimonials"))
     expect(visitor.get_by_role("heading", level=1)).to_contain_text("What customers say")
+
+
+@pytest.mark.parametrize("is_signed_in", [True, False], ids=["signed in", "by the mail's link"])
+def test_from_the_mail_to_the_website_in_two_taps(
+    site: Site, open_page: OpenPage, is_signed_in: bool
+) -> None:
+    project = site.create_project()
+    visitor = open_page(project.page_url)
+    phone = open_page(site.url, has_touch=True, viewport={"width": 360, "height": 740})
+    project.sign_in(phone, "/notifications")
+    if not is_signed_in:
+        phone.get_by_label("Decide from the mail without signing in").check()
+        follow(phone.get_by_role("button", name="Save"))
+        phone.context.clear_cookies()
+    send_testimonial(visitor, project, "Hannah Whitlock")
+    # The first tap is on the mail's button.
+    phone.goto(site.mailed_link(project.email, r"https?://\S+/decide/\S+"))
+    expect(phone.get_by_text("Words of Hannah Whitlock")).to_be_visible()
+    approve = phone.get_by_role("button", name="Approve")
+    box = approve.bounding_box()
+    assert box
+    assert (box["height"], box["y"] > 370) == (60, True)
+    check_screens(phone)
+    phone.set_viewport_size({"width": 360, "height": 740})
+    with next_page(phone):
+        approve.tap()
+    heading = "All decided" if is_signed_in else "Approved"
+    expect(phone.get_by_role("heading", level=1)).to_have_text(heading)
+    check_screens(phone)
+    feed = visitor.request.get(f"{site.url}/widget/{project.id}/feed").json()
+    assert [item["authorName"] for item in feed["items"]] == ["Hannah Whitlock"]
+    if is_signed_in:
+        # Undo from the keyboard leads back to it.
+        with next_page(phone):
+            phone.keyboard.press("Control+z")
+        expect(phone.get_by_text("1 of 1 pending")).to_be_visible()
 
 
 def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) -> None:

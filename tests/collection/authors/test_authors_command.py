@@ -150,7 +150,7 @@ def test_mails_lose_the_words_whatever_address_the_service_had_then(
     app: Flask, inbox: Inbox
 ) -> None:
     (sent,) = inbox.receive("Ada", author_email="ada@example.com")
-    link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/testimonials/{sent}"
+    link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/decide/{sent}"
     with app.app_context():
         begin_write()
         told = _mail(inbox.owner.email, "submissions")

@@ -1,0 +1,198 @@
+"""From the mail to a decision: one testimonial after the other, signed in or by the mail's link."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core import clock
+from tests.auth.browsers import open_browser, sign_in
+from tests.auth.links import ORIGIN, mails
+from tests.conftest import Caller, MovableClock
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.support.rows import add_member, change_testimonial, read_testimonials
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, slug="salon")
+
+
+def mailed_link(inbox: Inbox, recipient: str = "") -> str:
+    """Return the path of the first link of the newest notification."""
+    told = [
+        mail
+        for mail in mails(inbox.app)
+        if mail.purpose == "submissions" and mail.recipient == (recipient or inbox.owner.email)
+    ]
+    found = re.search(rf"{ORIGIN}(/\S*decide\S+)", told[-1].text)
+    assert found, told[-1].text
+    return found[1]
+
+
+def decide_by_mail(inbox: Inbox, client: FlaskClient) -> None:
+    """Choose links that decide, as somebody who looks after the project."""
+    data = {"mode": "at_once", "decides_by_mail": "1"}
+    assert client.post(f"{inbox.base}/notifications", data=data).status_code == 303
+
+
+def test_the_mail_leads_to_one_then_the_next_then_the_end(
+    inbox: Inbox, client: FlaskClient
+) -> None:
+    inbox.receive("Maya", "Tom", "Aiko")
+    path = mailed_link(inbox)
+    # Who isn't signed in comes back there, and the GET changes nothing.
+    assert client.get(path).headers["Location"].startswith(f"/login?next={path}")
+    assert sign_in(client, inbox.owner.email, next=path).headers["Location"] == path
+    page = client.get(path).text
+    assert "1 of 3 pending" in page
+    assert "Words of Maya" in page
+    for name, action in (("Maya", "approve"), ("Tom", "reject"), ("Aiko", "approve")):
+        assert f"Words of {name}" in page
+        # The form says where it is sent and how many were decided before.
+        form = page.partition('class="decide-buttons"')[2].partition("</form>")[0]
+        data = dict(re.findall(r'type="hidden" name="(\w+)" value="(\d+)"', form))
+        target = re.search(r'action="([^"]+)"', form)
+        assert target
+        answer = client.post(target[1], data=data | {"action": action})
+        page = client.get(answer.headers["Location"]).text
+        did = "Approved" if action == "approve" else "Rejected"
+        assert f"<bdi>{did} {name}</bdi>" in page
+    assert "All decided" in page
+    assert "2 approved and on your site, 1 rejected." in page
+    assert sorted(inbox.shown()) == ["Aiko", "Maya"]
+
+
+def test_undo_leads_back_to_what_it_was_about(inbox: Inbox) -> None:
+    maya, _ = inbox.receive("Maya", "Tom")
+    inbox.client.post(f"{inbox.base}/decide/{maya}", data={"action": "approve"})
+    answer = inbox.client.post(f"{inbox.base}/decide/undo", data={"approved": "1"})
+    assert answer.headers["Location"] == f"{inbox.base}/decide/{maya}"
+    assert "1 of 2 pending" in inbox.client.get(answer.headers["Location"]).text
+    answer = inbox.client.post(f"{inbox.base}/decide/undo")
+    assert (
+        "nothing left to undo"
+        in inbox.client.get(answer.headers["Location"], follow_redirects=True).text
+    )
+
+
+def test_a_refusal_names_the_cause_and_what_is_safe(inbox: Inbox) -> None:
+    maya, _ = inbox.receive("Maya", "Tom")
+    change_testimonial(inbox.app, maya, status="withdrawn")
+    answer = inbox.client.post(f"{inbox.base}/decide/{maya}", data={"action": "approve"})
+    assert answer.status_code == 409
+    assert "Not approved: Maya" in answer.text
+    assert "Maya took it back. These words were withdrawn and are shown nowhere." in answer.text
+    assert "Next one" in answer.text
+    gone = inbox.client.post(f"{inbox.base}/decide/{'1' * 24}", data={"action": "approve"})
+    assert gone.status_code == 404
+    assert "It is no longer here" in gone.text
+    assert inbox.counts()["pending"] == 1
+
+
+def test_a_reply_and_an_edit_come_back_here(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    path = f"{inbox.base}/decide/{maya}"
+    assert inbox.client.post(f"{path}/reply", data={"reply": "x" * 5000}).status_code == 422
+    answer = inbox.client.post(f"{path}/reply", data={"reply": "Come again", "approved": "3"})
+    assert answer.headers["Location"].startswith(f"{path}?approved=3")
+    assert "Come again" in inbox.client.get(path).text
+    edit = f"{inbox.base}/testimonials/{maya}?then=decide"
+    assert "Back to deciding" in inbox.client.get(edit).text
+    form = {"text": "Better", "author_name": "Maya", "submitted_on": "2024-01-01"}
+    answer = inbox.client.post(edit, data=form)
+    assert answer.headers["Location"].startswith(f"{path}?")
+    assert "Better" in inbox.client.get(answer.headers["Location"]).text
+
+
+def test_an_author_with_a_proven_address_is_thanked_once(inbox: Inbox) -> None:
+    maya, tom = inbox.receive("Maya", "Tom", author_email="maya@example.com")
+    change_testimonial(inbox.app, maya, email_verified_at=clock.now())
+    assert "by mail" not in inbox.get(f"decide/{tom}").text
+    path = f"{inbox.base}/decide/{maya}"
+    assert "Thank <bdi>Maya</bdi> by mail" in inbox.client.get(path).text
+    assert inbox.client.post(f"{path}/thanks", data={"thanks": " "}).status_code == 422
+    inbox.act(maya, "approve")
+    for each in (maya, maya, tom):
+        data = {"thanks": "Hi Maya,\n<b>thank you</b>"}
+        assert inbox.client.post(f"{inbox.base}/decide/{each}/thanks", data=data).status_code == 303
+    (mail,) = [mail for mail in mails(inbox.app) if "thank you</b>" in mail.text]
+    assert mail.recipient == "maya@example.com"
+    assert "<b>" not in mail.html
+    assert "by mail" not in inbox.client.get(path).text
+    assert "Thanked by mail" in inbox.get(f"testimonials/{maya}").text
+    # It is in nobody's way of undoing.
+    answer = inbox.client.post(f"{inbox.base}/undo", headers={"Accept": "application/json"})
+    assert answer.json["notice"]["text"] == "Undid: Approved Maya. That was the last"
+
+
+def test_a_mailed_link_decides_once_and_nothing_else(inbox: Inbox, client: FlaskClient) -> None:
+    decide_by_mail(inbox, inbox.client)
+    (maya,) = inbox.receive("Maya")
+    path = mailed_link(inbox)
+    assert path.startswith(f"/decide/{maya}.")
+    for _ in range(2):
+        page = client.get(path)
+        assert page.status_code == 200
+        assert "Words of Maya" in page.text
+        assert page.headers["Cache-Control"] == "no-store"
+    assert inbox.shown() == []
+    for action in ("delete", "pin", "spam", ""):
+        assert client.post(path, data={"action": action}).status_code == 409
+    assert client.post(path, data={"action": "approve"}).status_code == 200
+    assert inbox.shown() == ["Maya"]
+    for answer in (client.get(path), client.post(path, data={"action": "reject"})):
+        assert answer.status_code == 410
+        assert "no longer works" in answer.text
+    assert inbox.shown() == ["Maya"]
+    # It signed nobody in, the history says how it was done, and its person can undo it.
+    assert client.get(f"{inbox.base}/inbox").status_code == 303
+    assert "by the link in a mail" in inbox.get(f"testimonials/{maya}").text
+    assert (
+        "Undid: Approved Maya"
+        in inbox.client.post(f"{inbox.base}/undo", headers={"Accept": "application/json"}).json[
+            "notice"
+        ]["text"]
+    )
+    assert client.get(path).status_code == 410
+
+
+def test_who_is_signed_in_decides_in_the_dashboard(inbox: Inbox) -> None:
+    decide_by_mail(inbox, inbox.client)
+    (maya,) = inbox.receive("Maya")
+    answer = inbox.client.get(mailed_link(inbox))
+    assert answer.headers["Location"].endswith(f"{inbox.base}/decide/{maya}")
+
+
+def test_a_link_ends_with_any_change_a_week_and_the_role(
+    inbox: Inbox, client: FlaskClient, outsider: Caller, moved_clock: MovableClock
+) -> None:
+    add_member(inbox.app, inbox.project, outsider, "moderator")
+    moved_clock.move(seconds=1)
+    decide_by_mail(inbox, open_browser(inbox.app, outsider))
+    (maya,) = inbox.receive("Maya")
+    path = mailed_link(inbox, outsider.email)
+    # Only who chose it gets such a link.
+    assert mailed_link(inbox) == f"{inbox.base}/decide/{maya}"
+    assert client.get(path).status_code == 200
+    broken = f"{path[:-3]}abc"
+    assert client.get(broken).status_code == 404
+    gone = inbox.client.post(f"{inbox.base}/team/members/{outsider.account_id}/remove")
+    assert gone.status_code == 303
+    assert client.post(path, data={"action": "approve"}).status_code == 404
+    add_member(inbox.app, inbox.project, outsider, "moderator")
+    assert client.get(path).status_code == 200
+    form = {"text": "Other words", "author_name": "Maya", "submitted_on": "2024-01-01"}
+    inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=form)
+    assert client.post(path, data={"action": "approve"}).status_code == 410
+    moved_clock.move(minutes=6)
+    # The choice ended with the membership.
+    decide_by_mail(inbox, open_browser(inbox.app, outsider))
+    (tom,) = inbox.receive("Tom")
+    path = mailed_link(inbox, outsider.email)
+    assert tom in path
+    moved_clock.move(days=8)
+    assert client.post(path, data={"action": "approve"}).status_code == 410
+    rows = read_testimonials(inbox.app, inbox.project)
+    assert {row.status for row in rows} == {"pending"}
