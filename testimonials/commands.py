@@ -6,6 +6,7 @@ from testimonials.access.cli import tokens
 from testimonials.activity.cli import activity
 from testimonials.auth.cli import accounts
 from testimonials.collection.authors.cli import authors
+from testimonials.collection.forms.cli import forms
 from testimonials.operations.backup.cli import backup, restore
 from testimonials.operations.config_cli import config
 from testimonials.operations.database.cli import db
@@ -36,6 +37,7 @@ GROUPS: tuple[click.Group, ...] = (
     tokens,
     projects,
     testimonials,
+    forms,
     proposals,
     authors,
     activity,

@@ -41,6 +41,16 @@ def count_answers(project: Project, ids: Iterable[str]) -> dict[str, int]:
     return dict(zip(wanted, map(int, db.session.execute(query).one()), strict=True))
 
 
+def count_sent(project: Project) -> dict[str, int]:
+    """Return how many testimonials came by each form, by its name, in the trash too."""
+    query = (
+        select(Testimonial.form_name, func.count())
+        .where(Testimonial.project_id == project.id, Testimonial.form_name.is_not(None))
+        .group_by(Testimonial.form_name)
+    )
+    return {name: count for name, count in db.session.execute(query) if name}
+
+
 def find_kind(project: Project, question_id: str) -> str | None:
     """Return the kind that a question had when it was answered; None if nobody has."""
     query = select(Testimonial.answers).where(

@@ -75,6 +75,7 @@ SILENT_COMMANDS = {
     "tokens list": READS,
     "projects list": READS,
     "proposals list": READS,
+    "forms list": READS,
     "projects show": READS,
     "projects members": READS,
     "projects widgets": READS,

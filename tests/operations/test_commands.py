@@ -89,6 +89,9 @@ def test_every_command_answers_json(
         "projects widgets": _read(app, "projects", "widgets", "kiln"),
         "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
+        "forms add": _read(app, "forms", "add", "kiln", "After class", "--tag", "class"),
+        "forms list": _read(app, "forms", "list", "kiln"),
+        "forms delete": _read(app, "forms", "delete", "kiln", "after-class", "--yes"),
         "proposals list": _read(app, "proposals", "list", "--project", "kiln"),
         "proposals accept": _read(app, "proposals", "accept", first, "--project", "kiln"),
         "proposals decline": _read(app, "proposals", "decline", second, "--project", "kiln"),
@@ -125,6 +128,7 @@ def test_every_command_answers_json(
     # These need a mail server or a second database, and have tests of their own.
     assert set(answers) | {"mail test", "db move"} >= {name for name in COMMANDS if " " in name}
     assert len(answers["accounts list"]) == 3
+    assert answers["forms add"] | {"sent": 0} == answers["forms list"][0]
     assert [each["_id"] for each in answers["webhooks list"]] == [endpoint]
     assert [each["type"] for each in answers["webhooks deliveries"]] == ["webhook.test"]
     assert answers["accounts set-limit"]["projectLimit"] == 3

@@ -2,15 +2,17 @@
 
 from marshmallow import Schema, fields
 
+from testimonials.collection.forms.services import MAX_FORMS
 from testimonials.core.web.api.parts import make_part, make_parts
 from testimonials.core.web.fields import StrictSchema, Switch, Text, Time
+from testimonials.projects.configuration.page_design import PageDesignSchema
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
     ProjectCreateSchema,
     ProjectSchema,
     WidgetConfigUpdateSchema,
 )
-from testimonials.proposals.values import DesignUpdateSchema
+from testimonials.proposals.values import DesignUpdateSchema, FormChangeSchema
 from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
 from testimonials.testimonials.schemas import TestimonialAddSchema
 from testimonials.widget.schemas import EmbedSnippetSchema
@@ -25,6 +27,20 @@ class SetupPageSchema(PageConfigUpdateSchema):
 
     class Meta(StrictSchema.Meta):
         exclude = ("businessName", "website", "headline", "description")
+
+
+class SetupDesignSchema(PageDesignSchema):
+    """What the collection page asks and offers."""
+
+    class Meta(StrictSchema.Meta):
+        exclude = ("coverFocus", "needsCaptions", "translations")
+
+
+class SetupFormSchema(FormChangeSchema):
+    """A form, which `name` says; one that isn't there yet needs a title."""
+
+    class Meta(StrictSchema.Meta):
+        exclude = ("newName", "translations", "isOpen", "prompts")
 
 
 class SetupTestimonialSchema(TestimonialAddSchema):
@@ -52,6 +68,12 @@ class SetupSchema(StrictSchema):
     )
     project = make_part(ProjectCreateSchema)
     page = make_part(SetupPageSchema)
+    pageDesign = make_part(SetupDesignSchema)
+    forms = make_parts(
+        fields.Nested(SetupFormSchema),
+        MAX_FORMS,
+        metadata={"description": "Those that are not there yet are added; none is removed."},
+    )
     widget = make_part(WidgetConfigUpdateSchema)
     design = make_part(DesignUpdateSchema)
     testimonials = make_parts(
@@ -69,7 +91,10 @@ class SetupStepSchema(Schema):
     section = fields.String(
         required=True,
         metadata={
-            "enum": ["project", "page", "widget", "design", "testimonials", "samples"],
+            "enum": [
+                *("project", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
+                "samples",
+            ],
         },
     )
     says = fields.String(required=True, metadata={"description": "The same in words."})

@@ -24,6 +24,14 @@ from testimonials.testimonials.services import (
 
 Values = dict[str, Any]
 
+# The parts of a body that are settled as a whole, and by which kind of change.
+_SECTIONS = (
+    ("page", "page"),
+    ("pageDesign", "page.design"),
+    ("widget", "widget"),
+    ("design", "design"),
+)
+
 
 class SameIdTwice(ServiceError):
     """Two testimonials of one call have the same id."""
@@ -57,9 +65,11 @@ def set_up(caller: Caller, body: Values) -> Steps:
         _settle_slug(steps, slug)
     if words and not is_new:
         steps.settle("project", "page", words)
-    for section, kind in (("page", "page"), ("widget", "widget"), ("design", "design")):
+    for section, kind in _SECTIONS:
         if values := body.get(section):
             steps.settle(section, kind, values)
+    for form in body.get("forms", []):
+        steps.settle("forms", "form", form, form=form["name"])
     _settle_testimonials(steps, testimonials)
     if body.get("removeDemo"):
         _settle_samples(steps)

@@ -1,5 +1,6 @@
 """What becomes of each thing that a setup asks for: done, so already, proposed, or refused."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,8 @@ Values = dict[str, Any]
 
 # What the specification lets the account's key do; all else it proposes.
 BY_KEY = {"widget", "testimonial.add"}
+# Which values say what a proposal is about, for kinds without a target.
+NAMED_BY = {"testimonial.add": ("externalId",), "form": ("name",)}
 
 
 @dataclass
@@ -46,12 +49,12 @@ class Steps:
             return
         if kind != "testimonial.add":
             step["fields"] = list(missing)
-            values = _keep(kind, values, missing)
+            values = _keep(kind, values, {*missing, *NAMED_BY.get(kind, ())})
         if self.may(kind):
             outcome = KINDS[kind].apply(self.project, target, values, self.caller.label)
             self.changed.append(step | outcome.result | {"says": f"{KINDS[kind].done}."})
         elif self.may_propose:
-            self._propose(step, kind, values, target, missing)
+            self._propose(step, kind, values, target, wanted, missing)
         else:
             self.refuse(step, f"This needs the scope {KINDS[kind].scope}, or draft to propose it.")
 
@@ -68,14 +71,20 @@ class Steps:
         self.refused.append(step | {"says": why})
 
     def _propose(
-        self, step: Values, kind: str, values: Values, target: str | None, missing: Values
+        self,
+        step: Values,
+        kind: str,
+        values: Values,
+        target: str | None,
+        wanted: Values,
+        missing: Values,
     ) -> None:
         """Propose it, unless that waits or was declined; it replaces what waits of the same."""
         same = [
             each
             for each in self._find_earlier(kind)
             if each.target_id == target
-            and each.values.get("externalId") == missing.get("externalId")
+            and all(each.values.get(name) == wanted.get(name) for name in NAMED_BY.get(kind, ()))
         ]
         for each in same:
             if _covers(each.values, missing):
@@ -87,7 +96,8 @@ class Steps:
                     self.refuse(step, f"The owner declined this.{note}")
                 return
         for each in same:
-            if each.status == "waiting" and each.values.keys() <= missing.keys():
+            named = NAMED_BY.get(kind, ())
+            if each.status == "waiting" and each.values.keys() <= {*missing, *named}:
                 withdraw(self.caller, self.project, each.id)
         made = propose(self.caller, self.project, kind, values, target, self.reason)
         self.proposed.append(step | {"proposalId": made.id, "says": "Waits for the owner."})
@@ -104,7 +114,7 @@ class Steps:
         return self.earlier[kind]
 
 
-def _keep(kind: str, values: Values, missing: Values) -> Values:
+def _keep(kind: str, values: Values, missing: Iterable[str]) -> Values:
     """Return those loaded values that are missing, by the schema's names for them."""
     fields = KINDS[kind].schema.fields
     wanted = {fields[name].attribute or name for name in missing}

@@ -85,13 +85,11 @@ class StepSchema(StrictSchema):
     kind = Choice(*STEP_KINDS, required=True)
     title = Text(STEP_TITLE_LENGTH, one_line=True, blank=False, required=True)
     text = Text(STEP_TEXT_LENGTH, load_default="")
-    url = StepUrl(STEP_URL_LENGTH, load_default="", description="Of a `link`, which needs it.")
+    url = StepUrl(STEP_URL_LENGTH, load_default="", description="Of a `link`.")
     copies = Switch(
-        load_default=False, description="Of a `link`: the words are copied, to be posted there too."
+        load_default=False, description="Of a `link`: their words are copied, to post there too."
     )
-    code = Text(
-        CODE_LENGTH, one_line=True, load_default="", description="Of a `code`, which needs it."
-    )
+    code = Text(CODE_LENGTH, one_line=True, load_default="", description="Of a `code`.")
     until = Day(
         allow_none=True, load_default=None, description="The last day on which it is offered."
     )

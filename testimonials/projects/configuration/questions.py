@@ -18,7 +18,7 @@ PROMPT_LENGTH, QUESTION_LENGTH, CHOICE_LENGTH, END_LENGTH = 120, 160, 60, 40
 KINDS = ("text", "choice", "scale", "consent")
 ID_LENGTH = 8
 ID_PATTERN = f"[a-z0-9]{{{ID_LENGTH}}}"
-_FALLS_BACK = "What is left out or empty shows in the owner's words."
+_TRANSLATED = "By code of the language; what is left out or empty shows in the owner's words."
 
 Question = dict[str, Any]
 
@@ -31,7 +31,7 @@ class ItemId(RuleField, fields.String):
             rule=f"Must be {ID_LENGTH} lower-case letters and digits.",
             metadata={
                 "pattern": f"^{ID_PATTERN}$",
-                "description": "Stays the same when the words change; left out: made of them.",
+                "description": "Stays when the words change; left out: made of them.",
             },
         )
 
@@ -74,22 +74,19 @@ def _make_id(words: str, taken: list[str]) -> str:
     return next(each for each in ids if each not in taken)
 
 
-def _lines(length: int, most: int, description: str) -> fields.List[Any]:
+def _lines(length: int, most: int) -> fields.List[Any]:
     return fields.List(
         Text(length, one_line=True),
         validate=validate.Length(max=most, error=f"Must be at most {most}."),
-        metadata={"description": description},
     )
 
 
-def _by_language(
-    name: str, parts: Mapping[str, fields.Field[Any]], description: str, **options: Any
-) -> Any:
+def _by_language(name: str, parts: Mapping[str, fields.Field[Any]], **options: Any) -> Any:
     """Return a field with other words for some of the languages."""
-    part: Any = StrictSchema.from_dict(dict(parts), name=f"{name}TranslationSchema")
-    each: Any = {language.code: fields.Nested(part) for language in LANGUAGES}
-    whole: Any = StrictSchema.from_dict(each, name=f"{name}TranslationsSchema")
-    return fields.Nested(whole, metadata={"description": description}, **options)
+    part: Any = StrictSchema.from_dict(dict(parts), name=f"{name}WordsSchema")
+    codes = Choice(*(language.code for language in LANGUAGES))
+    about = {"description": _TRANSLATED, "propertyNames": {"enum": list(codes.choices)}}
+    return fields.Dict(codes, fields.Nested(part), metadata=about, **options)
 
 
 def question_translations(name: str, **options: Any) -> Any:
@@ -98,11 +95,10 @@ def question_translations(name: str, **options: Any) -> Any:
         name,
         {
             "text": Text(QUESTION_LENGTH, one_line=True),
-            "choices": _lines(CHOICE_LENGTH, CHOICES_RANGE[1], "In the order of `choices`."),
+            "choices": _lines(CHOICE_LENGTH, CHOICES_RANGE[1]),
             "low": Text(END_LENGTH, one_line=True),
             "high": Text(END_LENGTH, one_line=True),
         },
-        f"The question in other languages. {_FALLS_BACK}",
         **options,
     )
 
@@ -118,10 +114,10 @@ class QuestionSchema(StrictSchema):
         load_default=list,
         metadata={"description": "Of a `choice`: 2 to 8 different ones."},
     )
-    several = Switch(load_default=False, description="Of a `choice`: more than one may be chosen.")
-    isRequired = Switch(load_default=False, description="It must be answered.")
+    several = Switch(load_default=False, description="Of a `choice`: more than one.")
+    isRequired = Switch(load_default=False)
     isPublic = Switch(
-        load_default=False, description="The answer shows on the card; never that of a `consent`."
+        load_default=False, description="Its card shows the answer; never that of a `consent`."
     )
     low = Text(END_LENGTH, one_line=True, load_default="", description="What 0 of a `scale` means.")
     high = Text(
@@ -170,7 +166,6 @@ def word_translations(name: str, **more: fields.Field[Any]) -> Any:
             "headline": Text(HEADLINE_LENGTH, one_line=True),
             "description": Text(DESCRIPTION_LENGTH),
             **more,
-            "prompts": _lines(PROMPT_LENGTH, MAX_PROMPTS, "In the order of `prompts`."),
+            "prompts": _lines(PROMPT_LENGTH, MAX_PROMPTS),
         },
-        f"The words in other languages. {_FALLS_BACK}",
     )

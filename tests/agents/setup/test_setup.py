@@ -269,3 +269,32 @@ def test_an_account_sets_up_so_often_an_hour(
     answer = agent.client.put("/v1/setup", json=BAKERY, headers=agent.headers)
     assert (answer.status_code, answer.headers["Retry-After"].isdigit()) == (429, True)
     set_up(outsider, {"externalId": "kiln"})
+
+
+def test_questions_and_forms_are_set_up_too(app: Flask, agent: Caller, owner: Caller) -> None:
+    body: dict[str, Any] = {
+        "externalId": "bakery",
+        "pageDesign": {
+            "prompts": ["What changed?"],
+            "questions": [{"kind": "choice", "text": "What?", "choices": ["Bread", "Buns"]}],
+        },
+        "forms": [
+            {"name": "class", "title": "After class", "tag": "class"},
+            {"name": "market", "title": "At the market"},
+        ],
+    }
+    data = set_up(agent, body)
+    sections = ["pageDesign", "forms", "forms"]
+    assert read_sections(data) == {"changed": ["project"], "proposed": sections}
+    assert read_sections(set_up(agent, body)) == {"proposed": sections}
+    # Each form has a proposal of its own, which another title replaces.
+    changed = body | {"forms": [body["forms"][0] | {"title": "After a class"}]}
+    (step,) = [each for each in set_up(agent, changed)["proposed"] if each["section"] == "forms"]
+    market = data["proposed"][2]["proposalId"]
+    waiting = [data["proposed"][0]["proposalId"], step["proposalId"], market]
+    decide(app, data["project"]["_id"], waiting, "accepted")
+    assert read_sections(set_up(agent, changed)) == {"already": ["pageDesign", "forms"]}
+    helper = make_agent(owner, Scope.CONFIGURE)
+    made = set_up(helper, body)
+    assert read_sections(made) == {"changed": ["project", *sections]}
+    assert read_sections(set_up(helper, body))["already"][-3:] == sections

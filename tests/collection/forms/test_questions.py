@@ -156,7 +156,7 @@ def test_a_kind_is_fixed_by_the_first_answer_and_ids_stay(
         ([SCALE, SCALE], "questions"),
         ([CHOICE | {"choices": ["Bread"]}], "questions[0].choices"),
         ([CHOICE | {"choices": ["Bread", "Bread"]}], "questions[0].choices"),
-        ([SCALE | {"translations": {"xx": {}}}], "questions[0].translations.xx"),
+        ([SCALE | {"translations": {"xx": {}}}], "questions[0].translations.xx.key"),
         ([SCALE | {"id": "short"}], "questions[0].id"),
     ):
         assert field in ask(configurer, project, *wrong, status=400)
