@@ -33,7 +33,7 @@ class SetupDesignSchema(PageDesignSchema):
     """What the collection page asks and offers."""
 
     class Meta(StrictSchema.Meta):
-        exclude = ("coverFocus", "needsCaptions", "translations")
+        exclude = ("coverFocus", "needsCaptions", "steps", "translations")
 
 
 class SetupFormSchema(FormChangeSchema):
