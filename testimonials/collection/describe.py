@@ -13,6 +13,7 @@ from testimonials.collection.models import CollectionForm
 from testimonials.collection.photos import make_kept_token
 from testimonials.collection.picture.share_picture import versioned_picture_url
 from testimonials.collection.questions import ANSWER_LENGTH
+from testimonials.collection.recordings import describe_recorder
 from testimonials.collection.schemas import consent_sentence
 from testimonials.collection.submission_form import FilledForm
 from testimonials.core.pictures.images import AVATAR, Image
@@ -44,8 +45,8 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
     shown, collect = page["shown"], project.page_config["collectFields"]
     photo = image_url(filled.photo.id if filled.photo else None)
     gift = find_gift(shown["steps"])
-    design = project.whole_page_design
-    ways = {kind: design[kind] for kind in ("video", "voice") if design[kind]}
+    record = describe_recorder(project, shown["prompts"], filled.recording)
+    consents = ("written", "video", "voice", "any") if record else ("written",)
     return page | {
         "collect": collect,
         "details": _name_details(collect),
@@ -57,14 +58,14 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
         "form_token": filled.token,
         # Whatever a link has filled in is seen at once.
         "is_open": bool(filled.errors or any(filled.typed.values()) or not collect.get("rating")),
-        "is_multipart": bool(collect.get("avatar") or ways),
+        "is_multipart": bool(collect.get("avatar") or record),
         "draft_name": draft_name(project, form.name if form else None),
         "action": url_for("collection.submit_testimonial", **at),
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH, "answer": ANSWER_LENGTH},
-        "consent": consent_sentence(project),
+        "consents": {kind: consent_sentence(project, kind) for kind in consents},
         "prompts": shown["prompts"],
         "questions": shown["questions"],
-        "ways": ways,
+        "record": record,
         "gift": gift,
         "still": preview_card(project, filled.typed, photo, is_rewarded=gift is not None),
         "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
@@ -179,4 +180,5 @@ def _find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
     firsts = {"scale": "-0", "choice": "-1"}
     own = {f"q_{each['id']}": f"q_{each['id']}{firsts.get(each['kind'], '')}" for each in questions}
     fields = ("text", "name", "email", "role", "company", "photo", "consent")
-    return {"rating": "rating-1", **{name: name for name in fields}} | own
+    others = {"rating": "rating-1", "recording": "recording_file"}
+    return others | {name: name for name in fields} | own

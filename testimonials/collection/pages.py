@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.addresses import hash_mailbox
@@ -136,6 +136,13 @@ def mail_own_link(slug: str) -> ResponseReturnValue:
     return redirect(url_for(".show_thanks", slug=slug, **query), 303)
 
 
+@collection.get("/<slug>/recorder")
+def get_recorder(slug: str) -> str:
+    """Return the parts of the page that its script loads once somebody wants to record."""
+    find_public_project(slug=slug)
+    return render_template("collection/_recorder.html")
+
+
 @collection.get("/<slug>/theme.css")
 def get_theme(slug: str) -> Response:
     """Serve the colours of the project's pages, which allow no inline style."""
@@ -227,7 +234,7 @@ def _form(project: Project, filled: FilledForm, asked: MailedRequest | None) -> 
     proved = filled.purchase.order if filled.purchase else ""
     order = (asked.purchase_reference if asked else None) or proved
     shown["is_verified"] = bool(order) and not is_used(project, order)
-    shown["recording"] = filled.recording
+    g.takes_recordings = shown["record"] is not None
     return render_template("collection/page.html", **shown, request_token=link)
 
 

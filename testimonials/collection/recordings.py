@@ -1,8 +1,9 @@
 """A recording that is sent with the form: uploaded by its script before, or as a file with it."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from flask import request
+from flask import request, url_for
 
 from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.rate_limits import client_key
@@ -17,6 +18,8 @@ from testimonials.testimonials.models import Recording, Testimonial
 
 # The id of an upload, and a file where there is no script.
 FIELD, FILE_FIELD = "recording", "recording_file"
+# That an upload came as a file of the form before.
+KEPT_FIELD = "recording_kept"
 # Of a form besides its recording.
 REST_BYTES = 16 * MEGABYTE
 
@@ -27,6 +30,8 @@ class SentRecording:
 
     id: str
     kind: str
+    # The sentence that was agreed to; see `schemas.consent_sentence`.
+    consent: str
     found: Contents | None = None
 
     @property
@@ -35,9 +40,39 @@ class SentRecording:
         return f"file {self.found.seconds} {self.found.codecs}" if self.found else self.id
 
 
-def takes_recordings(project: Project) -> bool:
+def list_kinds(project: Project) -> list[str]:
+    """Return which kinds of recordings the project's page takes."""
     design = project.whole_page_design
-    return bool(design["video"] or design["voice"])
+    has_room = current_settings().account_recordings_megabytes > 0
+    return [kind for kind in ("video", "voice") if has_room and design[kind]]
+
+
+def describe_recorder(
+    project: Project, prompts: list[str], kept: SentRecording | None
+) -> dict[str, Any] | None:
+    """Return what `collection/_record.html` shows; None if the page takes no recordings."""
+    settings, kinds = current_settings(), list_kinds(project)
+    if not kinds:
+        return None
+    return {
+        "kinds": kinds,
+        "seconds": settings.recording_seconds,
+        "megabytes": settings.recording_megabytes,
+        "url": url_for("recordings.begin_upload", slug=project.slug),
+        "recorder_url": url_for("collection.get_recorder", slug=project.slug),
+        "prompts": prompts,
+        "kept": kept.id if kept else "",
+    }
+
+
+def has_recording(project: Project) -> bool:
+    """Tell whether the form names or brings a recording that the page takes."""
+    return bool(list_kinds(project)) and (bool(request.form.get(FIELD)) or has_file())
+
+
+def has_file() -> bool:
+    file = request.files.get(FILE_FIELD)
+    return file is not None and bool(file.filename)
 
 
 def largest_form() -> int:
@@ -60,11 +95,12 @@ def read_recording(project: Project) -> SentRecording | None:
         limiter.count(uploads.RECORDINGS_PER_ADDRESS, key)
         kind = "video" if project.whole_page_design["video"] else "voice"
         taken, found = uploads.take_file(project, kind, file.stream)
-        return SentRecording(taken, found.kind, found)
+        return SentRecording(taken, found.kind, "any", found)
     if not recording_id:
         return None
     recording = uploads.find_ready(project, recording_id)
-    return SentRecording(recording.id, recording.kind)
+    consent = "any" if request.form.get(KEPT_FIELD) else recording.kind
+    return SentRecording(recording.id, recording.kind, consent)
 
 
 def store_recording(project: Project, sent: SentRecording | None) -> None:

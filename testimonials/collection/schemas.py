@@ -17,6 +17,42 @@ from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Wor
 OPTIONAL = ("role", "company", "email", "rating")
 
 
+# Without the author's photo, and with it.
+_CONSENTS = {
+    "written": (
+        gettext_noop("%(name)s may show my words and name on its website and in print."),
+        gettext_noop("%(name)s may show my words, name and photo on its website and in print."),
+    ),
+    "video": (
+        gettext_noop(
+            "%(name)s may show my video, voice, words and name on its website and in print."
+        ),
+        gettext_noop(
+            "%(name)s may show my video, voice, words, name and photo on its website and in print."
+        ),
+    ),
+    "voice": (
+        gettext_noop(
+            "%(name)s may play my voice and show my words and name on its website and in print."
+        ),
+        gettext_noop(
+            "%(name)s may play my voice and show my words, name and photo on its website and in "
+            "print."
+        ),
+    ),
+    "any": (
+        gettext_noop(
+            "%(name)s may show my words and name, and my video or voice if I send one, on its "
+            "website and in print."
+        ),
+        gettext_noop(
+            "%(name)s may show my words, name and photo, and my video or voice if I send one, on "
+            "its website and in print."
+        ),
+    ),
+}
+
+
 class WordsForm(FormSchema):
     """What an author may correct."""
 
@@ -28,6 +64,12 @@ class WordsForm(FormSchema):
     role = AuthorLine(attribute="author_role", load_default="")
     company = AuthorLine(attribute="author_company")
     rating = Rating(is_whole=True)
+
+
+class SentenceForm(WordsForm):
+    """What the author of a recording may correct."""
+
+    text = Words(required=False, load_default="")
 
 
 class ConsentForm(FormSchema):
@@ -82,9 +124,12 @@ def read_submission(
     return _make_schema(schema, _asked(collect)).read(form)
 
 
-def read_correction(form: Mapping[str, str], collect: Mapping[str, bool]) -> SentForm:
+def read_correction(
+    form: Mapping[str, str], collect: Mapping[str, bool], *, has_recording: bool = False
+) -> SentForm:
     """Read what an author sent, of the fields that their form has."""
-    return _make_schema(WordsForm, _asked(collect)).read(form)
+    schema = SentenceForm if has_recording else WordsForm
+    return _make_schema(schema, _asked(collect)).read(form)
 
 
 def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[str, str]:
@@ -100,23 +145,13 @@ def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[
     }
 
 
-def consent_sentence(project: Project) -> str:
-    """Return the sentence that a visitor agrees to; the testimonial keeps it."""
-    design = project.whole_page_design
-    has_photo = project.page_config["collectFields"].get("avatar")
-    if design["video"] or design["voice"]:
-        texts = (
-            gettext("%(name)s may show my words, recording and name on its website and in print."),
-            gettext(
-                "%(name)s may show my words, recording, name and photo on its website and in print."
-            ),
-        )
-    else:
-        texts = (
-            gettext("%(name)s may show my words and name on its website and in print."),
-            gettext("%(name)s may show my words, name and photo on its website and in print."),
-        )
-    return texts[bool(has_photo)] % {"name": project.name}
+def consent_sentence(project: Project, kind: str = "written") -> str:
+    """Return the sentence that a visitor agrees to; the testimonial keeps it.
+
+    `kind` is that of the testimonial, or "any" where a file may come with the form.
+    """
+    shows_photo = bool(project.page_config["collectFields"].get("avatar"))
+    return gettext(_CONSENTS[kind][shows_photo], name=project.name)
 
 
 def _asked(collect: Mapping[str, bool]) -> frozenset[str]:

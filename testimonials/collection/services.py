@@ -122,7 +122,8 @@ def receive(project: Project, submission: Submission) -> Testimonial:
     # What the owner or the shop asked for is never held.
     is_expected = answers or (order and not is_used(project, order))
     signs = None if is_expected else submission.signs
-    row, is_new = submit_testimonial(project, values, submission.form_key, signs)
+    consent = submission.recording.consent if submission.recording else "written"
+    row, is_new = submit_testimonial(project, values, submission.form_key, signs, consent)
     if submission.recording:
         (attach_recording if is_new else drop_recording)(project, submission.recording, row)
     if is_new and order:
@@ -143,12 +144,17 @@ def receive(project: Project, submission: Submission) -> Testimonial:
 
 
 def submit_testimonial(
-    project: Project, values: dict[str, Any], form_key: str, signs: Sequence[str] | None = ()
+    project: Project,
+    values: dict[str, Any],
+    form_key: str,
+    signs: Sequence[str] | None = (),
+    consent: str = "written",
 ) -> tuple[Testimonial, bool]:
     """Store a visitor's testimonial once, pending or held as spam, and notify its readers.
 
     `project` is locked, `values` are columns (spec, "States and transitions"), `signs` are reasons
-    to hold it, or None never to. Returns the testimonial and whether it is new.
+    to hold it, or None never to, `consent` is the kind of sentence agreed to. Returns the
+    testimonial and whether it is new.
     """
     key = _make_submission_key(form_key, values)
     if (arrived := _find_arrived(project, values, key)) is not None:
@@ -162,7 +168,7 @@ def submit_testimonial(
         source="public_page",
         text_fingerprint=fingerprint(values["text"]) if values["text"] else None,
         submitted_at=time,
-        consent_text=consent_sentence(project),
+        consent_text=consent_sentence(project, consent),
         consent_language=current_language().code,
         consented_at=time,
         submission_key=key,

@@ -14,10 +14,12 @@ from testimonials.collection.purchases.links import PURCHASE, Purchase, read_pur
 from testimonials.collection.questions import read_answers, read_typed
 from testimonials.collection.recordings import (
     SentRecording,
+    has_file,
+    has_recording,
     largest_form,
+    list_kinds,
     read_recording,
     refuse_large_form,
-    takes_recordings,
 )
 from testimonials.collection.schemas import read_submission
 from testimonials.collection.services import (
@@ -84,18 +86,12 @@ def read_submission_form(project: Project, own: CollectionForm | None) -> Filled
     """Read and check the form that was sent to the project's page; count its photo."""
     if errors := _allow_files(project):
         return FilledForm(make_form_token(project, is_empty=False), errors=errors, form=own)
-    recording, problems = _read_recording(project)
-    has_recording = bool(recording or problems)
-    collect = project.page_config["collectFields"]
-    sent = read_submission(request.form, collect, has_recording=has_recording)
+    collect, is_recorded = project.page_config["collectFields"], has_recording(project)
+    sent = read_submission(request.form, collect, has_recording=is_recorded)
     token = request.form.get("token", "")
     form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own, hidden=read_hidden())
     form.purchase = read_purchase(project, read_link(PURCHASE))
     _read_answers(project, form)
-    if recording is not None:
-        form.recording, form.values["kind"] = recording, recording.kind
-    if problems:
-        form.errors["recording"] = problems
     try:
         form.sending = read_form_token(project, token)
     except FormStale as error:
@@ -106,6 +102,8 @@ def read_submission_form(project: Project, own: CollectionForm | None) -> Filled
     except (ImageRefused, ImageBusy) as error:
         form.errors["photo"] = [error.message]
         answer_as(error)
+    if is_recorded:
+        _read_recording(project, form)
     return form
 
 
@@ -141,7 +139,7 @@ def _allow_files(project: Project) -> dict[str, list[str]]:
 
     The files travel on the disk.
     """
-    is_taken = {"recording": takes_recordings(project), "photo": photos.collects_photo(project)}
+    is_taken = {"recording": bool(list_kinds(project)), "photo": photos.collects_photo(project)}
     if not any(is_taken.values()) or request.mimetype != "multipart/form-data":
         return {}
     request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
@@ -154,15 +152,16 @@ def _allow_files(project: Project) -> dict[str, list[str]]:
     return {"photo": [translate(photos.TOO_LARGE)]}
 
 
-def _read_recording(project: Project) -> tuple[SentRecording | None, list[str]]:
-    """Return the form's recording, or what is wrong with it."""
-    if not takes_recordings(project):
-        return None, []
+def _read_recording(project: Project, form: FilledForm) -> None:
     try:
-        return read_recording(project), []
+        form.recording = read_recording(project)
     except (RecordingRefused, RecordingGone, NoRoom, RateLimited) as error:
-        answer_as(error)
-        return None, [translate(error.message)]
+        # The page's script sends a form that lacks something before its recording.
+        if not form.errors or has_file():
+            form.errors["recording"] = [translate(error.message)]
+            answer_as(error)
+    if form.recording is not None:
+        form.values["kind"] = form.recording.kind
 
 
 def _read_photo(project: Project) -> Image | None:

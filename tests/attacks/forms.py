@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tests.conftest import PASSWORD
+from tests.media.recorded import VIDEO
 from tests.support.pictures import photo, to_bytes
 from tests.transfer.archives.projects import VERSION_1
 
@@ -114,7 +115,7 @@ def _read(node: LexborNode) -> Field:
     values = node.attributes
     kind = node.tag if node.tag in ("textarea", "select") else values.get("type") or "text"
     kind = "submit" if node.tag == "button" and kind == "text" else kind
-    value, is_sent = values.get("value") or "", True
+    value, is_sent = values.get("value") or "", "disabled" not in values
     if kind == "textarea":
         value = node.text()
     elif kind == "select":
@@ -132,6 +133,8 @@ def _choose_file(each: Field) -> tuple[io.BytesIO, str]:
         return io.BytesIO(to_bytes(photo(40, 30), "PNG")), "picture.png"
     if ".zip" in each.accept:
         return io.BytesIO(VERSION_1.read_bytes()), "project.zip"
+    if "video" in each.accept:
+        return io.BytesIO(VIDEO), "clip.webm"
     return io.BytesIO(b"name,text,email\nMaya,Words,maya@example.com\n"), "rows.csv"
 
 

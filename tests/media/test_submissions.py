@@ -33,7 +33,7 @@ def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
     assert send(client, text="", recording=upload(client)).status_code == 303
     (row,) = read_testimonials(app, page)
     assert (row.kind, row.text, row.status) == ("video", "", "pending")
-    assert "my words, recording" in (row.consent_text or "")
+    assert "my video, voice, words" in (row.consent_text or "")
     assert (
         send(client, text="So warm.", recording=upload(client, VOICE, "voice")).status_code == 303
     )
@@ -42,6 +42,7 @@ def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
         recording = db.session.get_one(models.Testimonial, voice.id).recording
     assert recording is not None
     assert (recording.transcript, recording.shows_transcript) == ("So warm.", False)
+    assert "may play my voice and show my words" in (voice.consent_text or "")
 
 
 def test_without_words_or_a_recording_the_words_are_missing(client: FlaskClient) -> None:
@@ -100,9 +101,33 @@ def test_a_file_needs_no_script_and_survives_other_mistakes(
     answer = send(client, name="", text="", recording_file=as_file(VIDEO, "holiday.mov"))
     assert answer.status_code == 422
     kept = _kept(answer)
-    assert send(client, text="", recording=kept).status_code == 303
+    assert send(client, text="", recording=kept, recording_kept="1").status_code == 303
     recording = the_recording(app, page)
     assert (recording.id, recording.media_type, recording.kind) == (kept, "video/webm", "video")
+    # The sentence on a page without a script is about whatever comes.
+    (row,) = read_testimonials(app, page)
+    assert "my video or voice if I send one" in (row.consent_text or "")
+
+
+def test_what_else_is_missing_is_said_before_a_recording_is_sent(client: FlaskClient) -> None:
+    answer = send(client, recording="later", name="", text="")
+    assert answer.status_code == 422
+    assert "Add your name" in answer.text
+    assert "no longer stored" not in answer.text
+    assert "Write a sentence" not in answer.text
+
+
+def test_only_the_page_that_records_may_use_the_camera(
+    app: Flask, client: FlaskClient, page: str
+) -> None:
+    def policies() -> tuple[str, bool]:
+        headers = client.get("/bakery").headers
+        return headers["Permissions-Policy"], "blob:" in headers["Content-Security-Policy"]
+
+    assert policies() == ("camera=(self), microphone=(self)", True)
+    change_project(app, page, page_design={})
+    assert policies() == ("camera=(), microphone=()", False)
+    assert client.get("/").headers["Permissions-Policy"] == "camera=(), microphone=()"
 
 
 def test_a_file_that_lies_loses_no_words(app: Flask, client: FlaskClient, page: str) -> None:

@@ -38,7 +38,8 @@ MAX_FORM_BYTES = 16 * 1024 * 1024
 NOT_TYPED = {
     "action", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
     "invitation", "kept_photo", "lang", "next", "once", "original", "project", "purchase",
-    "return_to", "scopes", "seen", "status", "theme", "token", "undo",
+    "recording", "recording_kept", "return_to", "scopes", "seen", "status", "theme",
+    "token", "undo",
 }  # fmt: skip
 SECRETS = {"password", "current", "proof"}
 # A file packed into a field, which has to be chosen again.

@@ -18,11 +18,13 @@ from testimonials.settings.current import current_settings
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
-    "img-src 'self' data: https: http:; media-src 'self' blob: {service}; "
+    "img-src 'self' data: https: http:; media-src 'self' {service}{recorded}; "
     "connect-src 'self' {service}; "
     "form-action 'self'{targets}; object-src 'none'; base-uri 'none'; frame-src {frames}; "
     "frame-ancestors {ancestors}"
 )
+# What a page may use of the device.
+DEVICES, NO_DEVICES = "camera=(self), microphone=(self)", "camera=(), microphone=()"
 DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 # Longer than any browser's header.
@@ -101,6 +103,9 @@ def _add_headers(response: Response) -> Response:
     headers.setdefault("Referrer-Policy", "strict-origin-when-cross-origin")
     is_page = response.mimetype == "text/html"
     headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
+    if is_page:
+        records = g.get("takes_recordings")
+        headers.setdefault("Permissions-Policy", DEVICES if records else NO_DEVICES)
     if response.status_code >= 400 and wants_json(request.path):
         headers.setdefault("Cache-Control", "no-store")
         if request.path.startswith("/v1/") and response.mimetype == "application/json":
@@ -115,6 +120,8 @@ def _write_page_policy() -> str:
         service=base_url(),
         # The page's inline style sheet, by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
+        # What a visitor has recorded and not sent.
+        recorded=" blob:" if g.get("takes_recordings") else "",
         # Where a form's answer may take the browser: to the program that a person lets connect.
         targets=f" {g.form_target}" if "form_target" in g else "",
         frames="'self'" if g.get("has_preview") else "'none'",

@@ -122,9 +122,12 @@ function setUp(form) {
       .catch(() => { /* The plain field stays. */ });
   }
 
+  // Null where the page takes no recordings.
+  const record = setUpRecord(form);
   const button = find('[data-send]');
   const failure = find('[data-failure]');
   let label = button.textContent;
+  form.addEventListener('kind', ({ detail: kind }) => { button.textContent = label = button.dataset[kind] ?? label; });
   let busy = false;
   // The button that was pressed last; Retry presses it again.
   let pressed = null;
@@ -153,12 +156,14 @@ function setUp(form) {
     const text = await answer.text();
     if (answer.ok && answer.redirected) {
       forget(key);
+      await record?.forget();
       location.assign(answer.url);
       return;
     }
+    await record?.end();
     const fresh = new DOMParser().parseFromString(text, 'text/html');
     const next = fresh.querySelector('[data-collection]');
-    if (next && [200, 400, 422].includes(answer.status)) {
+    if (next && [200, 400, 404, 422, 507].includes(answer.status)) {
       document.title = fresh.title;
       const adopted = document.adoptNode(next);
       form.replaceWith(adopted);
@@ -184,9 +189,13 @@ function setUp(form) {
     save();
     try {
       await photo?.ready();
+      await record?.ready();
       const bytes = form.elements.photo?.files?.[0]?.size ?? 0;
       await take(await send(form.action, pack(), { accept: 'text/html', wait: WAIT_MS + bytes / SLOWEST * 1000 }));
     } catch (error) {
+      await record?.end();
+      if (error.reason === 'stopped') return rest();
+      if (error.reason === 'refused') return fail(error.message || say.sayFault);
       fail(error instanceof Failure && error.reason === 'offline' ? say.sayOffline : say.sayLost);
     }
   }

@@ -1,0 +1,121 @@
+// Sends a recording in pieces. After anything that went wrong the server is asked how much it has,
+// and sending goes on from there: after a lost line, a reload, or a laptop that was closed.
+
+import { Failure, send } from '../../post.js';
+
+const PIECE_WAIT = 60000;
+const LONGEST_PAUSE = 30000;
+// What passes by itself.
+const PASSING = ['offline', 'lost', 'late', 'busy'];
+
+export class Upload {
+  // `moved` is told the bytes that have arrived, `paused` that it waits (and why), `keep` that
+  // the recording should be kept as it is now.
+  constructor(recording, url, { moved, paused, keep }) {
+    Object.assign(this, { recording, url, moved, paused, keep });
+    this.stopper = new AbortController();
+  }
+
+  async run() {
+    let tries = 0;
+    for (;;) {
+      const before = this.recording.sent ?? 0;
+      try {
+        return await this.sendRest();
+      } catch (error) {
+        if (this.stopper.signal.aborted) throw new Failure('stopped');
+        if (!(error instanceof Failure) || !PASSING.includes(error.reason)) throw error;
+        tries = (this.recording.sent ?? 0) > before ? 0 : tries + 1;
+        await this.keep();
+        this.paused(error.reason);
+        await this.rest(Math.min(LONGEST_PAUSE, 1000 * 2 ** tries));
+      }
+    }
+  }
+
+  // Stop for good.
+  stop() {
+    this.stopper.abort();
+    this.wake?.();
+  }
+
+  // Don't wait any longer.
+  tryNow() {
+    this.wake?.();
+  }
+
+  rest(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      addEventListener('online', this.wake, { once: true });
+    });
+  }
+
+  async sendRest() {
+    const { recording } = this;
+    let offset = recording.id ? await this.ask() : null;
+    offset ??= await this.begin();
+    this.move(offset);
+    while (offset < recording.blob.size) {
+      offset = await this.sendPiece(offset);
+      this.move(offset);
+    }
+    if (recording.poster && !recording.hasPoster) {
+      // Nobody loses a recording for want of its picture.
+      const type = { 'Content-Type': recording.poster.type };
+      await this.call('PUT', `/${recording.id}/poster`, recording.poster, type).catch((error) => {
+        if (PASSING.includes(error.reason)) throw error;
+      });
+      recording.hasPoster = true;
+    }
+    return recording.id;
+  }
+
+  move(offset) {
+    this.recording.sent = offset;
+    this.moved(offset);
+  }
+
+  async begin() {
+    const { recording } = this;
+    const about = { kind: recording.kind, size: recording.blob.size, mediaType: recording.mediaType };
+    const answer = await this.call('POST', '', JSON.stringify(about), { 'Content-Type': 'application/json' });
+    const { id, offset, pieceBytes } = await answer.json();
+    Object.assign(recording, { id, pieceBytes, hasPoster: false });
+    await this.keep();
+    return offset;
+  }
+
+  // How much the server has; null if it knows nothing of the recording anymore.
+  async ask() {
+    try {
+      const answer = await this.call('HEAD', `/${this.recording.id}`);
+      return Number(answer.headers.get('Upload-Offset'));
+    } catch (error) {
+      if (error.reason === 'refused') return null;
+      throw error;
+    }
+  }
+
+  async sendPiece(offset) {
+    const { blob, id, pieceBytes } = this.recording;
+    const headers = { 'Upload-Offset': offset, 'Content-Type': 'application/offset+octet-stream' };
+    const piece = blob.slice(offset, offset + pieceBytes);
+    const answer = await this.call('PATCH', `/${id}`, piece, headers, [409]);
+    return Number(answer.headers.get('Upload-Offset'));
+  }
+
+  async call(method, path, body = null, headers = {}, expected = []) {
+    const { signal } = this.stopper;
+    const options = { method, headers: { Accept: 'application/json', ...headers }, signal, wait: PIECE_WAIT };
+    const answer = await send(this.url + path, body, options);
+    if (answer.ok || expected.includes(answer.status)) return answer;
+    if (answer.status === 429 || answer.status === 502 || answer.status === 503 || answer.status === 504) throw new Failure('busy', '');
+    const { message } = await answer.json().catch(() => ({}));
+    throw new Failure('refused', message ?? '');
+  }
+}
