@@ -32,6 +32,7 @@ from testimonials.dashboard.inbox.decide_pages import deciding
 from testimonials.dashboard.inbox.link_pages import decision_link
 from testimonials.dashboard.inbox.pages import inbox
 from testimonials.dashboard.inbox.picture_pages import picture
+from testimonials.dashboard.inbox.recording_pages import recording
 from testimonials.dashboard.inbox.testimonial_pages import editor
 from testimonials.dashboard.integrations.delivery_pages import deliveries
 from testimonials.dashboard.integrations.pages import integrations
@@ -125,6 +126,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     archives,
     exporting,
     editor,
+    recording,
     picture,
     settings,
     widget_editor,

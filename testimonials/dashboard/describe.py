@@ -8,6 +8,8 @@ from testimonials.auth.models import Account
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.media.containers.browsers import tell_who_cannot_play
+from testimonials.media.view import describe_of
 from testimonials.projects.configuration.questions import SCALE_RANGE
 from testimonials.projects.models import Project
 from testimonials.projects.services import more_projects_url, project_limit_of
@@ -46,6 +48,7 @@ FIELD_LABELS = {
     "rating": "Rating",
     "tags": "Tags",
     "reply": "Reply",
+    "transcript": "Transcript",
 }
 # An edit of these columns alone is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
@@ -76,9 +79,23 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "source_label": SOURCES.get(row.source, row.source),
         "exact": describe_rest(row.submitted_at),
         "held": _describe_held(row),
+        "recording": _describe_recording(row),
         "answers": list(map(_describe_answer, row.all_answers or ())),
         "parts": split_text(row.text, row.highlights),
         "can": {name for name, action in ACTIONS.items() if action.can(row)},
+    }
+
+
+def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
+    """Return a recording as the inbox shows it; None for what is written or still arriving."""
+    if (described := describe_of(row)) is None or row.recording is None:
+        return None
+    minutes, seconds = divmod(round(row.recording.seconds or 0), 60)
+    return described | {
+        "length": f"{minutes}:{seconds:02}",
+        "has_captions": bool(row.captions),
+        "shows_transcript": row.shows_transcript,
+        "warning": tell_who_cannot_play(row.recording.media_type or "", row.recording.codecs or ""),
     }
 
 

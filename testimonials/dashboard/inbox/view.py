@@ -12,6 +12,7 @@ from testimonials.collection.spam import count_flood
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.urls import collection_page_url, testimonial_url
 from testimonials.dashboard.describe import describe_testimonial
+from testimonials.media.view import load_recordings
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.slugs import make_slug
@@ -101,6 +102,7 @@ def describe_inbox(
 ) -> dict[str, Any]:
     """Return what a page of the inbox shows; `counts` are those of the tabs (`count_tabs`)."""
     rows, page, total = list_inbox(project.id, wanted, page, counts)
+    load_recordings(rows)
     invited = find_asked_emails(row.id for row in rows)
     return {
         "project": project,
