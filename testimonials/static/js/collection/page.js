@@ -6,6 +6,7 @@ import { forget, recall, remember } from '../storage.js';
 import { setUpLook } from './look.js';
 import { setUpOpening } from './opening.js';
 import { setUpPrompts } from './prompts.js';
+import { setUpRecord } from './record.js';
 
 const DRAFT_DAYS = 14;
 const WAIT_MS = 20000;
