@@ -70,7 +70,11 @@ def _describe(
         settings = find_settings(project, selection.widget)
         described = describe_feed(project, after, selection=selection, settings=settings)
         if language is not None:
-            words = write_words(settings.design["labels"], described.get("header"))
+            # Only further pages could need them too, and they come without words.
+            has_extras = described["next"] or any("extras" in item for item in described["items"])
+            words = write_words(
+                settings.design["labels"], described.get("header"), has_extras=bool(has_extras)
+            )
             described |= {"lang": language, "words": words}
         return described
 

@@ -1,5 +1,6 @@
 """The rules of the widget: its settings, and what it may show."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import func, or_, select
@@ -11,11 +12,13 @@ from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import format_number
 from testimonials.extensions import db
+from testimonials.media.view import load_recordings
 from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.content.content import EVERYTHING, find_conditions, read_content
+from testimonials.widget.content.extras import describe_extras, read_words
 from testimonials.widget.content.listing import count_shown, list_shown
 from testimonials.widget.content.saved_widgets import WidgetSettings, find_settings
 from testimonials.widget.design.colours import read_colours, write_colours
@@ -128,7 +131,7 @@ def describe_feed(
         return feed | _describe_badge(project, selection.shape)
     limit = limit or CARDS.get(selection.shape) or config["initialCount"]
     rows, cursor = list_shown(project, content, after, limit)
-    items = [describe_shown(row) for row in rows]
+    items = describe_shown(project, rows)
     if selection.is_whole:
         if feed["design"]["showHeader"]:
             feed["header"] = describe_header(project)
@@ -160,8 +163,14 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
     return shown | {"items": [], "next": None}
 
 
-def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
-    """Return what the public sees of a testimonial; a sample is marked as one."""
+def describe_shown(project: Project, rows: Sequence[Testimonial]) -> list[dict[str, Any]]:
+    """Return what the public sees of testimonials; a sample is marked as one."""
+    load_recordings(rows)
+    return [_describe(row, project) for row in rows]
+
+
+def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
+    words, highlights = read_words(testimonial)
     # Two decimals are enough to draw and to read aloud.
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
@@ -171,14 +180,15 @@ def describe_shown(testimonial: Testimonial) -> dict[str, Any]:
         "rating": int(rating) if rating is not None and rating.is_integer() else rating,
         "pinned": testimonial.is_pinned or None,
         "isSample": testimonial.status == "demo" or None,
-        "highlights": testimonial.highlights,
+        "highlights": highlights,
         "reply": _describe_reply(testimonial),
+        "extras": describe_extras(testimonial, project),
     }
     return {
         "id": testimonial.id,
         "authorName": testimonial.author_name,
         "authorRole": testimonial.author_role,
-        "text": testimonial.text,
+        "text": words,
         "submittedAt": clock.iso(testimonial.submitted_at),
     } | {name: value for name, value in optional.items() if value is not None}
 

@@ -17,7 +17,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
 from testimonials.settings.table import load_settings
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.services import next_time
 from testimonials.webhooks.services import add_endpoint
 from tests.conftest import Caller
@@ -44,6 +44,20 @@ def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
         db.session.add(row)
         db.session.commit()
         return row.id
+
+
+def add_recording(app: Flask, testimonial_id: str, kind: str = "video", **values: Any) -> str:
+    """Give a testimonial a recording that is ready, without its file; return its id."""
+    with app.app_context():
+        begin_write()
+        row = db.session.get_one(Testimonial, testimonial_id)
+        row.kind = kind
+        mark_changed(lock_project(row.project_id))
+        columns: dict[str, Any] = {"state": "ready", "size": 1, "received": 1, "seconds": 58.2}
+        columns |= {"media_type": "video/webm", "width": 480, "height": 640}
+        row.recording = Recording(project_id=row.project_id, kind=kind, **(columns | values))
+        db.session.commit()
+        return row.recording.id
 
 
 def change_testimonial(app: Flask, testimonial_id: str, **values: Any) -> None:

@@ -14,7 +14,7 @@ from testimonials.widget.services import describe_shown
 
 def show_card(project: Project, row: Testimonial) -> Still:
     """Return the card of a testimonial as the public will see it."""
-    return _make(project, describe_shown(row))
+    return _make(project, describe_shown(project, [row])[0])
 
 
 def preview_card(
@@ -22,7 +22,7 @@ def preview_card(
 ) -> Still:
     """Return the card of what was typed so far, with everything in it that a script may fill in."""
     rating = typed.get("rating") or "5"
-    item = {
+    item: dict[str, Any] = {
         "id": "",
         "authorName": typed.get("name") or _("Your name"),
         "authorRole": typed.get("role", ""),
@@ -33,9 +33,10 @@ def preview_card(
         "submittedAt": clock.iso(clock.now()),
     }
     if is_rewarded:
-        item["rewarded"] = True
+        item["extras"] = {"marks": ["rewarded"]}
     return _make(project, item)
 
 
 def _make(project: Project, item: dict[str, Any]) -> Still:
-    return make_still(project, read_settings(project), [item], kind="single")
+    settings = read_settings(project)
+    return make_still(project, settings, [item], kind="single", is_player=True)

@@ -32,4 +32,4 @@ def write_theme(project: Project) -> str:
 
 def write_card_styles(project: Project) -> str:
     """Return the styles of the widget's cards, as configured, within an element of ours."""
-    return page_styles(read_settings(project), "", "single", 1)
+    return page_styles(read_settings(project), "", "single", 1, has_extras=True)

@@ -20,6 +20,7 @@ from testimonials.core.web.rate_limits import Limit
 from testimonials.extensions import db, limiter
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
+from testimonials.widget.content.extras import read_words
 from testimonials.widget.design.colours import read_colours
 
 # What a link to a testimonial shows.
@@ -57,13 +58,15 @@ def describe_picture(
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
     colours = read_colours(project.widget_config, project.widget_design)
-    role = [row.author_role, row.author_company]
+    words, highlights = read_words(row)
+    told = "Sample" if row.status == "demo" else ""
+    paid = "Got a thank-you for writing" if row.is_rewarded else ""
     shown = {
-        "text": row.text,
-        "highlights": row.highlights or [],
+        "text": words,
+        "highlights": highlights or [],
         "rating": row.rating,
         "name": row.author_name,
-        "role": ", ".join(each for each in ["Sample" * (row.status == "demo"), *role] if each),
+        "role": ", ".join(filter(None, [told, row.author_role, row.author_company, paid])),
         "initials": initials_of(row.author_name),
         "person": colour_of(row.author_name) % INITIALS_COLOURS,
         "photo": row.avatar_id,
@@ -84,6 +87,8 @@ def find_picture(wanted: Wanted) -> bytes | None:
 
 def draw_picture(wanted: Wanted) -> bytes:
     """Draw a picture in the process for that; raises `PictureRefused` and `ImageBusy`."""
+    if not wanted.shown["text"]:
+        raise PictureRefused("There are no words to draw. Add the transcript of the recording.")
     photo, logo = (_load(wanted.shown[name]) for name in ("photo", "logo"))
     shown = wanted.shown | {"look": wanted.look, "size": wanted.size, "photo": None, "logo": None}
     if photo:

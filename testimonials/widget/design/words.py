@@ -34,6 +34,13 @@ WORDS = {
     "empty": gettext_noop("Be the first to say a few words."),
 }
 
+# Of testimonials that have more than words.
+EXTRA_WORDS = {
+    "cannotPlay": gettext_noop("It can’t be played here. Open its page"),
+    "verified": gettext_noop("Verified customer"),
+    "rewarded": gettext_noop("Got a thank-you for writing"),
+}
+
 
 def read_language(tag: str | None) -> str | None:
     """Return the code of the language with a tag such as `de-AT`, English if it isn't known.
@@ -44,12 +51,12 @@ def read_language(tag: str | None) -> str | None:
 
 
 def write_words(
-    labels: Mapping[str, str], header: Mapping[str, Any] | None = None
+    labels: Mapping[str, str], header: Mapping[str, Any] | None = None, *, has_extras: bool = True
 ) -> dict[str, str]:
     """Return the words by name; `labels` are the owner's own.
 
     What names a number of ratings is there only with a `header` (`describe_header`), in the form
-    that its numbers need.
+    that its numbers need. Without `has_extras`, what belongs to recordings and marks is left out.
     """
     words = {name: translate(message) for name, message in WORDS.items()}
     words |= {
@@ -58,6 +65,8 @@ def write_words(
         "page": gettext("Page %(num)s of %(total)s", num="{n}", total="{total}"),
         "reply": gettext("Reply from %(name)s", name="{name}"),
     }
+    if has_extras:
+        words |= _write_extra_words()
     if header is not None:
         count, loved = header["count"], header["loved"]
         words |= {
@@ -70,6 +79,20 @@ def write_words(
             ),
         }
     return words | dict(labels)
+
+
+def _write_extra_words() -> dict[str, str]:
+    words = {name: translate(message) for name, message in EXTRA_WORDS.items()}
+    return words | {
+        "video": gettext("Play the video of %(name)s", name="{name}"),
+        "voice": gettext("Play the recording of %(name)s", name="{name}"),
+        "verifiedMeans": gettext(
+            "Bought from %(name)s: the shop’s own system confirmed it.", name="{name}"
+        ),
+        "rewardedMeans": gettext(
+            "%(name)s thanks everybody who writes, whatever they say.", name="{name}"
+        ),
+    }
 
 
 def write_ratings(count: int, number: str) -> str:

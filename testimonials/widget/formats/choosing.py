@@ -12,6 +12,7 @@ from testimonials.projects.models import Project
 from testimonials.widget.content.content import read_content
 from testimonials.widget.content.listing import list_shown
 from testimonials.widget.content.saved_widgets import WidgetSettings, find_settings
+from testimonials.widget.design.words import write_words
 from testimonials.widget.selection import read_limit, read_selection
 from testimonials.widget.services import describe_shown
 
@@ -48,7 +49,7 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     content = read_content(settings.design, selection)
     rows, cursor = list_shown(project, content, arguments.get("after"), count)
     query |= {"limit": str(own_limit)} if own_limit else {}
-    items = [describe_shown(row) for row in rows]
+    items = describe_shown(project, rows)
     return Chosen(items, settings, selection.theme, query, cursor, wall_url(project.slug))
 
 
@@ -64,6 +65,22 @@ def describe_position(item: dict[str, Any], config: dict[str, Any]) -> str:
 def count_stars(item: dict[str, Any], config: dict[str, Any]) -> int:
     """Return the rating in whole stars, halves rounded up; 0 where none are shown."""
     return min(5, int(item.get("rating", 0) + 0.5)) if config["showStars"] else 0
+
+
+def link_recording(item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the `label`, `url` and `poster` of a link to the page that plays it, if it has one."""
+    recording = item.get("extras", {}).get("recording")
+    if recording is None:
+        return None
+    words = write_words({})["video" if "width" in recording else "voice"]
+    label = words.replace("{name}", item["authorName"])
+    return {"label": label, "url": recording["page"], "poster": recording.get("poster")}
+
+
+def list_marks(item: dict[str, Any]) -> list[str]:
+    """Return the marks of a testimonial in words."""
+    marks = item.get("extras", {}).get("marks") or ()
+    return [write_words({})[mark] for mark in marks]
 
 
 def find_picture(item: dict[str, Any]) -> str | None:

@@ -28,6 +28,7 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
 
 def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
     author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
+    extras = item.get("extras") or {}
     # An extension, as the format has no place for a rating or for a role.
     more = {
         "rating": item.get("rating"),
@@ -36,8 +37,12 @@ def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
         "sample": item.get("isSample"),
         "highlights": item.get("highlights"),
         "reply": (item.get("reply") or {}).get("text"),
+        "answers": extras.get("answers"),
+        "marks": extras.get("marks"),
     }
-    return {
+    recording = extras.get("recording")
+    attachments = {"attachments": [_describe_recording(recording)]} if recording else {}
+    return attachments | {
         "id": item["id"],
         "url": testimonial_url(slug, item["id"]),
         "content_text": item["text"],
@@ -45,6 +50,16 @@ def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
         "authors": [_drop_missing(author)],
         "_testimonial": _drop_missing(more),
     }
+
+
+def _describe_recording(recording: dict[str, Any]) -> dict[str, Any]:
+    return _drop_missing(
+        {
+            "url": recording["src"],
+            "mime_type": recording.get("type"),
+            "duration_in_seconds": recording.get("seconds"),
+        }
+    )
 
 
 def _drop_missing(values: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,13 @@ import re
 from typing import Any
 
 from testimonials.core.web.languages import gettext
-from testimonials.widget.formats.choosing import Chosen, count_stars, describe_position
+from testimonials.widget.formats.choosing import (
+    Chosen,
+    count_stars,
+    describe_position,
+    link_recording,
+    list_marks,
+)
 
 # What has a meaning anywhere in a line, in CommonMark or in GitHub's kind.
 _INLINE = re.compile(r"[\\`*_{}\[\]<>&~|$^]")
@@ -39,6 +45,10 @@ def _write(item: dict[str, Any], config: dict[str, Any]) -> str:
     parts = ["★" * stars + "☆" * (5 - stars) if stars else "", author]
     parts += ["(Sample)"] if item.get("isSample") else []
     signature = " ".join(filter(None, parts)) + (f", {position}" if position else "")
+    signature = ". ".join([signature, *map(escape_markdown, list_marks(item))])
+    recording = link_recording(item)
+    link = f"[▶ {escape_markdown(recording['label'])}]({recording['url']})" if recording else ""
     # Two spaces keep a line break; an empty line begins a paragraph.
     body = [f"> {line}  " if line else ">" for line in lines]
-    return "\n".join([*body, ">", f"> {signature}"])
+    parts = ["\n".join(body), f"> {link}" if link else "", f"> {signature}"]
+    return "\n>\n".join(filter(None, parts))

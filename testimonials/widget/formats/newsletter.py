@@ -15,6 +15,8 @@ from testimonials.widget.formats.choosing import (
     describe_position,
     direction_of,
     find_picture,
+    link_recording,
+    list_marks,
 )
 
 # It has room for a few.
@@ -67,6 +69,8 @@ def _describe(
         "back": colours[f"back{number}"],
         "fore": colours[f"fore{number}"],
         "is_sample": item.get("isSample", False),
+        "recording": link_recording(item),
+        "marks": list_marks(item),
     }
 
 

@@ -24,13 +24,17 @@ _WIDE = re.compile("[\u2e80-\ud7ff]")
 
 @dataclass(frozen=True)
 class Manner:
-    """How the cards of a widget are drawn: `kind` is its layout or shape."""
+    """How the cards of a widget are drawn: `kind` is its layout or shape.
+
+    Recordings are links to their pages unless it `is_player`, without any script.
+    """
 
     kind: str
     config: Mapping[str, Any]
     design: Mapping[str, Any]
     words: Mapping[str, str]
     project: Project
+    is_player: bool = False
 
 
 def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict[str, Any]]:
@@ -98,6 +102,7 @@ def _describe_card(
         "handle": handle,
         "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
         "reply": _describe_reply(item, manner),
+        "extras": _describe_extras(item, manner),
         "more_url": testimonial_url(manner.project.slug, item["id"]) if is_long else "",
         "face": describe_face(name, *pictures) if design["photoSize"] else None,
         "name": name,
@@ -127,6 +132,34 @@ def _split(
         parts += [(text[end:start], False), (text[start:stop], True)]
         end = stop
     return [part for part in [*parts, (text[end:], False)] if part[0]]
+
+
+def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
+    """Return the parts of `static/widget/extras/extras.js`, as far as an item has them."""
+    extras, words = item.get("extras") or {}, manner.words
+    found = {
+        "answers": extras.get("answers") or [],
+        "marks": [
+            {
+                "name": mark,
+                "label": words[mark],
+                "means": words[f"{mark}Means"].replace("{name}", manner.project.name),
+            }
+            for mark in extras.get("marks") or ()
+        ],
+    }
+    if recording := extras.get("recording"):
+        kind = "video" if "width" in recording else "voice"
+        seconds = recording.get("seconds")
+        time = f"{seconds // 60}:{seconds % 60:02}" if seconds else ""
+        label = words[kind].replace("{name}", item["authorName"])
+        found["recording"] = recording | {
+            "kind": kind,
+            "is_player": manner.is_player,
+            "time": time,
+            "label": f"{label}, {time}" if time else label,
+        }
+    return found
 
 
 def _describe_reply(item: dict[str, Any], manner: Manner) -> dict[str, str] | None:

@@ -31,7 +31,8 @@ def render_page(
 ) -> str:
     """Render a page with the styles of its cards; `theme` overrides the configured one."""
     theme = theme or still.settings.config["theme"]
-    styles = page_styles(still.settings, theme, still.kind, still.total)
+    has_extras = still.has_extras
+    styles = page_styles(still.settings, theme, still.kind, still.total, has_extras=has_extras)
     digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
     g.style_source = f"'sha256-{digest}'"
     return render_template(

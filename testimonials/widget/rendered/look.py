@@ -29,23 +29,27 @@ _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COMMA = re.compile(r",(?![^(]*\))")
 
 
-def shadow_styles(settings: WidgetSettings, theme: str, kind: str, total: int) -> str:
+def shadow_styles(
+    settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
+) -> str:
     """Return the style sheet of a shadow root with `total` cards.
 
     `theme` overrides the configured one unless it is empty.
     """
-    styles = _read_styles(kind) + _column_rules(settings.design["cardWidth"], total)
+    styles = _read_styles(kind, has_extras) + _column_rules(settings.design["cardWidth"], total)
     font = "" if settings.design["font"] in FONTS else PAGE_FONT
     return styles + font + _value_rules(settings, theme, ".tm")
 
 
-def page_styles(settings: WidgetSettings, theme: str, kind: str, total: int) -> str:
+def page_styles(
+    settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
+) -> str:
     """Return the same style sheet for one of our pages, limited to ``.tm-page``.
 
     The whole page has the colours.
     """
     columns = _column_rules(settings.design["cardWidth"], total, PAGE)
-    return _read_scoped_styles(kind) + columns + _value_rules(settings, theme, ":root")
+    return _read_scoped_styles(kind, has_extras) + columns + _value_rules(settings, theme, ":root")
 
 
 def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
@@ -101,15 +105,16 @@ def _column_rules(card_width: str, total: int, page: str = "") -> str:
 
 
 @cache
-def _read_styles(kind: str) -> str:
+def _read_styles(kind: str, has_extras: bool) -> str:
     sheets = [name for name, kinds in MORE_SHEETS.items() if kind in kinds]
+    sheets += ["extras"] if has_extras else []
     files = ["widget.css", *(f"{name}/{name}.css" for name in sheets), "still.css"]
     return "".join(squeeze((FOLDER / name).read_text(encoding="utf-8"), "") for name in files)
 
 
 @cache
-def _read_scoped_styles(kind: str) -> str:
-    return _scope(_read_styles(kind))
+def _read_scoped_styles(kind: str, has_extras: bool) -> str:
+    return _scope(_read_styles(kind, has_extras))
 
 
 def _scope(styles: str) -> str:

@@ -75,11 +75,13 @@ def _render_widget(project: Project, selection: Selection, still: Still, **value
 
 
 def _render_fragment(project: Project, selection: Selection, still: Still) -> str:
+    theme, has_extras = selection.theme, still.has_extras
+    styles = shadow_styles(still.settings, theme, still.kind, still.total, has_extras=has_extras)
     return render_template(
         "widget/fragment.html",
         still=still,
         # Made from the program's own files; it contains nothing that people typed.
-        styles=Markup(shadow_styles(still.settings, selection.theme, still.kind, still.total)),  # noqa: S704
+        styles=Markup(styles),  # noqa: S704
         wall_url=wall_url(project.slug),
         structured_data=describe_ratings(project, still.items),
     )

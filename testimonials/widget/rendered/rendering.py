@@ -43,6 +43,17 @@ class Still:
         return len(self.cards)
 
     @property
+    def has_extras(self) -> bool:
+        """Whether a card has a recording, answers or marks."""
+        return any("extras" in item for item in self.items)
+
+    @property
+    def marks(self) -> list[dict[str, str]]:
+        """The marks that cards have, each once."""
+        found = (mark for card in self.cards for mark in card["extras"]["marks"])
+        return list({mark["name"]: mark for mark in found}.values())
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show."""
         return not (self.cards or self.badge or self.cta)
@@ -90,11 +101,12 @@ def make_still(
     *,
     kind: str,
     words: Mapping[str, str] | None = None,
+    is_player: bool = False,
     **values: Any,
 ) -> Still:
-    """Return how these items of the feed are shown."""
+    """Return how these items of the feed are shown; see `Manner`."""
     words = words or write_words(settings.design["labels"])
-    manner = Manner(kind, settings.config, settings.design, words, project)
+    manner = Manner(kind, settings.config, settings.design, words, project, is_player)
     is_few = kind == "masonry" and len(items) < FEW
     return Still(
         kind,

@@ -109,7 +109,7 @@ def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, A
         row = db.session.scalars(query).one_or_none()
     if row is None:
         raise NotFound(gettext_noop("There is no page at this address."))
-    return describe_shown(row)
+    return describe_shown(project, [row])[0]
 
 
 def count_figures(project: Project) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[
         return {"items": [], "next": None}
     query = select(Testimonial).where(*_conditions(project, choice))
     rows, cursor = read_page(query, choice.sort, after, ON_A_WALL)
-    return {"items": [describe_shown(row) for row in rows], "next": cursor}
+    return {"items": describe_shown(project, rows), "next": cursor}
 
 
 def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:

@@ -44,6 +44,7 @@ def render_wall(
         # Where a further page begins is not known.
         progress={"shown": len(items), "total": total} if total and is_first else None,
         is_indexed=figures["total"] > figures["samples"],
+        plays_here=still.has_extras,
         structured_data=describe_ratings(project, items, figures),
     )
 
@@ -55,7 +56,7 @@ def render_testimonial(project: Project, item: dict[str, Any]) -> str:
     return render_page(
         "widget/testimonial.html",
         project,
-        make_still(project, read_settings(project), [item], kind="single"),
+        make_still(project, read_settings(project), [item], kind="single", is_player=True),
         author=item["authorName"],
         summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
         canonical=testimonial_url(project.slug, item["id"]),

@@ -1,7 +1,8 @@
 """The widget's script, assembled from its parts: code and styles.
 
 What only some pages need is in further files, modules that the script (the core) imports by their
-digests: the layouts beside masonry, and the shapes (marquees, the spotlight, badges, the popup).
+digests: the layouts beside masonry, the shapes (marquees, badges, the popup), and the extras of
+some testimonials (recordings, answers, marks).
 The server's own renderings use the same styles, so that they look the same.
 """
 
@@ -14,12 +15,16 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "static" / "widget"
 # In the order in which they are put together.
 CORE_PARTS = ("elements", "cards", "masonry", "widget", "start")
-MODULES = {"layouts": ("layouts",), "shapes": ("shapes", "badge", "marquee", "popup")}
+MODULES = {
+    "layouts": ("layouts",),
+    "shapes": ("shapes", "badge", "marquee", "popup"),
+    "extras": ("player", "extras"),
+}
 
 # A string, a template or a pattern, which stays as it is; or white space around a sign.
 _SIGN = re.compile(
     r"""('(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?<=[(=]) ?/[^/*\n](?:\\.|[^/\\\n])*/[a-z]*)"""
-    r"""|\s?([{}();,=<>?:&|])\s?"""
+    r"""|\s?([{}();,=<>?:&|!*%[\]]|(?<= )[-+/](?= [^-+]))\s?"""
 )
 _SPARE = re.compile(r"[;,](?=\})")
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")

@@ -12,7 +12,12 @@ from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import follow
 from tests.browser.widget.test_snippet_on_another_origin import HostPage, host
-from tests.support.rows import change_project, change_testimonial
+from tests.support.rows import (
+    add_recording,
+    add_testimonial,
+    change_project,
+    change_testimonial,
+)
 
 __all__ = ["host"]
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -25,10 +30,12 @@ PEOPLE = (
 )
 # What a reader gets of each card: the words, and how they look.
 READ = """root => [...root.querySelectorAll('li')].map(li => [
-  ...['.text', 'mark', '.reply', '.name', '.role', '.date', '.avatar', '.sample', '.source'].map(s => li.querySelector(s)?.textContent.trim() ?? ''),
+  ...['.text', 'mark', '.reply', '.name', '.role', '.date', '.avatar', '.sample', '.source', '.play', '.answers', '.marks'].map(s => li.querySelector(s)?.textContent.trim() ?? ''),
   li.querySelector('.stars')?.getAttribute('aria-label') ?? '',
   li.querySelector('.stars svg')?.getAttribute('width') ?? '',
-  ...['.card', '.text', '.avatar', '.name', '.meta', '.reply', '.stars', '.stars svg', '.glyph', 'mark'].map(s => {
+  li.querySelector('.play')?.getAttribute('aria-label') ?? '',
+  ...['.card', '.text', '.avatar', '.name', '.meta', '.reply', '.stars', '.stars svg', '.glyph', 'mark', '.recording', '.shape', '.sign',
+    '.time', '.wave', '.answers', 'dt', 'dd', '.marks', '.marks .icon'].map(s => {
     const node = li.querySelector(s);
     if (!node) return s + ' is missing';
     const look = getComputedStyle(node);
@@ -66,11 +73,16 @@ def test_the_server_renders_the_same_cards_as_the_script(
     change_project(site.app, project.id, widget_design=design)
     more = {"highlights": [[0, 7]], "reply": "Thank you.", "replied_at": clock.now()}
     change_testimonial(site.app, made["_id"], twitter={"handle": "x"}, is_pinned=True, **more)
+    asked = {"id": "aaaaaaaa", "question": "Will you come back?", "kind": "scale", "answer": 9}
+    others = {"answers": [asked | {"isPublic": True}], "is_rewarded": True}
+    for kind in ("video", "voice"):
+        told = add_testimonial(site.app, project.id, **others, purchase_verified_at=clock.now())
+        add_recording(site.app, told, kind)
     snippet = project.call("GET", "/embed-snippet")
     host.body = snippet["container"] + snippet["script"]
     live = open_page(host.url).locator('[data-testimonials-state="ready"]')
     expected = live.evaluate(f"node => ({READ})(node.shadowRoot)")
-    assert len(expected) == len(PEOPLE)
+    assert len(expected) == len(PEOPLE) + 2
     wall = open_page(f"{site.url}/{project.slug}/wall", java_script_enabled=False)
     assert wall.locator("div.tm-page").evaluate(READ) == expected
     path = f"/widget/{project.id}/fragment"

@@ -39,7 +39,7 @@ const drawMasonry = (widget) => {
       if (i === cards.length) {
         const lowest = Math.max(...ends);
         const lead = featured && Math.floor(Math.min(24, (lowest - ends[0]) / (counts[0] + 1), (lowest - ends[1]) / (counts[1] + 1)));
-        const each = ends.map((end, k) => (lowest - end - (k < 2 ? lead : 0)) / (counts[k] || 0.5));
+        const each = ends.map((end, k) => (lowest - end - (k < 2 ? lead : 0)) / (counts[k] || .5));
         const most = Math.max(lead, ...each);
         cost += most + lowest / 100;
         if (cost < best) {
@@ -52,7 +52,7 @@ const drawMasonry = (widget) => {
         const top = ends[k];
         put(i, k);
         // A card had better not start above an earlier one.
-        search(i + 1, cost + (top < last - 4 ? Math.min(60, (last - top) * 0.12) : 0), Math.max(last, top));
+        search(i + 1, cost + (top < last - 4 ? Math.min(60, (last - top) * .12) : 0), Math.max(last, top));
         put(i, k, -1);
       }
     };
@@ -68,7 +68,7 @@ const drawMasonry = (widget) => {
       // What is left of a pixel goes to the next card of the column.
       const more = i < featured ? found.lead : found.each[column] + spare[column];
       spare[column] = more % 1;
-      heights[i] += Math.floor(more + 0.01);
+      heights[i] += Math.floor(more + .01);
       figure.style.minHeight = heights[i] - widget.gap + 'px';
       node.style.insetInlineStart = `calc((100% + var(--tm-gap))/${columns}*${column})`;
     });

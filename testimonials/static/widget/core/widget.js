@@ -2,8 +2,9 @@
 //   page()      a page of cards begins
 //   add(card)   puts a card in its place; by default it goes to the end of `list`
 //   arrange()   is called when cards were added, opened or closed, and when the width has changed
-// All may be left out. All else comes from the second file (../shapes), which exports one such
-// function that looks at `widget.kind` and may be asynchronous. The widget is all it gets, so that it imports nothing:
+// All may be left out. All else comes from modules (../layouts, ../shapes), each of which exports one
+// such function that looks at `widget.kind`. What a card has beside words, author and reply is drawn by
+// ../extras. The widget is all they get, so that they import nothing:
 //   kind        what to draw: horizontal, vertical (the marquees), spotlight, or the feed's shape
 //   host, feed, config, design, total, signal, locale, rtl
 //   root        the element with the class `tm` in the shadow root, and in this order in it:
@@ -11,13 +12,12 @@
 //   nav, view   in the stage: controls, and what scrolls, with `list` (an `ul`) in it
 //   cards       the cards so far: { item, node (an `li`), figure, words, more }
 //   columns, width, gap, version   as of the latest arrange(); a new version is a new layout
-//   findLayout(kind)   a promise of the function that draws another kind, as carousel, after all
 //   look        the root's classes; a layout may add to it before it returns
 //   el, set, icon, webUrl, stars(rating, size), face(name, picture), faces(people),
 //   card(item), header(), button(attributes, handler, ...children), listen(node, types, handler),
 //   say(key, values), number(value, digits)
 //   clamp(cards)   shows Read more where words are cut; arrange() does so but for masonry
-//   arrange()   measures and arranges anew; redraw() starts again from the feed
+//   arrange()   measures and arranges anew
 //   loadNext()  adds the next page; a promise of whether there was one; announce(shown)
 const LAYOUTS = { masonry: drawMasonry, single: () => ({}) };
 const findLayout = async (kind) => LAYOUTS[kind] || (await import(BASE + (/^[cls]/.test(kind) ? 'layouts.js' : 'shapes.js'))).default;
@@ -80,10 +80,11 @@ const render = async (host, feed, url, signal) => {
     paint(root, host, feed, config, design), rtl && 'rtl'].filter(Boolean).join(' ');
   let drawing;
   let filling;
+  let extend;
   const measure = () => {
     const width = status.clientWidth;
     if (widget.width !== width) widget.version += 1;
-    const size = width / ({ narrow: 0.85, wide: 1.3 }[design.cardWidth] || 1);
+    const size = width / ({ narrow: .85, wide: 1.3 }[design.cardWidth] || 1);
     widget.width = width;
     widget.columns = Math.min(1 + (size >= 560) + (size >= 900) + (size >= 1240), total);
     root.style.setProperty('--tm-columns', widget.columns);
@@ -108,6 +109,7 @@ const render = async (host, feed, url, signal) => {
   const progress = el('span', {});
   const fill = async (items) => {
     filling = true;
+    if (items.some((item) => item.extras)) extend ||= (await import(BASE + 'extras.js')).default(widget);
     measure();
     drawing.page?.(items.length);
     for (const item of items) {
@@ -117,6 +119,7 @@ const render = async (host, feed, url, signal) => {
         await rest(signal);
       }
       const card = widget.card(item, !cards[0] && kind === 'masonry' && item.pinned && design.featured.replace('off', ''));
+      if (item.extras) extend(card);
       cards.push(card);
       drawing.add ? drawing.add(card) : list.append(card.node);
     }
@@ -147,11 +150,10 @@ const render = async (host, feed, url, signal) => {
     if (!cursor) return false;
     return loading ||= loadPage().finally(() => { loading = 0; });
   };
-  const redraw = () => restart(host);
   const widget = {
     kind, host, feed, config, design, total, signal, locale: readLocale(host), root, stage, nav, view, list, foot, status, cards, rtl, look,
-    findLayout, version: 0, el, set, icon, webUrl, listen, say,
-    clamp, arrange, announce, loadNext, redraw,
+    version: 0, el, set, icon, webUrl, listen, say,
+    clamp, arrange, announce, loadNext,
   };
   makeCards(widget);
   if (design.showHeader && feed.header?.count && !feed.shape) root.prepend(widget.header());
@@ -186,7 +188,7 @@ const render = async (host, feed, url, signal) => {
   drawing = await (await findLayout(kind))(widget);
   signal.throwIfAborted();
   new ResizeObserver(() => requestAnimationFrame(arrange)).observe(status);
-  if (animation !== 'none') listen(reducedMotion, 'change', redraw);
+  if (animation !== 'none') listen(reducedMotion, 'change', () => restart(host));
   // Other letters have another size.
   listen(document.fonts, 'loadingdone', () => {
     widget.version += 1;

@@ -82,7 +82,7 @@ const drawCarousel = (widget) => {
     add({ node, figure }) {
       list.append(node);
       const stars = strip && figure.querySelector('.stars');
-      if (stars) figure.lastChild.append(stars);
+      if (stars) figure.querySelector('.author').append(stars);
     },
     arrange() {
       root.classList.toggle('hang', findRoom(host) >= 36);

@@ -38,18 +38,22 @@ const drawMarquee = (widget) => {
   watchHolding(widget, update);
   // Focus must not scroll what the transform moves.
   listen(view, 'scroll', () => view.scrollTo(0, 0));
-  listen(view, 'focusin', ({ target }) => {
-    const card = target.closest('li');
+  const show = (card) => {
     const lane = lanes.find(({ node }) => node.contains(card));
-    if (!lane?.run || !target.matches(':focus-visible')) return;
+    if (!lane?.run) return;
     // At its very end the other lane begins again.
     const offset = Math.abs(card[start] - lane.node.firstChild[start]) || 1;
     lane.run.currentTime = lane.pace * (lane === lanes[0] ? offset : lane.size - offset);
-  });
-  // Clicks on the inert copies go to the originals.
+  };
+  listen(view, 'focusin', ({ target }) => target.matches(':focus-visible') && show(target.closest('li')));
+  // Clicks on the inert copies go to the originals, of which a recording plays in sight.
   listen(view, 'click', ({ clientX: x, clientY: y }) => copies.forEach(([copy, node]) => copy.querySelectorAll('a,button').forEach((each, i) => {
     const { left, right, top, bottom } = each.getBoundingClientRect();
-    if (x > left && x < right && y > top && y < bottom) node.querySelectorAll('a,button')[i].click();
+    // A hidden one has no size.
+    if (x > left && x < right && y > top && y < bottom) {
+      show(node);
+      node.querySelectorAll('a,button')[i].click();
+    }
   })));
 
   const { length } = widget.feed.items;

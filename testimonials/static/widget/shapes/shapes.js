@@ -11,8 +11,8 @@ export default (widget) => {
   return ({ popup: drawPopup, horizontal: drawMarquee, vertical: drawMarquee }[kind] || drawBadge)(widget);
 };
 
-// Animations go on unless somebody points at them or has the focus in them.
-const isHeld = (view) => document.hidden || view.matches(':hover,:focus-within');
+// Animations go on unless somebody points at them or has the focus in them, or a recording plays.
+const isHeld = (view) => document.hidden || view.matches(':hover,:focus-within,.held');
 const watchHolding = ({ view, listen }, update) => {
   listen(view, 'pointerenter pointerleave focusin focusout', update);
   listen(document, 'visibilitychange', update);

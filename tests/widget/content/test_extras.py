@@ -1,0 +1,155 @@
+"""What the public sees of a testimonial beside its words: a recording, answers and marks."""
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core import clock
+from testimonials.extensions import db
+from tests.conftest import Caller
+from tests.support.plans import count_statements
+from tests.support.rows import add_recording, add_testimonial, change_project
+
+BUNS = {"id": "aaaaaaaa", "question": "What do you take home?", "kind": "choice"}
+BACK = {"id": "bbbbbbbb", "question": "Will you come back?", "kind": "scale"}
+ANSWERS = [
+    BUNS | {"answer": ["Buns", "Cake"], "isPublic": True},
+    BACK | {"answer": 9, "isPublic": True},
+    BACK | {"id": "cccccccc", "answer": 1, "isPublic": False},
+]
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    made = owner.create_project(slug="bakery", businessName="Oat", skipDemoTestimonials=True)
+    return str(made["_id"])
+
+
+def read(client: FlaskClient, project: str, query: str = "") -> dict[str, Any]:
+    answer = client.get(f"/widget/{project}/feed?{query}")
+    assert answer.status_code == 200
+    return dict(answer.json)
+
+
+def count(app: Flask, client: FlaskClient, project: str) -> int:
+    """Return how many statements it takes to make the widget's data anew."""
+    change_project(app, project, business_name="Oat")
+    with app.app_context():
+        engine = db.engine
+    return count_statements(engine, lambda: read(client, project))
+
+
+def test_a_recording_comes_with_all_that_a_card_needs(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    testimonial = add_testimonial(app, project, text="Warm buns.", highlights=[[0, 4]])
+    recording = add_recording(app, testimonial, poster_id="0" * 24, transcript="Warm buns. I stay.")
+    [item] = read(client, project)["items"]
+    base = "https://testimonials.example.com"
+    assert item["extras"] == {
+        "recording": {
+            "src": f"{base}/media/recordings/{recording}",
+            "type": "video/webm",
+            "page": f"{base}/bakery/{testimonial}",
+            "poster": f"{base}/media/{'0' * 24}.webp",
+            "captions": f"{base}/media/recordings/{recording}.vtt",
+            "seconds": 58,
+            "width": 350,
+        }
+    }
+    assert (item["text"], item["highlights"]) == ("Warm buns.", [[0, 4]])
+
+
+def test_the_transcript_is_the_cards_text_where_the_owner_wants_that(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    testimonial = add_testimonial(app, project, text="Warm.", highlights=[[0, 4]])
+    add_recording(app, testimonial, "voice", transcript="Warm, and more.", shows_transcript=True)
+    [item] = read(client, project)["items"]
+    assert item["text"] == "Warm, and more."
+    assert "highlights" not in item
+    assert "width" not in item["extras"]["recording"]
+
+
+def test_an_upload_that_is_under_way_is_not_shown(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    add_recording(app, add_testimonial(app, project), state="uploading")
+    [item] = read(client, project)["items"]
+    assert "extras" not in item
+
+
+def test_private_answers_stay_private_in_every_format(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    add_testimonial(app, project, answers=ANSWERS)
+    [item] = read(client, project)["items"]
+    shown = [["What do you take home?", "Buns, Cake"], ["Will you come back?", "9/10"]]
+    assert item["extras"] == {"answers": shown}
+    wall = client.get("/bakery/wall").text
+    assert "Buns, Cake" in wall
+    assert "9/10" in wall
+    # Made private later, also what was asked in public is.
+    change_project(app, project, private_questions=["aaaaaaaa", "bbbbbbbb"])
+    assert "extras" not in read(client, project)["items"][0]
+    for path in ("/bakery/wall", f"/widget/{project}/feed.json", f"/widget/{project}/fragment"):
+        assert "Buns" not in client.get(path).text, path
+
+
+def test_marks_say_what_they_mean(app: Flask, client: FlaskClient, project: str) -> None:
+    add_testimonial(app, project, is_rewarded=True, purchase_verified_at=clock.now())
+    feed = read(client, project, "lang=de")
+    assert feed["items"][0]["extras"] == {"marks": ["verified", "rewarded"]}
+    assert feed["words"]["verified"] == "Bestätigter Kauf"
+    wall = client.get("/bakery/wall").text
+    # On the card for screen readers and as a tip, and below the cards for everybody.
+    assert wall.count("Bought from Oat: the shop’s own system confirmed it.") == 3
+    assert wall.count("Oat thanks everybody who writes, whatever they say.") == 3
+    markdown = client.get(f"/widget/{project}/markdown").text
+    newsletter = client.get(f"/widget/{project}/newsletter").text
+    for text in (markdown, newsletter):
+        assert "Verified customer" in text
+        assert "Got a thank-you for writing" in text
+
+
+def test_who_has_words_alone_pays_for_nothing_else(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    testimonial = add_testimonial(app, project)
+    plain = read(client, project, "lang=en")
+    assert "verified" not in plain["words"]
+    written = count(app, client, project)
+    for _ in range(2):
+        add_recording(app, testimonial)
+        testimonial = add_testimonial(app, project)
+    assert "verified" in read(client, project, "lang=en")["words"]
+    assert count(app, client, project) == written + 1
+
+
+def test_a_page_plays_a_recording_without_a_script(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    rated = {"rated": {"name": "Oat", "kind": "LocalBusiness"}}
+    change_project(app, project, dashboard_config=rated)
+    testimonial = add_testimonial(app, project, text="", rating=5)
+    recording = add_recording(app, testimonial, transcript="Warm <b>buns</b>.")
+    src = f"https://testimonials.example.com/media/recordings/{recording}"
+    page = client.get(f"/bakery/{testimonial}").text
+    assert f'<video controls playsinline preload="none" src="{src}"' in page
+    assert '"video": {"@type": "VideoObject", "name": "Visitor"' in page
+    assert f'"contentUrl": "{src}"' in page
+    assert f'<track kind="captions" label="CC" src="{src}.vtt" default>' in page
+    # The wall and what is built into other sites link to it.
+    for path in ("/bakery/wall", f"/widget/{project}/fragment"):
+        found = client.get(path).text
+        assert f'href="https://testimonials.example.com/bakery/{testimonial}"' in found
+        assert "<video" not in found
+    item = json.loads(client.get(f"/widget/{project}/feed.json").text)["items"][0]
+    assert item["attachments"] == [
+        {"url": src, "mime_type": "video/webm", "duration_in_seconds": 58}
+    ]
+    # Without words there is nothing to draw: a link shows the project's own picture.
+    assert client.get(f"/bakery/{testimonial}/picture.png").status_code == 302
