@@ -24,7 +24,6 @@ from testimonials.collection.requests.api import asked
 from testimonials.collection.requests.pages import requests
 from testimonials.dashboard.account.pages import account
 from testimonials.dashboard.editors.order_pages import order
-from testimonials.dashboard.editors.page_editor_pages import page_editor
 from testimonials.dashboard.editors.saved_widget_pages import saved_widgets
 from testimonials.dashboard.editors.widget_pages import widget_editor
 from testimonials.dashboard.inbox.checklist_pages import checklist
@@ -39,6 +38,10 @@ from testimonials.dashboard.integrations.pages import integrations
 from testimonials.dashboard.integrations.request_pages import access_requests
 from testimonials.dashboard.integrations.token_pages import tokens
 from testimonials.dashboard.integrations.webhook_pages import endpoints
+from testimonials.dashboard.page.form_pages import page_forms
+from testimonials.dashboard.page.look_pages import page_editor
+from testimonials.dashboard.page.picture_pages import page_pictures
+from testimonials.dashboard.page.words_pages import page_words
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.notification_pages import notifications
 from testimonials.dashboard.project.settings_pages import settings
@@ -109,6 +112,9 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     dashboard,
     inbox,
     page_editor,
+    page_pictures,
+    page_forms,
+    page_words,
     checklist,
     deciding,
     decision_link,

@@ -23,6 +23,7 @@ from testimonials.core.web.languages import gettext as _
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import PAGE_CONFIG
 from testimonials.projects.models import Project
+from testimonials.projects.services import name_owner
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH
 from testimonials.testimonials.models import Testimonial
@@ -41,7 +42,7 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
     """Return what `collection/page.html` shows; the photo is stored already."""
     form = filled.form
     at: dict[str, Any] = {"slug": project.slug} | ({"form_name": form.name} if form else {})
-    page = describe_page(project, form)
+    page = _describe_with_owner(project, form)
     shown, collect = page["shown"], project.page_config["collectFields"]
     photo = image_url(filled.photo.id if filled.photo else None)
     gift = find_gift(shown["steps"])
@@ -85,7 +86,7 @@ def describe_thanks(
     Who wrote nothing sees no steps, unless `has_steps`.
     """
     config = project.page_config
-    page = describe_page(project)
+    page = _describe_with_owner(project)
     return page | {
         "row": row,
         "first_name": _first_name(row.author_name) if row else "",
@@ -110,7 +111,7 @@ def describe_page(project: Project, form: CollectionForm | None = None) -> dict[
     page = {
         "name": project.name,
         # Who reads what is sent: "Mira", where the signature is "Mira, who bakes it".
-        "owner": _name_owner(shown["signature"]) or project.name,
+        "owner": _read_name(shown["signature"]) or project.name,
         "slug": project.slug,
         **{name: shown[name] for name in ("headline", "description", "signature")},
         "website": website,
@@ -128,6 +129,14 @@ def describe_page(project: Project, form: CollectionForm | None = None) -> dict[
         "canonical": f"{url}?{PARAMETER}={language.code}" if language else url,
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
     }
+
+
+def _describe_with_owner(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
+    """Return the same; without a signature, the owner is called by their first name."""
+    page = describe_page(project, form)
+    if not page["shown"]["signature"]:
+        page["project"]["owner"] = name_owner(project)
+    return page
 
 
 def draft_name(project: Project, form_name: str | None) -> str:
@@ -160,7 +169,7 @@ def _first_name(name: str) -> str:
     return first if others and not first.endswith(".") else name
 
 
-def _name_owner(signature: str) -> str:
+def _read_name(signature: str) -> str:
     found = _FIRST.search(signature)
     return found[0].strip() if found else ""
 

@@ -51,6 +51,7 @@ AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
 # Twice the width at which the page shows it; what it cuts off depends on the screen.
 COVER = Use(2032, 1016, 10 * MEGABYTE)
 PORTRAIT = AVATAR
+PAGE_PICTURES = {"logo": LOGO, "cover": COVER, "portrait": PORTRAIT}
 LARGEST_SIDE = COVER.width
 
 

@@ -11,13 +11,9 @@ from marshmallow import fields, missing
 from werkzeug.datastructures import MultiDict
 
 from testimonials.core.web.errors import ValidationFailed
-from testimonials.core.web.fields import Switch, Text
+from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
-from testimonials.projects.configuration import defaults
-from testimonials.projects.schemas import PageConfigUpdateSchema
 from testimonials.projects.services import complete_website
-
-ASKED = ("rating", "role", "company", "avatar", "email")
 
 
 class Website(Text):
@@ -46,16 +42,6 @@ class EditorForm(FormSchema):
         super().on_bind_field(field_name, field_obj)
 
 
-class PageForm(EditorForm, PageConfigUpdateSchema):
-    """The collection page's settings by their names in the API, and a switch for each input."""
-
-    class Meta(EditorForm.Meta, PageConfigUpdateSchema.Meta):
-        include: ClassVar[dict[str, Any]] = {f"ask-{name}": Switch() for name in ASKED}
-        exclude = ("collectFields",)
-
-    website = Website(defaults.WEBSITE_LENGTH, one_line=True)
-
-
 @dataclass(frozen=True)
 class Edit:
     """An editor's form: what to show again, what differs from ``before``, and the errors."""
@@ -67,12 +53,12 @@ class Edit:
 
 def read_edit(schema: EditorForm, form: MultiDict[str, str]) -> Edit:
     sent = schema.read(form, is_partial=True)
-    before = _read_before(form.get("before", ""))
+    before = read_before(form.get("before", ""))
     changes = {name: value for name, value in sent.values.items() if value != before.get(name)}
     return Edit(sent.typed | sent.values, changes, sent.errors)
 
 
-def _read_before(text: str) -> dict[str, Any]:
+def read_before(text: str) -> dict[str, Any]:
     try:
         before = json.loads(text or "{}")
     except (ValueError, RecursionError):

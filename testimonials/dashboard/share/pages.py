@@ -18,7 +18,14 @@ from markupsafe import Markup
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
-from testimonials.core.urls import collection_page_url, fragment_url, image_url, wall_url
+from testimonials.collection.forms.services import find_shown_form, list_forms
+from testimonials.core.urls import (
+    collection_page_url,
+    form_url,
+    fragment_url,
+    image_url,
+    wall_url,
+)
 from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.share.elsewhere import describe_elsewhere
@@ -70,6 +77,7 @@ def save_message(access: Access) -> ResponseReturnValue:
 @share.get("/dashboard/projects/<project_id>/share/qr.svg")
 @require_role(Role.ADMIN)
 def get_qr_svg(access: Access) -> ResponseReturnValue:
+    """Give the code of the page's address, or of a form's with ``?form=``."""
     return _answer_file(access.project, draw_svg, "svg", "image/svg+xml")
 
 
@@ -111,6 +119,10 @@ def _page(access: Access, message: str, errors: Errors) -> str:
         wall_url=wall_url(project.slug),
         fragment_url=choice.add_to(fragment_url(project.id)),
         link=link,
+        forms=[
+            {"title": form.title, "name": form.name, "url": form_url(project.slug, form.name)}
+            for form in list_forms(project)
+        ],
         qr=_draw(link),
         message=message,
         message_limit=MESSAGE_LENGTH,
@@ -128,9 +140,11 @@ def _draw(link: str) -> Markup:
 def _answer_file(
     project: Project, draw: Callable[[str], bytes], suffix: str, content_type: str
 ) -> Response:
-    response = make_response(draw(collection_page_url(project.slug)))
+    form = find_shown_form(project, request.args.get("form", ""))
+    link = form_url(project.slug, form.name) if form else collection_page_url(project.slug)
+    response = make_response(draw(link))
     response.headers["Content-Type"] = content_type
-    name = f"{project.slug}-qr.{suffix}"
+    name = f"{project.slug}{f'-{form.name}' if form else ''}-qr.{suffix}"
     # A slug has only letters, digits and dashes, so the name needs no escaping.
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

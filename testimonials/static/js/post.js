@@ -8,11 +8,13 @@ const WORDS = {
   fault: 'Something went wrong on our side. Try again in a moment.',
 };
 
-// Why nothing came of a request. `reason` is one of the above, or "refused" with the server's words.
+// Why nothing came of a request. `reason` is one of the above, or "refused" with the server's words
+// and, for a form, what is wrong by field.
 export class Failure extends Error {
-  constructor(reason, words = WORDS[reason]) {
+  constructor(reason, words = WORDS[reason], errors = null) {
     super(words);
     this.reason = reason;
+    this.errors = errors;
   }
 }
 
@@ -36,7 +38,7 @@ export async function post(url, body, options) {
   const data = await answer.json().catch(() => ({}));
   if (answer.ok && data.ok) return data;
   if (answer.redirected || answer.status === 401) throw new Failure('signedOut');
-  throw data.message ? new Failure('refused', data.message) : new Failure('fault');
+  throw data.message ? new Failure('refused', data.message, data.errors) : new Failure('fault');
 }
 
 // Show what is wrong in a place that waits hidden for it, and mark the field. No text takes both back.

@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -11,6 +12,22 @@ from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, next_page
 from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
+
+QUESTIONS = [
+    {"kind": "text", "text": "Who sent you?", "isPublic": True},
+    {"kind": "choice", "text": "What do you take home?", "choices": ["Bread", "Buns"]},
+    {"kind": "scale", "text": "Will you come back?", "low": "Never", "high": "Certainly"},
+    {"kind": "consent", "text": "You may print my words on bread bags"},
+]
+DESIGN = {
+    "prompts": ["What changed?"],
+    "questions": QUESTIONS,
+    "signature": "Mira, who bakes it",
+    "steps": [
+        {"kind": "link", "title": "Say it there too", "url": "https://a.example", "copies": True},
+        {"kind": "code", "title": "A bun", "code": "BUN-7K2F", "until": "2126-12-31"},
+    ],
+}
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -26,6 +43,16 @@ def open_editor(site: Site, open_page: OpenPage, project: Project, **options: ob
 
 def preview_of(page: Page) -> FrameLocator:
     return page.frame_locator("[data-preview]")
+
+
+def design_of(project: Project) -> dict[str, Any]:
+    found: dict[str, Any] = project.call("GET", "/page-design")
+    return found
+
+
+def asked(project: Project) -> list[str]:
+    """Return what its page asks, in order."""
+    return [question["text"] for question in design_of(project)["questions"]]
 
 
 def saved(page: Page) -> None:
@@ -63,22 +90,23 @@ def test_a_change_shows_at_once_and_saves_itself(site: Site, open_page: OpenPage
     for route in held:
         route.continue_()
     page.unroute("**/*")
-    page.get_by_role("switch", name="Rating").uncheck()
-    expect(inside.get_by_text("Your rating")).to_have_count(0)
     page.get_by_label("Dark").check(force=True)
     expect(inside.locator("html")).to_have_attribute("data-theme", "dark")
     page.get_by_label("Button colour", exact=True).fill("#ffcc00")
     page.get_by_label("Button text", exact=True).fill("#000000")
     button = inside.locator("[data-send]")
     expect(button).to_have_css("background-color", "rgb(255, 204, 0)")
-    page.get_by_text("Thank-you", exact=True).click()
-    page.get_by_label("Thank-you message").fill("You made our day")
+    page.get_by_role("link", name="After sending").click()
+    page.get_by_label("Message").fill("You made our day")
     expect(inside.get_by_text("You made our day")).to_be_visible()
+    page.get_by_role("link", name="Questions").click()
+    page.get_by_role("switch", name="Stars").uncheck()
+    expect(inside.get_by_text("Your rating")).to_have_count(0)
     wait_until_stored(
         project, buttonColor="#FFCC00", thankYouMessage="You made our day", theme="dark"
     )
     saved(page)
-    page.reload()
+    page.get_by_role("link", name="Look").click()
     expect(page.get_by_label("Headline")).to_have_value("How was the cut?")
     assert project.call("GET", "")[CONFIG]["collectFields"]["rating"] is False
 
@@ -136,7 +164,7 @@ def test_a_logo_is_chosen_shown_and_removed(
     page = open_editor(site, open_page, project, java_script_enabled=has_script)
     page.locator("#editor-logo").set_input_files(logo())  # type: ignore[arg-type]
     if not has_script:
-        page.get_by_role("button", name="Upload").click()
+        page.locator("[data-picture=logo]").get_by_role("button", name="Upload").click()
     expect(page.get_by_alt_text("Your logo now")).to_be_visible()
     assert project.call("GET", "")[CONFIG]["logo"].endswith(".webp")
     if has_script:
@@ -144,7 +172,7 @@ def test_a_logo_is_chosen_shown_and_removed(
     svg = {"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"}
     page.locator("#editor-logo").set_input_files(svg)  # type: ignore[arg-type]
     if not has_script:
-        page.get_by_role("button", name="Upload").click()
+        page.locator("[data-picture=logo]").get_by_role("button", name="Upload").click()
     expect(page.get_by_text("SVG pictures can contain scripts.").first).to_be_visible()
     page.get_by_role("button", name="Remove the logo").click()
     expect(page.get_by_alt_text("Your logo now")).to_have_count(0)
@@ -158,7 +186,7 @@ def test_a_logo_can_be_dropped(site: Site, open_page: OpenPage) -> None:
       const data = new DataTransfer();
       data.items.add(new File([new Uint8Array(bytes)], 'logo.png', { type: 'image/png' }));
       const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-      document.querySelector('[data-drop]').dispatchEvent(event);
+      document.querySelector('[data-picture=logo] [data-drop]').dispatchEvent(event);
     }"""
     content = logo()["buffer"]
     assert isinstance(content, bytes)
@@ -171,7 +199,6 @@ def test_it_works_without_a_script(site: Site, open_page: OpenPage) -> None:
     page = open_editor(site, open_page, project, java_script_enabled=False)
     page.get_by_label("Headline").fill("Saved by hand")
     page.get_by_label("Button colour", exact=True).fill("#2F8F6B")
-    page.get_by_role("switch", name="Company").uncheck()
     with next_page(page):
         page.get_by_label("Headline").press("Enter")
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
@@ -179,7 +206,88 @@ def test_it_works_without_a_script(site: Site, open_page: OpenPage) -> None:
     config = project.call("GET", "")[CONFIG]
     assert config["headline"] == "Saved by hand"
     assert (config["buttonColor"], config["buttonTextColor"]) == ("#2F8F6B", "#18181B")
-    assert config["collectFields"]["company"] is False
+
+
+def test_questions_are_asked_without_a_script(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url, java_script_enabled=False)
+    project.sign_in(page, "/page/questions")
+    for text in ("What do you take home?", "Who sent you?"):
+        follow(page.get_by_role("button", name="Add a question"))
+        page.get_by_label("Question", exact=True).last.fill(text)
+        follow(page.get_by_role("button", name="Save").last)
+    page.locator("summary").get_by_text("Who sent you?").click()
+    follow(page.get_by_role("button", name="Move up: Who sent you?"))
+    assert asked(project) == ["Who sent you?", "What do you take home?"]
+    page.locator("summary").get_by_text("Who sent you?").click()
+    follow(page.get_by_role("button", name="Delete question").first)
+    expect(page.get_by_text("Deleted. Its answers are kept.")).to_be_visible()
+    assert asked(project) == ["What do you take home?"]
+
+
+def test_questions_are_added_moved_and_brought_back(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    project.sign_in(page, "/page/questions")
+    inside = preview_of(page)
+    add = page.get_by_role("button", name="Add a question")
+    add.click()
+    page.get_by_label("Question", exact=True).fill("What do you take home?")
+    for place, text in enumerate(("Bread", "Buns")):
+        page.get_by_label("Answer to choose").nth(place).fill(text)
+    page.get_by_role("switch", name="Show the answer on the card").check()
+    # What is edited is framed.
+    framed = inside.locator("[style*=outline]")
+    expect(framed).to_contain_text("What do you take home?")
+    add.click()
+    page.get_by_text("Scale", exact=True).last.click()
+    page.get_by_label("Question", exact=True).last.fill("Will you come back?")
+    expect(inside.get_by_text("Will you come back?")).to_be_visible()
+    wait_for(lambda: len(asked(project)) == 2, what="both questions")
+
+    handle = page.get_by_role("button", name="Move Will you come back?")
+    note = page.locator("[data-move-note]")
+    handle.press(" ")
+    expect(note).to_contain_text("Moving: place 2 of 2.")
+    handle.press("ArrowUp")
+    expect(note).to_contain_text("Moving: place 1 of 2.")
+    handle.press("Escape")
+    expect(note).to_have_text("Put back.")
+    for key in (" ", "ArrowUp", " "):
+        handle.press(key)
+    expect(note).to_have_text("Dropped: place 1 of 2.")
+    expect(handle).to_be_focused()
+    wait_for(lambda: asked(project)[0] == "Will you come back?", what="the new order")
+    page.get_by_role("button", name="Move down: Will you come back?").click()
+    wait_for(lambda: asked(project)[1] == "Will you come back?", what="the old order")
+
+    grip = page.get_by_role("button", name="Move What do you take home?").bounding_box()
+    assert grip is not None
+    page.mouse.move(grip["x"] + 9, grip["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(grip["x"] + 9, grip["y"] + 2000, steps=4)
+    page.mouse.up()
+    wait_for(lambda: asked(project)[0] == "Will you come back?", what="the dragged order")
+
+    page.get_by_role("button", name="Delete question").last.click()
+    wait_for(lambda: len(asked(project)) == 1, what="one question")
+    page.get_by_role("button", name="Undo").click()
+    wait_for(lambda: len(asked(project)) == 2, what="both again")
+
+
+def test_the_point_of_a_cover_moves_by_keys(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_editor(site, open_page, project)
+    page.locator("#editor-cover").set_input_files(logo((1600, 800)))  # type: ignore[arg-type]
+    ring = page.get_by_role("slider", name="What must stay in the picture")
+    for key in ("ArrowLeft", "Shift+ArrowLeft", "ArrowDown"):
+        ring.press(key)
+    expect(ring).to_have_attribute(
+        "aria-valuetext", "38 percent from the left, 52 percent from the top"
+    )
+    wait_for(
+        lambda: design_of(project)["coverFocus"] == {"x": 38, "y": 52}, what="the point stored"
+    )
 
 
 def test_nothing_in_the_preview_leads_away_or_is_sent(site: Site, open_page: OpenPage) -> None:
@@ -187,18 +295,28 @@ def test_nothing_in_the_preview_leads_away_or_is_sent(site: Site, open_page: Ope
     page = open_editor(site, open_page, project)
     inside = preview_of(page)
     inside.get_by_role("button", name="Send my testimonial").click()
-    page.get_by_text("Thank-you", exact=True).click()
-    inside.get_by_role("link", name=re.compile("Back to")).click()
-    expect(inside.get_by_role("heading", name="Thank you")).to_be_visible()
+    page.get_by_text("Thanks", exact=True).click()
+    inside.get_by_role("link", name=re.compile("elsewhere.example.com")).click()
+    expect(inside.get_by_role("heading", name=re.compile("Thank you")).first).to_be_visible()
     assert project.stored() == []
 
 
 def test_axe_finds_nothing(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
+    project.call("PATCH", "/page-design", DESIGN)
+    project.call("POST", "/forms", {"title": "After the course", "questions": DESIGN["questions"]})
     page = open_editor(site, open_page, project)
     page.get_by_label("Button colour", exact=True).fill("#2F8F6B")
     expect(page.get_by_text("Hard to read: 3.9 to 1.")).to_be_visible()
     saved(page)
-    # The page inside may have the owner's own colours, and the editor says so.
-    page.locator("[data-preview]").evaluate("frame => frame.remove()")
+    for path in ("", "/questions", "/after", "/words?lang=de"):
+        if path:
+            page.goto(f"{project.dashboard}/page{path}")
+        for card in page.locator("details.item-box > summary").all():
+            card.click()
+        # The page inside may have the owner's own colours, and the editor says so.
+        page.locator("[data-preview]").evaluate("frame => frame.remove()")
+        check_screens(page)
+    page.goto(f"{project.dashboard}/forms")
+    page.get_by_text("More for After the course").click(force=True)
     check_screens(page)

@@ -43,8 +43,9 @@ export function showFieldProblem(field, text) {
 
 // Send what is queued to `action`, one request at a time, each with what changed meanwhile and
 // nothing else, so that a colleague's other settings stay as they are. `onStored(data, waiting)`
-// gets each answer and the names that changed again since. Return how to save.
-export function startSaving(action, onStored) {
+// gets each answer and the names that changed again since, `onRefused(errors)` what is wrong by field;
+// `toBody(changes)` makes what is sent. Return how to save.
+export function startSaving(action, onStored, { toBody = (changes) => new URLSearchParams(changes), onRefused } = {}) {
   const state = document.querySelector('[data-save-state]');
   const retry = state.querySelector('[data-save-retry]');
   // The names in `dirty` wait to be sent, those in `sending` are on their way.
@@ -76,13 +77,14 @@ export function startSaving(action, onStored) {
       try {
         controller = new AbortController();
         const options = { signal: controller.signal, keepalive: true };
-        const data = await post(action, new URLSearchParams(sending), options);
+        const data = await post(action, toBody(sending), options);
         sending = null;
         onStored(data, dirty);
       } catch (error) {
         dirty = { ...sending, ...dirty };
         sending = null;
         say('failed', `Not saved. ${error.message}`);
+        if (error.errors) onRefused?.(error.errors);
         return;
       }
     }
@@ -100,7 +102,7 @@ export function startSaving(action, onStored) {
     if (isEmpty(rest)) return;
     // The request under way might arrive after this one, so it is taken back.
     controller?.abort();
-    post(action, new URLSearchParams(rest), { keepalive: true }).catch(() => {});
+    post(action, toBody(rest), { keepalive: true }).catch(() => {});
   });
   addEventListener('pageshow', (event) => { if (event.persisted) save(); });
   addEventListener('beforeunload', (event) => {

@@ -1,8 +1,8 @@
 // Ordering by dragging and by the arrow keys. Without this file the buttons of each line do it.
 import { announce, Failure, post } from '../../post.js';
 import { showToast } from '../toast.js';
+import { drag, moveTo, placeOf } from './dragging.js';
 
-const EDGE = 80;
 const form = document.querySelector('[data-order-form]');
 const list = form?.querySelector('[data-order-list]');
 
@@ -17,20 +17,8 @@ function save() {
   });
 }
 
-const placeOf = (item) => [...list.children].indexOf(item);
-const middleOf = (item) => {
-  const { top, height } = item.getBoundingClientRect();
-  return top + height / 2;
-};
-
 function tell(item) {
   announce(`${item.dataset.name} is number ${placeOf(item) + 1} of ${list.children.length}`);
-}
-
-// Its neighbours move, not the item itself, which would lose the focus and the pointer.
-function moveTo(item, place) {
-  while (placeOf(item) < place) item.before(item.nextElementSibling);
-  while (placeOf(item) > place) item.after(item.previousElementSibling);
 }
 
 function step(item, by) {
@@ -42,29 +30,6 @@ function step(item, by) {
   save();
 }
 
-function drag(item, handle, { pointerId }) {
-  const start = placeOf(item);
-  const move = ({ clientY }) => {
-    if (clientY < EDGE) scrollBy(0, -12);
-    else if (clientY > innerHeight - EDGE) scrollBy(0, 12);
-    const above = [...list.children].filter((each) => each !== item && middleOf(each) < clientY);
-    moveTo(item, above.length);
-  };
-  const end = ({ type }) => {
-    item.classList.remove('is-dragged');
-    handle.removeEventListener('pointermove', move);
-    for (const name of ['pointerup', 'pointercancel']) handle.removeEventListener(name, end);
-    if (type === 'pointercancel') moveTo(item, start);
-    if (placeOf(item) === start) return;
-    tell(item);
-    save();
-  };
-  handle.setPointerCapture(pointerId);
-  item.classList.add('is-dragged');
-  handle.addEventListener('pointermove', move);
-  for (const name of ['pointerup', 'pointercancel']) handle.addEventListener(name, end);
-}
-
 for (const item of list?.children ?? []) {
   const handle = item.querySelector('[data-handle]');
   handle.hidden = false;
@@ -72,7 +37,7 @@ for (const item of list?.children ?? []) {
     if (event.button !== 0) return;
     event.preventDefault();
     handle.focus({ preventScroll: true });
-    drag(item, handle, event);
+    drag(item, handle, event, () => { tell(item); save(); });
   });
   handle.addEventListener('keydown', (event) => {
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];

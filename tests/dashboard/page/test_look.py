@@ -187,7 +187,7 @@ def test_a_logo_is_shown_everywhere_and_can_be_taken_off(
     with Image.open(io.BytesIO(answer.data)) as shown:
         assert (shown.format, shown.size) == ("WEBP", (640, 213))
     answer = browser.post(f"/dashboard/projects/{project}/page/logo/remove", headers=JSON)
-    assert answer.json == {"ok": True, "logo_url": None}
+    assert answer.json == {"ok": True, "url": None}
     assert config_of(owner, project)["logo"] is None
 
 

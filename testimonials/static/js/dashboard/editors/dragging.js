@@ -1,0 +1,39 @@
+// Moving an item of a list by dragging its handle.
+
+const EDGE = 80;
+
+export const placeOf = (item) => [...item.parentElement.children].indexOf(item);
+
+const middleOf = (item) => {
+  const { top, height } = item.getBoundingClientRect();
+  return top + height / 2;
+};
+
+// Its neighbours move, not the item itself, which would lose the focus and the pointer.
+export function moveTo(item, place) {
+  while (placeOf(item) < place) item.before(item.nextElementSibling);
+  while (placeOf(item) > place) item.after(item.previousElementSibling);
+}
+
+// Move `item` with the pointer that went down on its handle; `onDrop` is called if its place is another.
+export function drag(item, handle, { pointerId }, onDrop) {
+  const list = item.parentElement;
+  const start = placeOf(item);
+  const move = ({ clientY }) => {
+    if (clientY < EDGE) scrollBy(0, -12);
+    else if (clientY > innerHeight - EDGE) scrollBy(0, 12);
+    const above = [...list.children].filter((each) => each !== item && middleOf(each) < clientY);
+    moveTo(item, above.length);
+  };
+  const end = ({ type }) => {
+    item.classList.remove('is-dragged');
+    handle.removeEventListener('pointermove', move);
+    for (const name of ['pointerup', 'pointercancel']) handle.removeEventListener(name, end);
+    if (type === 'pointercancel') moveTo(item, start);
+    if (placeOf(item) !== start) onDrop();
+  };
+  handle.setPointerCapture(pointerId);
+  item.classList.add('is-dragged');
+  handle.addEventListener('pointermove', move);
+  for (const name of ['pointerup', 'pointercancel']) handle.addEventListener(name, end);
+}

@@ -1,0 +1,169 @@
+// Questions, steps and the lists within them: adding, ordering, deleting, and what a card's head says.
+import { announce } from '../../post.js';
+import { showToast } from '../toast.js';
+import { startHandle, step } from './movable.js';
+
+const EMPTY = '00000000';
+const UNDER = { text: 'Text', choice: 'Choice', scale: 'Scale, 0 to 10', consent: 'Consent, not ticked' };
+const GLYPHS = { link: 'external', code: 'gift' };
+
+const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byte % 36).toString(36)).join('');
+
+// A copy of a template's content, with an id of its own where it has none yet.
+function copy(template, id) {
+  const made = document.importNode(template.content, true).firstElementChild;
+  for (const each of [made, ...made.querySelectorAll('*')]) {
+    for (const { name, value } of [...each.attributes]) if (value.includes(EMPTY)) each.setAttribute(name, value.replace(EMPTY, id));
+  }
+  return made;
+}
+
+/* ------------------------------------------------------------ one card */
+
+const field = (item, name) => item.querySelector(`[name="${item.dataset.item}-${name}"]:not([type="hidden"])`);
+const kindOf = (item) => item.querySelector('[data-kind]:checked').value;
+const text = (item, name) => field(item, name)?.value.trim() ?? '';
+const isOn = (item, name) => Boolean(field(item, name)?.checked);
+
+// Whether nothing is missing that a card needs to be stored.
+export function isComplete(item) {
+  const kind = kindOf(item);
+  if (kind === 'link' || kind === 'code') return Boolean(text(item, 'title') && text(item, kind === 'link' ? 'url' : 'code'));
+  const choices = [...item.querySelectorAll('[name$="-choice"]')].map((each) => each.value.trim()).filter(Boolean);
+  return Boolean(text(item, 'text')) && (kind !== 'choice' || new Set(choices).size > 1);
+}
+
+function describe(item) {
+  const kind = kindOf(item);
+  if (kind === 'link') return isOn(item, 'copies') ? 'Link, copies their words' : 'Link';
+  if (kind === 'code') {
+    const until = field(item, 'until').valueAsDate;
+    const day = until ? `, until ${until.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })}` : '';
+    return `Code ${text(item, 'code')}${day}`;
+  }
+  return `${UNDER[kind]} · ${isOn(item, 'isPublic') && kind !== 'consent' ? 'on the card' : 'only you'}`;
+}
+
+function showHead(item) {
+  const isStep = Boolean(field(item, 'title'));
+  const title = text(item, isStep ? 'title' : 'text') || (isStep ? 'New step' : 'New question');
+  for (const place of item.querySelectorAll('[data-title]')) place.textContent = title;
+  item.querySelector('[data-under]').textContent = describe(item);
+  const kind = kindOf(item);
+  item.querySelector('.item-icon use').setAttribute('href', `#i-${GLYPHS[kind] ?? kind}`);
+}
+
+/* ------------------------------------------- short lists of single lines */
+
+function startOption(option, onChange) {
+  const list = option.parentElement;
+  const out = option.querySelector('[data-option-out]');
+  out.hidden = false;
+  if (option.querySelector('[data-handle]')) startHandle(option, onChange);
+  out.addEventListener('click', () => {
+    const next = option.nextElementSibling ?? option.previousElementSibling;
+    option.remove();
+    (next?.querySelector('input') ?? addButton(list)).focus();
+    showAdd(list);
+    onChange();
+  });
+}
+
+const addButton = (list) => list.parentElement.querySelector('[data-option-add]');
+const showAdd = (list) => { addButton(list).hidden = list.children.length >= Number(list.dataset.most); };
+
+function startOptions(root, onChange) {
+  for (const list of root.querySelectorAll('[data-options]')) {
+    // Without a script there are empty lines to write into; with one, a new card has two.
+    const isNew = ![...list.querySelectorAll('input')].some((each) => each.value);
+    for (const option of [...list.children]) {
+      if (!isNew && !option.querySelector('input').value) option.remove();
+      else startOption(option, onChange);
+    }
+    if (isNew && list.closest('.row-card')) list.replaceChildren();
+    showAdd(list);
+    addButton(list).addEventListener('click', () => {
+      const option = copy(list.parentElement.querySelector('template[data-option]'), list.closest('[data-item]')?.dataset.item ?? '');
+      list.append(option);
+      startOption(option, onChange);
+      option.querySelector('input').focus();
+      showAdd(list);
+    });
+  }
+}
+
+/* ----------------------------------------------------------- all of them */
+
+// Make the cards and short lists of a form work; `onChange` is called after each change of a list that
+// isn't typing.
+export function startItems(form, onChange) {
+  const list = form.querySelector('[data-items]');
+  const add = form.querySelector('[data-add]');
+
+  function refresh() {
+    const items = [...list.children];
+    for (const place of document.querySelectorAll('[data-used]')) place.textContent = items.length;
+    add.hidden = items.length >= Number(list.dataset.most);
+    items.forEach((item, place) => {
+      for (const button of item.querySelectorAll('[data-move]')) {
+        button.setAttribute('aria-disabled', String(!items[place + Number(button.dataset.move)]));
+      }
+    });
+  }
+  const moved = () => { refresh(); onChange(); };
+
+  function startItem(item) {
+    startHandle(item, moved);
+    startOptions(item, onChange);
+    for (const button of item.querySelectorAll('[data-move]')) {
+      button.addEventListener('click', (event) => {
+        event.preventDefault();
+        if (step(item, Number(button.dataset.move))) moved();
+        button.focus();
+      });
+    }
+    item.querySelector('[data-delete]')?.addEventListener('click', (event) => {
+      event.preventDefault();
+      remove(item);
+    });
+  }
+
+  function remove(item) {
+    const after = item.nextElementSibling;
+    const title = item.querySelector('[data-title]').textContent;
+    const kept = item.querySelector('[data-kept]')?.textContent;
+    const nearest = after ?? item.previousElementSibling;
+    item.remove();
+    moved();
+    (nearest?.querySelector('summary') ?? add).focus();
+    const toast = showToast(`Deleted “${title}”.${kept ? ` ${kept[0].toUpperCase()}${kept.slice(1)}.` : ''}`, true);
+    toast.querySelector('[data-undo]').addEventListener('submit', (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      list.insertBefore(item, after?.isConnected ? after : null);
+      toast.remove();
+      moved();
+      item.querySelector('summary').focus();
+      announce('Back again');
+    });
+  }
+
+  add?.addEventListener('click', (event) => {
+    event.preventDefault();
+    const item = copy(document.querySelector(`template[data-new="${list.dataset.items}"]`), newId());
+    list.append(item);
+    startItem(item);
+    refresh();
+    item.querySelector('details').open = true;
+    item.querySelector('.item-body input:not([type="radio"])').focus();
+  });
+  form.addEventListener('input', (event) => {
+    const item = event.target.closest('[data-item]');
+    if (item) showHead(item);
+  });
+
+  startOptions(form.querySelector('.row-tall') ?? document.createElement('div'), onChange);
+  if (!list) return;
+  for (const item of list.children) startItem(item);
+  refresh();
+}

@@ -1,0 +1,217 @@
+// The page editor works without this file: its forms have a Save button. With it each change shows
+// at once in the preview and saves itself.
+import { checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
+import { isComplete, startItems } from './items.js';
+import { startPictures } from './pictures.js';
+import { framePart, patch, refresh, startPreview } from './preview.js';
+
+const form = document.querySelector('[data-editor]');
+const all = JSON.parse(form.dataset.config);
+// Letters come quickly one after the other, and need no request each.
+const TYPING_MS = 400;
+// Under this name wait the questions, steps and prompts, which are sent as they stand in the form.
+const LISTS = ' lists';
+
+const controls = (name) => [...form.elements].filter((each) => each.name === name && each.type !== 'hidden' && each.localName !== 'button');
+const isText = (name) => !['radio', 'checkbox', 'number'].includes(controls(name)[0].type);
+const isColour = (name) => name === 'buttonColor' || name === 'buttonTextColor';
+const config = Object.fromEntries(Object.entries(all).filter(([, value]) => !Array.isArray(value)));
+let lists = Object.fromEntries(Object.entries(all).filter(([, value]) => Array.isArray(value)));
+
+/* ---------------------------------------------------------- the settings */
+
+function read(name) {
+  const [first] = controls(name);
+  if (first.type === 'checkbox') return first.checked;
+  if (first.type === 'radio') return controls(name).find((each) => each.checked)?.value;
+  return isColour(name) ? readColour(first.value) : first.value;
+}
+
+function write(name, value) {
+  for (const each of controls(name)) {
+    if (each.type === 'checkbox') each.checked = value;
+    else if (each.type === 'radio') each.checked = each.value === value;
+    else each.value = value;
+    if (isColour(name)) each.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
+  }
+}
+
+form.addEventListener('input', (event) => {
+  const { name, type } = event.target;
+  if (type === 'file') return;
+  const isTyped = ['text', 'url'].includes(type) || event.target.localName === 'textarea';
+  if (isTyped && !isColour(name) && !checkLength(event.target)) {
+    // What waits under this name is not what the field says any more.
+    saving.drop(name in config ? name : LISTS);
+    return;
+  }
+  if (!(name in config)) {
+    if (name) changeLists(isTyped ? TYPING_MS : 0);
+    return;
+  }
+  const value = read(name);
+  if (isColour(name)) {
+    showFieldProblem(event.target, value ? '' : 'Write a colour such as #4F46E5.');
+    if (!value) return;
+    event.target.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
+  }
+  change({ [name]: value }, isText(name) ? TYPING_MS : 0);
+});
+form.addEventListener('change', (event) => {
+  const { name, type } = event.target;
+  if (type === 'file') return;
+  // Left half written, the field shows what is stored.
+  if (isColour(name)) {
+    showFieldProblem(event.target, '');
+    event.target.value = config[name];
+  }
+  saving.save();
+});
+form.addEventListener('submit', (event) => {
+  if (event.submitter?.hasAttribute('formaction')) return;
+  event.preventDefault();
+  saving.save();
+});
+form.querySelector('[data-save]').hidden = true;
+
+for (const field of form.querySelectorAll('[data-colour]')) {
+  const picker = field.querySelector('[data-picker]');
+  const name = field.dataset.colour;
+  picker.hidden = false;
+  picker.addEventListener('input', () => {
+    write(name, picker.value.toUpperCase());
+    showFieldProblem(controls(name)[0], '');
+    change({ [name]: picker.value.toUpperCase() }, TYPING_MS);
+  });
+}
+
+function change(changes, delay) {
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || config[name] === value) continue;
+    config[name] = value;
+    saving.queue({ [name]: value }, delay);
+  }
+  patch(config);
+}
+
+/* -------------------------------------------------------------- the lists */
+
+let isHeld = false;
+const isWaiting = () => [...form.querySelectorAll('[data-item]')].some((item) => item.contains(document.activeElement) && !isComplete(item));
+
+// A card that somebody is still filling in would only be refused, so it waits until they leave it.
+function changeLists(delay = 0) {
+  isHeld = isWaiting();
+  if (isHeld) saving.drop(LISTS);
+  else saving.queue({ [LISTS]: true }, delay);
+}
+
+form.addEventListener('focusout', (event) => {
+  const item = event.target.closest('[data-item]');
+  if (isHeld && item && !item.contains(event.relatedTarget)) {
+    isHeld = false;
+    saving.queue({ [LISTS]: true });
+  }
+});
+
+// A colleague's new question that this form never showed must not count as deleted in it.
+const seen = new Set(Object.values(lists).flat().map((item) => item.id));
+const seenOf = (items) => items.filter((item) => typeof item === 'string' || seen.has(item.id));
+const shown = () => JSON.stringify(Object.fromEntries(Object.entries(lists).map(([name, items]) => [name, seenOf(items)])));
+
+function toBody(changes) {
+  const body = new URLSearchParams();
+  for (const [name, value] of Object.entries(changes)) if (name !== LISTS) body.append(name, value);
+  if (!changes[LISTS]) return body;
+  for (const [name, value] of new FormData(form)) {
+    if (!(name in config) && typeof value === 'string') body.append(name, value);
+  }
+  body.set('before', shown());
+  for (const item of form.querySelectorAll('[data-item]')) seen.add(item.dataset.item);
+  return body;
+}
+
+/* ------------------------------------------------------------------ saving */
+
+// The fields that the last answer complained of.
+let refused = [];
+
+const fieldOf = (name) => {
+  const place = document.getElementById(name) ?? document.getElementById(`editor-${name}`);
+  return place?.matches('input, textarea') ? place : place?.querySelector('input');
+};
+
+function onRefused(errors) {
+  refused = Object.entries(errors).map(([name, texts]) => [fieldOf(name), texts]).filter(([field]) => field);
+  for (const [field, texts] of refused) showFieldProblem(field, texts.join(' '));
+}
+
+const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
+  for (const [field] of refused.splice(0)) if (field.isConnected) showFieldProblem(field, '');
+  lists = { ...lists, ...data.lists };
+  // What a colleague changed meanwhile is on the page already, so it shows here too. The server may
+  // also have put https:// before a website.
+  for (const [name, value] of Object.entries(data.config ?? {})) {
+    if (name in waiting || config[name] === value || !controls(name).length) continue;
+    config[name] = value;
+    if (controls(name)[0] !== document.activeElement) write(name, value);
+  }
+  if (data.contrast) showContrast(data.contrast);
+  if (data.seconds) showSeconds(data.seconds);
+  if (!Object.keys(waiting).length) refresh(config);
+}, { toBody, onRefused });
+
+function showSeconds(seconds) {
+  for (const place of document.querySelectorAll('[data-seconds]')) place.textContent = seconds;
+}
+
+const box = form.querySelector('[data-contrast-box]');
+const suggestion = form.querySelector('[data-suggestion]');
+
+function showContrast(contrast) {
+  if (!box) return;
+  for (const place of form.querySelectorAll('[data-ratio]')) place.textContent = contrast.ratio;
+  form.querySelector('[data-contrast-good]').hidden = !contrast.is_enough;
+  box.hidden = contrast.is_enough;
+  if (contrast.is_enough) return;
+  suggestion.value = contrast.suggestion;
+  paintSuggestion();
+}
+
+function paintSuggestion() {
+  const dot = box.querySelector('[data-suggestion-dot]');
+  box.querySelector('[data-suggestion-text]').textContent = suggestion.value;
+  dot.style.setProperty('background', suggestion.value);
+  dot.hidden = false;
+}
+
+suggestion?.addEventListener('click', (event) => {
+  event.preventDefault();
+  write('buttonTextColor', suggestion.value);
+  change({ buttonTextColor: suggestion.value }, 0);
+  controls('buttonTextColor')[0].focus();
+});
+if (box) paintSuggestion();
+
+/* ---------------------------------------------------------------- start */
+
+// Outside of a part nothing is framed.
+document.getElementById('settings-pane').addEventListener('focusin', (event) => framePart(event.target.closest('[data-part]')?.dataset.part ?? ''));
+
+startItems(form, changeLists);
+startPictures({
+  onChange: () => refresh(config),
+  onFocus: (focusX, focusY) => {
+    write('focusX', focusX);
+    write('focusY', focusY);
+    change({ focusX, focusY }, TYPING_MS);
+  },
+});
+startPreview(config);
+startWidths(document.querySelector('[data-stage]'));
+startPanes(document.querySelector('[data-split]'));
+// Browsers may bring back what a form held before it was left; the page shows what is stored.
+if (!document.querySelector('[data-error-summary]')) {
+  for (const [name, value] of Object.entries(config)) if (controls(name).length) write(name, value);
+}
+patch(config);

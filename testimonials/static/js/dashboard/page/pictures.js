@@ -1,0 +1,135 @@
+// The pictures of the page: chosen or dropped, sent at once, shown, and removed; and the point of the
+// cover that must stay in view.
+import { post, showProblem } from '../../post.js';
+
+function startPicture(field, onChange) {
+  const [file, choose, remove, problem, now] = ['file', 'choose', 'remove', 'problem', 'now'].map((name) => field.querySelector(`[data-picture-${name}]`));
+  const name = field.dataset.picture;
+  const most = Number(field.dataset.megabytes);
+  const empty = field.querySelector('img') ? null : now.firstElementChild;
+
+  function refuse(text) {
+    showProblem(problem, text);
+    if (text) choose.setAttribute('aria-describedby', problem.id);
+    else choose.removeAttribute('aria-describedby');
+  }
+
+  function show(url) {
+    const picture = document.createElement('img');
+    picture.alt = `Your ${name === 'portrait' ? 'photo' : name} now`;
+    if (url) picture.src = url;
+    now.replaceChildren(...(url ? [picture] : [empty].filter(Boolean)));
+    now.closest('[data-drop]').classList.toggle('has-picture', Boolean(url));
+    choose.querySelector('[data-picture-choose-words]').textContent = url ? 'Replace' : field.dataset.choose;
+    remove.hidden = !url;
+    field.dispatchEvent(new Event('picture'));
+    onChange();
+  }
+
+  async function send(action, body) {
+    refuse('');
+    field.setAttribute('aria-busy', 'true');
+    try {
+      show((await post(action, body, { wait: 60000 })).url);
+    } catch (error) {
+      refuse(error.message);
+    } finally {
+      field.removeAttribute('aria-busy');
+      file.value = '';
+    }
+  }
+
+  function take(picture) {
+    if (!picture) return;
+    if (picture.size > most * 1024 * 1024) {
+      refuse(`The picture is too large: it has ${(picture.size / 1024 / 1024).toFixed(1)} MB, and the limit is ${most} MB.`);
+      return;
+    }
+    const body = new FormData();
+    body.append(name, picture);
+    send(field.dataset.action, body);
+  }
+
+  file.hidden = true;
+  field.querySelector('[data-picture-send]').hidden = true;
+  choose.hidden = false;
+  choose.addEventListener('click', () => file.click());
+  file.addEventListener('change', () => take(file.files[0]));
+  remove.addEventListener('click', (event) => {
+    event.preventDefault();
+    choose.focus();
+    send(remove.getAttribute('formaction'), new FormData());
+  });
+
+  const drop = field.querySelector('[data-drop]');
+  for (const type of ['dragenter', 'dragover']) {
+    drop.addEventListener(type, (event) => {
+      event.preventDefault();
+      drop.classList.add('is-over');
+    });
+  }
+  drop.addEventListener('dragleave', (event) => { if (!drop.contains(event.relatedTarget)) drop.classList.remove('is-over'); });
+  drop.addEventListener('drop', (event) => {
+    event.preventDefault();
+    drop.classList.remove('is-over');
+    take(event.dataTransfer.files[0]);
+  });
+}
+
+const within = (value) => Math.round(Math.min(100, Math.max(0, value)));
+
+// The ring on the cover: dragged, or moved by the arrow keys.
+function startFocus(cover, onFocus) {
+  const ring = cover.querySelector('[data-focus-ring]');
+  const now = cover.querySelector('[data-picture-now]');
+  const fields = ['focusX', 'focusY'].map((name) => document.getElementById(`editor-${name}`));
+  let [x, y] = fields.map((field) => Number(field.value));
+
+  function place() {
+    ring.style.setProperty('left', `${x}%`);
+    ring.style.setProperty('top', `${y}%`);
+    ring.setAttribute('aria-valuenow', x);
+    ring.setAttribute('aria-valuetext', `${x} percent from the left, ${y} percent from the top`);
+  }
+  function move(toX, toY) {
+    [x, y] = [within(toX), within(toY)];
+    place();
+    onFocus(x, y);
+  }
+  function follow({ clientX, clientY }) {
+    const { left, top, width, height } = now.getBoundingClientRect();
+    move(((clientX - left) / width) * 100, ((clientY - top) / height) * 100);
+  }
+
+  ring.addEventListener('keydown', (event) => {
+    const by = event.shiftKey ? 10 : 2;
+    const [dx, dy] = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by] }[event.key] ?? [];
+    if (dx === undefined) return;
+    event.preventDefault();
+    move(x + dx, y + dy);
+  });
+  ring.addEventListener('pointerdown', (event) => {
+    event.preventDefault();
+    ring.focus({ preventScroll: true });
+    ring.setPointerCapture(event.pointerId);
+    ring.addEventListener('pointermove', follow);
+    ring.addEventListener('lostpointercapture', () => ring.removeEventListener('pointermove', follow), { once: true });
+  });
+  // A tap on the picture is enough: dragging isn't for everybody.
+  now.addEventListener('click', follow);
+  const show = () => {
+    ring.hidden = !now.querySelector('img');
+    document.querySelector('[data-focus-fields]').hidden = ring.hidden;
+  };
+  cover.addEventListener('picture', show);
+  show();
+  place();
+}
+
+// Make the fields of pictures work; `onChange` is called after each change, `onFocus(x, y)` with the
+// point that stays in view, in percent.
+export function startPictures({ onChange, onFocus }) {
+  for (const field of document.querySelectorAll('[data-picture]')) startPicture(field, onChange);
+  const cover = document.querySelector('[data-picture="cover"]');
+  if (cover) startFocus(cover, onFocus);
+}

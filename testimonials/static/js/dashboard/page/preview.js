@@ -1,0 +1,118 @@
+// The page beside its settings: it shows what is changed, and frames what is being edited.
+
+const frame = document.querySelector('[data-preview]');
+const address = new URL(frame.getAttribute('src'), location.href);
+const ACCENT = '#4F46E5';
+
+const page = () => frame.contentDocument;
+export const view = () => document.querySelector('[data-view]:checked').value;
+
+// Where in the page each part of the settings is.
+const PLACES = {
+  cover: '.cover',
+  logo: '.plate',
+  headline: 'h1',
+  description: '.note',
+  note: '.note',
+  rating: '[data-rating]',
+  record: '[data-ways]',
+  text: '.words',
+  person: '[data-details], .field:has(> #name)',
+  send: '[data-send]',
+  thankYouMessage: '.message-text',
+  website: '.back a',
+};
+
+function find(part) {
+  const [kind, id] = part.split(/-(.*)/);
+  const inside = page();
+  if (kind === 'question') return inside.querySelector(`[name="q_${id}"]`)?.closest('fieldset, .field');
+  if (kind === 'step') return inside.querySelector(`[data-step="${id}"]`);
+  return PLACES[part] ? inside.querySelector(PLACES[part]) : null;
+}
+
+let framed = null;
+let part = '';
+
+function show() {
+  for (const name of ['outline', 'outline-offset', 'border-radius']) framed?.style.removeProperty(name);
+  framed = part && page()?.body ? find(part) : null;
+  if (!framed) return;
+  framed.style.setProperty('outline', `2px solid ${ACCENT}`);
+  framed.style.setProperty('outline-offset', '8px');
+  framed.style.setProperty('border-radius', '4px');
+}
+
+// Frame the part of the page that somebody is editing, and bring it into view.
+export function framePart(name) {
+  if (name === part) return;
+  part = name;
+  show();
+  if (!framed) return;
+  // Only inside: scrollIntoView would move the settings too, away from under the pointer.
+  const inside = page().defaultView;
+  const { top, bottom, height } = framed.getBoundingClientRect();
+  if (top < 0 || bottom > inside.innerHeight) inside.scrollBy(0, top - Math.max(24, (inside.innerHeight - height) / 2));
+}
+
+// What needs no new page shows before it is saved.
+export function patch(config) {
+  const inside = page();
+  if (!inside?.body) return;
+  const root = inside.documentElement;
+  if (config.theme) root.dataset.theme = config.theme;
+  if (config.buttonColor) {
+    inside.body.style.setProperty('--tm-button', config.buttonColor);
+    inside.body.style.setProperty('--tm-button-text', config.buttonTextColor);
+  }
+  const put = (selector, text) => {
+    const place = inside.querySelector(selector);
+    if (place && text?.trim()) place.textContent = text.trim();
+  };
+  if (view() === 'thanks') {
+    put('.message-text', config.thankYouMessage);
+  } else {
+    put('h1', config.headline);
+    put('.lead', config.description);
+  }
+  put('.plate-name bdi', config.businessName);
+  if ('focusX' in config) inside.body.style.setProperty('--tm-focus', `${config.focusX}% ${config.focusY}%`);
+  show();
+}
+
+let round = 0;
+
+// Take the page as the server makes it now, without the flash of a reload.
+export async function refresh(config) {
+  const mine = ++round;
+  let text;
+  try {
+    address.searchParams.set('view', view());
+    const response = await fetch(address);
+    if (!response.ok || response.redirected) return;
+    text = await response.text();
+  } catch {
+    // The last picture stays; saving says that the server can't be reached.
+    return;
+  }
+  const inside = page();
+  if (mine !== round || !inside?.body) return;
+  const fresh = new DOMParser().parseFromString(text, 'text/html');
+  inside.body.className = fresh.body.className;
+  inside.querySelector('main').replaceWith(inside.importNode(fresh.querySelector('main'), true));
+  patch(config);
+}
+
+// Nothing in the preview leads away or is sent.
+function hold(config) {
+  const inside = page();
+  inside.addEventListener('click', (event) => { if (event.target.closest('a')) event.preventDefault(); });
+  inside.addEventListener('submit', (event) => event.preventDefault());
+  patch(config);
+}
+
+export function startPreview(config) {
+  frame.addEventListener('load', () => hold(config));
+  if (page()?.readyState === 'complete' && page().body?.childElementCount) hold(config);
+  for (const button of document.querySelectorAll('[data-view]')) button.addEventListener('change', () => refresh(config));
+}
