@@ -22,10 +22,10 @@ def public_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
 
 
 def write_answer(answer: Mapping[str, Any]) -> str:
-    """Return an answer in words, as in a cell of a table."""
+    """Return an answer in words; nothing for a consent, which the question itself says."""
     value = answer["answer"]
     if value is True:
-        return "yes"
+        return ""
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 

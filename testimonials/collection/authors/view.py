@@ -7,6 +7,7 @@ from testimonials.collection.describe import describe_page
 from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
 from testimonials.core.web.errors import FieldErrors
+from testimonials.testimonials.answers import write_answer
 from testimonials.media.view import describe_of
 
 # What the previous request did.
@@ -16,6 +17,9 @@ DONE = ("corrected", "withdrawn", "consented", "verified")
 def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors) -> dict[str, Any]:
     return describe_frame(own, token) | {
         "state": _find_state(own),
+        "answers": [
+            answer | {"words": write_answer(answer)} for answer in own.row.read_answers(own.project)
+        ],
         "sent_at": clock.iso(own.row.submitted_at),
         "done": done if done in DONE else "",
         "new_consent": consent_sentence(own.project) if own.can_consent else None,
