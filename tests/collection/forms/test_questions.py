@@ -86,6 +86,12 @@ def test_answers_are_kept_with_the_words_in_the_owners_language(
     (item,) = configurer.get(path).json["data"]["items"]
     assert item["answers"] == row.answers
     assert "form" not in item
+    yours = client.get(answer.headers["Location"]).text
+    own = re.search(r'href="[^"]*(/yours/[^"]+)"', yours)
+    assert own
+    page = client.get(html.unescape(own[1])).text
+    for said in ("Bread, Cake", "0 / 10", "Rye.\nTwice.", "Sie dürfen meine Worte"):
+        assert said in page, said
 
 
 def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
@@ -105,8 +111,10 @@ def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
         answer = send(client, **fine | values)
         assert answer.status_code == 422, values
         assert "They know my name." in answer.text
+        assert html.escape(said) in answer.text, said
+        # A German reads it in German.
         german = client.post(f"/{SLUG}?lang=de", data={"text": "Gut.", **fine, **values})
-        assert said not in german.text
+        assert html.escape(said) not in german.text
     assert read_testimonials(app, project) == []
 
 
