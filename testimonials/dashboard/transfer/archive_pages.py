@@ -155,7 +155,7 @@ def _describe(archive: Archive) -> dict[str, Any]:
     """Return what is inside an archive."""
     lists, project = archive.lists, archive.project
     return {
-        "name": project["page_config"]["businessName"],
+        "name": project["business_name"],
         "slug": project["slug"],
         "counts": {
             "Testimonials": len(lists["testimonials"]),

@@ -20,6 +20,7 @@ COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
     "id": lambda row: row.id,
     "status": lambda row: row.status,
     "source": lambda row: row.source,
+    "kind": lambda row: row.kind,
     "form": lambda row: row.form_name,
     "authorName": lambda row: row.author_name,
     "authorRole": lambda row: row.author_role,

@@ -18,6 +18,7 @@ _TAG = re.compile(
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.I)
 _BLANKS = re.compile(r"\n{3,}")
 _SENTENCE = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s)|[。！？]["'”’」』）]*""")
+_JOINERS = {"\u200d", "\ufe0f"}
 _TRANSLATED, _ORIGINAL = "(Translated by Google)", "(Original)"
 
 
@@ -47,9 +48,11 @@ def shorten(text: str, length: int) -> str:
     ends = [each.end() for each in _SENTENCE.finditer(text[: length - 2])]
     if ends and ends[-1] > length // 2:
         return f"{text[: ends[-1]]} …"
-    cut = text[: length - 1]
+    end = length - 1
+    # Not between a letter and its accent, or within an emoji.
+    while end and (unicodedata.combining(text[end]) or {text[end], text[end - 1]} & _JOINERS):
+        end -= 1
+    cut = text[:end]
     if (space := max(cut.rfind(" "), cut.rfind("\n"))) > length // 2:
         cut = cut[:space]
-    while cut and (unicodedata.combining(cut[-1]) or cut[-1] in "\u200d\ufe0f"):
-        cut = cut[:-1]
     return f"{cut.rstrip(' ,;:–—-')}…"

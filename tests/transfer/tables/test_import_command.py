@@ -354,7 +354,9 @@ def test_files_of_testimonial_to_are_known() -> None:
 
 def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_path: Path) -> None:
     texts = {"=cmd|' /C calc'!A0": "approved", "'-5": "pending", "+1": "rejected", "@x": "spam"}
-    public = {"highlights": [[0, 1], [2, 4]], "reply": "-Thanks", "replied_at": clock.now()}
+    answered = clock.now() - timedelta(days=40)
+    public = {"highlights": [[0, 1], [2, 4]], "reply": "-Thanks", "replied_at": answered}
+    public |= {"is_pinned": True, "form_name": "after-class", "tags": ["=a", "press"]}
     for number, (text, status) in enumerate(texts.items()):
         values = public if number == 0 else {}
         add_testimonial(app, project, author_name=f"-P{number}", text=text, status=status, **values)
@@ -380,6 +382,14 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
     assert found == {text: status for text, status in texts.items() if status != "spam"}
     first = imported[next(iter(texts))]
     assert (first.highlights, first.reply) == ([[0, 1], [2, 4]], "-Thanks")
+    assert (first.replied_at, first.is_pinned, first.kind) == (answered, True, "written")
+    assert (first.form_name, [row.is_pinned for row in imported.values()].count(True)) == (
+        "after-class",
+        1,
+    )
+    with app.app_context():
+        tags = select(models.TestimonialTag.name).where(models.TestimonialTag.project_id == other)
+        assert set(db.session.scalars(tags)) == {"=a", "press"}
     run_well(app, "projects", "export", "fern", str(path), "--csv", "--samples", "--force")
     assert "Sample" in path.read_text(encoding="utf-8-sig")
 
