@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import case, exists, func, select
 
 from testimonials.auth.services import get_account
+from testimonials.collection.models import MailedRequest
 from testimonials.core.urls import collection_page_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.share.view import describe_sighting
@@ -42,16 +43,18 @@ def _find_done(project: Project, *, is_seen: bool) -> dict[str, bool]:
         .limit(NEWEST)
         .subquery()
     )
-    arrived, reviewed = db.session.execute(
+    has_asked = exists().where(MailedRequest.project_id == project.id)
+    arrived, reviewed, asked = db.session.execute(
         select(
             func.count(case((newest.c.source == "public_page", 1))),
             func.count(newest.c.reviewed_at),
+            has_asked,
         )
     ).one()
     return {
         "look": bool(project.dashboard_config.get(HAS_LOOKED)),
         "brand": _has_brand(project),
-        "share": bool(project.dashboard_config.get(HAS_SHARED)) or arrived > 0,
+        "share": bool(project.dashboard_config.get(HAS_SHARED)) or asked or arrived > 0,
         "approve": reviewed > 0,
         "embed": is_seen,
     }
@@ -87,7 +90,7 @@ def _has_brand(project: Project) -> bool:
     page = project.page_config
     usual = {PAGE_CONFIG["headline"], default_page_config(project.business_name)["headline"]}
     return (
-        project.logo_id is not None
+        any((project.logo_id, project.cover_id, project.portrait_id))
         or page["buttonColor"].upper() != PAGE_CONFIG["buttonColor"]
         or page["headline"] not in usual
     )

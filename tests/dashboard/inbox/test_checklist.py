@@ -8,6 +8,7 @@ from flask import Flask
 from testimonials.extensions import begin_write, db
 from testimonials.projects import models
 from tests.auth.browsers import open_browser
+from tests.collection.requests.asking import ask
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 
@@ -89,6 +90,11 @@ def test_a_submission_shows_that_the_link_was_shared(inbox: Inbox) -> None:
 def test_a_copied_link_is_sharing(inbox: Inbox) -> None:
     answer = inbox.client.post(f"{inbox.base}/checklist", data={"do": "share"}, headers=JSON)
     assert answer.json == {"ok": True}
+    assert done(inbox) == {"share"}
+
+
+def test_asking_by_mail_is_sharing(inbox: Inbox) -> None:
+    ask(inbox.client, inbox.project, "Noor <noor@example.com>")
     assert done(inbox) == {"share"}
 
 
