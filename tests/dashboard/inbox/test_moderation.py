@@ -1,5 +1,7 @@
 """The inbox: deciding, undoing, the trash, many at once, and what is recorded."""
 
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -162,6 +164,19 @@ def test_an_undo_of_another_project_is_refused(inbox: Inbox) -> None:
     answer = inbox.client.post(path, data={"undo": token}, headers={"Accept": "application/json"})
     assert answer.status_code == 409
     assert inbox.shown() == ["Maya"]
+
+
+def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox: Inbox) -> None:
+    maya, tom = inbox.receive("Maya", "Tom")
+    day = datetime(2024, 3, 12, 12, tzinfo=UTC)
+    change_testimonial(inbox.app, maya, submitted_at=day)
+    change_testimonial(inbox.app, tom, submitted_at=day.replace(hour=8, minute=5))
+    page = inbox.get("inbox").text
+    shown = re.findall(r'<span class="item-time">(.*?)</span>(?:</span>)?', page)
+    assert [re.sub("<.*?>", " ", each).split() for each in shown] == [
+        ["12", "Mar", "2024", "08:05", "UTC"],
+        ["12", "Mar", "2024"],
+    ]
 
 
 def test_pinned_stands_first_in_the_widget(inbox: Inbox) -> None:
