@@ -40,7 +40,7 @@ class Recorder {
     this.card.addEventListener('click', (event) => this.act(event.target.dataset.do));
     this.sending = new Sending(parts.sending.cloneNode(true), form);
     this.stage = new Stage(parts.dialog.cloneNode(true), {
-      limit: this.limit, prompts: JSON.parse(this.say.prompts), kinds: this.kinds, ended: (...what) => this.take(...what),
+      limit: this.limit, prompts: JSON.parse(this.say.recordPrompts), kinds: this.kinds, ended: (...what) => this.take(...what),
     });
     form.addEventListener('way', () => this.tellForm());
     parts.dialog.replaceWith(this.stage.dialog);
