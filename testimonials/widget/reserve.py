@@ -7,7 +7,7 @@ only adds space, which the script takes back.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 # Widths of a container for one, two, three and four columns, as in `core/widget.js`.
@@ -41,6 +41,8 @@ SIZES: dict[str, tuple[tuple[float, int, int], ...]] = {
     "featured": ((140, 32, 42), (ANY, 26, 36)),
     "featured on a phone": ((ANY, 22, 31),),
 }
+# Where answers are behind "Read more".
+SHORT = ("carousel", "marquee", "spotlight")
 LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
 
 
@@ -48,7 +50,8 @@ LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
 class Words:
     """The features of a testimonial that determine its height.
 
-    `weight` counts wide letters twice; `reply` is the length of the owner's reply.
+    `weight` counts wide letters twice; `reply` is the length of the owner's reply; `extras` are as
+    the feed has them.
     """
 
     weight: int
@@ -56,6 +59,7 @@ class Words:
     has_stars: bool
     reply: int = 0
     is_pinned: bool = False
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -166,14 +170,15 @@ def _entry(words: Words, look: Look, width: int) -> float:
     inner = width - (296 if is_wide else 0)
     inner -= 0 if look.config["cardStyle"] == "default" else look.padding
     text = _text(words, inner, "list" if is_wide else "list on a phone")
-    text += stars + _reply(words, inner)
+    text += stars + _reply(words, inner) + _extras(words, inner, "list")
     # The author stands beside the words, or below.
     return padding + (max(text, 126) if is_wide else text + 78)
 
 
 def _spotlight(words: Words, width: int) -> float:
     size = min(max(24, 0.044 * width), 42)
-    lines = min(math.ceil(words.weight * size * LETTER / width) + words.breaks, 9)
+    lines: float = min(math.ceil(words.weight * size * LETTER / width) + words.breaks, 9)
+    lines += _extras(words, width, "spotlight") / (size * 1.32)
     return 40 + lines * size * 1.32 + 28 + 64 + 24 + 56
 
 
@@ -183,10 +188,16 @@ def _card(words: Words, look: Look, width: float, kind: str) -> float:
     stars = 30 if words.has_stars and look.config["showStars"] else 0
     # In a narrow card the date is below the role.
     author: int = 20 + max(look.design["photoSize"], 38 if inner > 400 else 56)
-    return look.padding + stars + _text(words, inner, kind) + _reply(words, inner) + author
+    beside = 124 if kind == "marquee" and _is_video(words) else 0
+    text = _text(words, inner - beside, kind) + _reply(words, inner) + _extras(words, inner, kind)
+    return look.padding + stars + text + author
 
 
 def _text(words: Words, width: float, kind: str) -> float:
+    if not words.weight:
+        return -12
+    if kind == "carousel" and _is_video(words):
+        return min(math.ceil(words.weight * 18 * LETTER / width + 0.2), 3) * 28 + 26
     sizes = SIZES.get(kind, SIZES["masonry"])
     size, height = next((size, height) for most, size, height in sizes if words.weight <= most)
     # Lines end where words do.
@@ -197,6 +208,28 @@ def _text(words: Words, width: float, kind: str) -> float:
 
 def _reply(words: Words, width: float) -> float:
     return 32 + 20 * math.ceil(words.reply * 14 * LETTER / width) if words.reply else 0
+
+
+def _is_video(words: Words) -> bool:
+    return "width" in words.extras.get("recording", {})
+
+
+def _extras(words: Words, width: float, kind: str) -> float:
+    """Return the height of a recording, answers and marks, with the space between them."""
+    height: float = 0
+    if recording := words.extras.get("recording"):
+        heights = {"carousel": 176, "marquee": 0, "spotlight": 320}
+        shape = recording.get("width", 0)
+        height += min(heights.get(kind, 400), 400 * min(width / shape, 1)) if shape else 48
+        height += 12
+    if kind not in SHORT:
+        for _, answer in words.extras.get("answers", ()):
+            height += 28 + 20 * min(3, math.ceil(len(answer) * 15 * LETTER / width))
+    elif "answers" in words.extras:
+        height += 26
+    # Two marks don't stand beside each other in a narrow card.
+    marks = len(words.extras.get("marks", ()))
+    return height + (19 + 22 * (marks if width < 360 else 1) if marks else 0)
 
 
 def _count_columns(look: Look, width: int) -> int:

@@ -18,7 +18,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.content.content import EVERYTHING, find_conditions, read_content
-from testimonials.widget.content.extras import describe_extras, read_words
+from testimonials.widget.content.extras import describe_extras
 from testimonials.widget.content.listing import count_shown, list_shown
 from testimonials.widget.content.saved_widgets import WidgetSettings, find_settings
 from testimonials.widget.design.colours import read_colours, write_colours
@@ -170,7 +170,6 @@ def describe_shown(project: Project, rows: Sequence[Testimonial]) -> list[dict[s
 
 
 def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
-    words, highlights = read_words(testimonial)
     # Two decimals are enough to draw and to read aloud.
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
@@ -180,7 +179,7 @@ def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
         "rating": int(rating) if rating is not None and rating.is_integer() else rating,
         "pinned": testimonial.is_pinned or None,
         "isSample": testimonial.status == "demo" or None,
-        "highlights": highlights,
+        "highlights": testimonial.highlights,
         "reply": _describe_reply(testimonial),
         "extras": describe_extras(testimonial, project),
     }
@@ -188,7 +187,7 @@ def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
         "id": testimonial.id,
         "authorName": testimonial.author_name,
         "authorRole": testimonial.author_role,
-        "text": words,
+        "text": testimonial.text,
         "submittedAt": clock.iso(testimonial.submitted_at),
     } | {name: value for name, value in optional.items() if value is not None}
 

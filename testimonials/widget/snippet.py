@@ -3,8 +3,10 @@
 from markupsafe import Markup, escape
 
 from testimonials.core.urls import script_url, widget_page_url
+from testimonials.media.view import load_recordings
 from testimonials.projects.models import Project
 from testimonials.widget.content.content import read_content
+from testimonials.widget.content.extras import describe_extras
 from testimonials.widget.content.listing import count_shown, list_shown
 from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.rendered.cards import weigh
@@ -106,6 +108,7 @@ def reserve_space(project: Project, selection: Selection) -> str:
     config, content = settings.config, read_content(settings.design, selection)
     limit = CARDS.get(selection.shape) or config["initialCount"]
     rows, cursor = list_shown(project, content, None, limit)
+    load_recordings(rows)
     words = [
         Words(
             weigh(row.text),
@@ -113,6 +116,7 @@ def reserve_space(project: Project, selection: Selection) -> str:
             row.rating is not None,
             len(row.reply or ""),
             row.is_pinned,
+            describe_extras(row, project) or {},
         )
         for row in rows
     ]

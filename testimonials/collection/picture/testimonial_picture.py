@@ -20,7 +20,6 @@ from testimonials.core.web.rate_limits import Limit
 from testimonials.extensions import db, limiter
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
-from testimonials.widget.content.extras import read_words
 from testimonials.widget.design.colours import read_colours
 
 # What a link to a testimonial shows.
@@ -58,12 +57,11 @@ def describe_picture(
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
     colours = read_colours(project.widget_config, project.widget_design)
-    words, highlights = read_words(row)
     told = "Sample" if row.status == "demo" else ""
     paid = "Got a thank-you for writing" if row.is_rewarded else ""
     shown = {
-        "text": words,
-        "highlights": highlights or [],
+        "text": row.text,
+        "highlights": row.highlights or [],
         "rating": row.rating,
         "name": row.author_name,
         "role": ", ".join(filter(None, [told, row.author_role, row.author_company, paid])),

@@ -21,17 +21,6 @@ def find_recording(testimonial: Testimonial) -> Recording | None:
     return recording if recording and recording.state == "ready" else None
 
 
-def read_words(testimonial: Testimonial) -> tuple[str, list[list[int]] | None]:
-    """Return the words that the public reads, and which of them are highlighted.
-
-    They are the transcript's where the owner has chosen that.
-    """
-    recording = find_recording(testimonial)
-    if recording and recording.shows_transcript and recording.transcript:
-        return recording.transcript, None
-    return testimonial.text, testimonial.highlights
-
-
 def describe_extras(testimonial: Testimonial, project: Project) -> dict[str, Any] | None:
     """Return `recording`, `answers` (pairs of texts) and `marks`, as far as there are any."""
     recording = find_recording(testimonial)

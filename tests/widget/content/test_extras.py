@@ -1,6 +1,7 @@
 """What the public sees of a testimonial beside its words: a recording, answers and marks."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -63,23 +64,25 @@ def test_a_recording_comes_with_all_that_a_card_needs(
     assert (item["text"], item["highlights"]) == ("Warm buns.", [[0, 4]])
 
 
-def test_the_transcript_is_the_cards_text_where_the_owner_wants_that(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
-    testimonial = add_testimonial(app, project, text="Warm.", highlights=[[0, 4]])
-    add_recording(app, testimonial, "voice", transcript="Warm, and more.", shows_transcript=True)
-    [item] = read(client, project)["items"]
-    assert item["text"] == "Warm, and more."
-    assert "highlights" not in item
-    assert "width" not in item["extras"]["recording"]
-
-
 def test_an_upload_that_is_under_way_is_not_shown(
     app: Flask, client: FlaskClient, project: str
 ) -> None:
-    add_recording(app, add_testimonial(app, project), state="uploading")
+    add_recording(app, add_testimonial(app, project), "voice", state="uploading")
     [item] = read(client, project)["items"]
     assert "extras" not in item
+
+
+def test_a_snippet_keeps_room_for_posters(app: Flask, owner: Caller, project: str) -> None:
+    testimonial = add_testimonial(app, project, is_rewarded=True)
+    heights = []
+    for is_recorded in (False, True):
+        if is_recorded:
+            add_recording(app, testimonial)
+        snippet = owner.get(f"/v1/projects/{project}/embed-snippet").json["data"]
+        found = re.search(r"min-height:(\d+)px", snippet["container"])
+        assert found
+        heights.append(int(found[1]))
+    assert heights[0] + 200 < heights[1]
 
 
 def test_private_answers_stay_private_in_every_format(
