@@ -77,6 +77,7 @@ def describe_decision(access: Access, row: Testimonial, tally: Tally) -> dict[st
         "last": _describe_last(access),
         "next_url": decide_url(following, tally) if following else None,
         "tally": tally,
+        "return_to": decide_url(row, tally),
         "reply_length": REPLY_LENGTH,
         "thanks_length": THANKS_LENGTH,
         "can_thank": can_thank(access.project, row),

@@ -74,7 +74,7 @@ def _page(access: Access, row: Testimonial, done: str) -> ResponseReturnValue:
         "dashboard/inbox/decision_link.html",
         project=access.project,
         who=access.user.email,
-        item=describe_testimonial(row),
+        item=describe_testimonial(row) | {"is_read_only": True},
         done=done,
         inbox_url=project_url(access.project.id, "inbox"),
         wall_url=wall_url(access.project.slug) if access.project.is_active else None,

@@ -11,7 +11,13 @@ from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
-from tests.support.rows import add_member, change_testimonial, read_testimonials
+from tests.media.recorded import send, upload
+from tests.support.rows import (
+    add_member,
+    change_project,
+    change_testimonial,
+    read_testimonials,
+)
 
 
 @pytest.fixture
@@ -156,6 +162,23 @@ def test_a_mailed_link_decides_once_and_nothing_else(inbox: Inbox, client: Flask
         ]["text"]
     )
     assert client.get(path).status_code == 410
+
+
+def test_a_recording_is_played_where_it_is_decided(inbox: Inbox, client: FlaskClient) -> None:
+    change_project(inbox.app, inbox.project, page_design={"video": True})
+    decide_by_mail(inbox, inbox.client)
+    send(client, "salon", text="", recording=upload(client, slug="salon"))
+    path = mailed_link(inbox)
+    page = client.get(path).text
+    assert "<video" in page
+    # The link plays it and changes nothing of it.
+    assert page.count("<form") == 1
+    assert "<textarea" not in page
+    page = inbox.get(
+        inbox.client.get(path).headers["Location"].partition(f"{inbox.project}/")[2]
+    ).text
+    assert "<video" in page
+    assert 'name="transcript"' in page
 
 
 def test_who_is_signed_in_decides_in_the_dashboard(inbox: Inbox) -> None:
