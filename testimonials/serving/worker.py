@@ -1,12 +1,15 @@
 """One worker of `serve`: waitress with the application, and its background work."""
 
+import copy
 import json
 import os
+import re
 import resource
 import select
 import signal
 import socket
 import time
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -18,6 +21,7 @@ from waitress.server import create_server
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, build_http_date
 
+from testimonials.collection.recordings import largest_form
 from testimonials.core.mail.delivery import BackgroundWorker
 from testimonials.core.web.errors import error_body
 from testimonials.core.web.response_headers import DATA_POLICY
@@ -27,6 +31,10 @@ from testimonials.settings.current import current_settings
 BACKLOG = 1024
 # The application has lower limits of its own; this keeps endless bodies off the disk.
 MAX_BODY_BYTES = 16 * 1024 * 1024
+# Only a collection page's form may be larger, with a recording that no script has sent before; and
+# only so many at once, which wait on the disk until they are whole.
+LARGE_FORM = re.compile(r"/[^/]+(/f/[^/]+)?")
+LARGE_FORMS = 8
 SERVER_OPTIONS: dict[str, Any] = {
     # Without poll the server dies at file descriptor 1,024.
     "asyncore_use_poll": True,
@@ -117,6 +125,10 @@ def _write_date(second: int) -> bytes:
     return f"{build_http_date(second)}\r\n\r\n".encode("latin-1")
 
 
+# Those that are arriving, or being answered.
+_large_forms: weakref.WeakSet[HTTPRequestParser] = weakref.WeakSet()
+
+
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
     """Refuses what would take waitress too long.
 
@@ -124,6 +136,8 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
     chunks are copied with each part that arrives, and all that follows a chunk with each chunk.
     Python itself can't parse a URL such as ``http://[x``.
     """
+
+    adj: Any
 
     def received(self, data: bytes) -> int:
         body = self.body_rcv if self.chunked else None
@@ -153,6 +167,23 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             super().parse_header(header_plus)
         except ValueError as error:
             raise ParsingError("Bad URI") from error
+        if self.content_length >= MAX_BODY_BYTES and self._is_large_form():
+            self.adj = self._allow(self.adj)
+
+    def _is_large_form(self) -> bool:
+        is_form = self.headers.get("CONTENT_TYPE", "").startswith("multipart/form-data")
+        return bool(
+            self.command == "POST"
+            and is_form
+            and LARGE_FORM.fullmatch(self.path)
+            and len(_large_forms) < LARGE_FORMS
+        )
+
+    def _allow(self, adj: Any) -> Any:
+        _large_forms.add(self)
+        larger = copy.copy(adj)
+        larger.max_request_body_size = adj.max_form_size
+        return larger
 
 
 class _Channel(BoundedChannel):
@@ -190,6 +221,8 @@ class Server:
             _dispatcher=Tasks(threads),
             **SERVER_OPTIONS,
         )
+        with app.app_context():
+            self._server.adj.max_form_size = largest_form() + 1
         # All clients of a proxy have its address.
         is_shared = current_settings(app).trusted_proxies or listener.family == socket.AF_UNIX
         self._server.most_connections = most
