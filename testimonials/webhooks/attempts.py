@@ -4,7 +4,8 @@ A process leases what it sends, so that no other sends it too. When it dies, the
 the delivery is sent again, with the same id: at least once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -37,7 +38,12 @@ LONGEST = timedelta(days=3)
 TRIES_IN_ORDER = 3
 # How many at once to an endpoint that accepts nothing, so that others don't wait for it.
 MOST_TO_FAILING = 2
+# How many at once of one account: while others wait, and at all, so that a slow receiver never
+# keeps the others' from the first free place.
+MOST_OF_ACCOUNT, MOST_OF_ONE = 5, 15
 MOST_ATTEMPTS = 20
+# A delivery, its endpoint, and the account that both belong to.
+Due = tuple[WebhookDelivery, WebhookEndpoint, str]
 GONE = "Its server answered 410 Gone."
 
 
@@ -47,36 +53,67 @@ class Leased:
 
     delivery_id: str
     endpoint_id: str
+    account_id: str
     message: Message
 
 
-def has_due(busy: Mapping[str, int]) -> bool:
+class Busy:
+    """How many are under way to each endpoint and of each account."""
+
+    def __init__(self, under_way: Iterable[Leased] = ()) -> None:
+        self.endpoints = Counter(each.endpoint_id for each in under_way)
+        self.accounts = Counter(each.account_id for each in under_way)
+
+    def has_room(self, endpoint: WebhookEndpoint, account_id: str, most: int) -> bool:
+        is_full = self.endpoints[endpoint.id] >= MOST_TO_FAILING
+        is_held = endpoint.failing_since is not None and is_full
+        return self.accounts[account_id] < most and not is_held
+
+    def list_full(self, most: int) -> list[str]:
+        return [each for each, count in self.accounts.items() if count >= most]
+
+
+def has_due(busy: Busy) -> bool:
     """Tell whether `lease` would find anything, without a lock."""
-    query = _select_due(busy).with_only_columns(WebhookDelivery.id).limit(1)
+    query = _select_due(busy, MOST_OF_ONE).with_only_columns(WebhookDelivery.id).limit(1)
     found = db.session.scalar(query) is not None
     db.session.rollback()
     return found
 
 
-def lease(most: int, busy: Mapping[str, int]) -> list[Leased]:
+def lease(most: int, busy: Busy) -> list[Leased]:
     """Take at most `most` of what is due; after a commit no other process sends it.
 
-    `busy` says how many are under way to each endpoint.
+    `busy` is what is under way, and counts what is taken too.
     """
-    rows = db.session.execute(
-        _select_due(busy)
-        .order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
-        .limit(most)
-        .with_for_update(of=WebhookDelivery, skip_locked=True)
-    ).all()
-    taken, counts = [], dict(busy)
-    for row, endpoint in rows:
-        counts[endpoint.id] = counts.get(endpoint.id, 0) + 1
-        if endpoint.failing_since is None or counts[endpoint.id] <= MOST_TO_FAILING:
-            row.leased_until = clock.now() + LEASE
-            row.tries += 1
-            taken.append((row, endpoint))
+    taken: list[Due] = []
+    for share in (MOST_OF_ACCOUNT, MOST_OF_ONE):
+        while (wanted := most - len(taken)) > 0:
+            query = _select_due(busy, share).limit(wanted)
+            query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
+            locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
+            rows = db.session.execute(locked).all()
+            found = [(row, to, of) for row, to, of in rows if _take(row, to, of, busy, share)]
+            db.session.flush()
+            taken += found
+            if not found or len(rows) < wanted:
+                break
+        if not busy.list_full(share):
+            # Nobody was held back.
+            break
     return _write_messages(taken)
+
+
+def _take(
+    row: WebhookDelivery, endpoint: WebhookEndpoint, account_id: str, busy: Busy, share: int
+) -> bool:
+    if not busy.has_room(endpoint, account_id, share):
+        return False
+    busy.endpoints[endpoint.id] += 1
+    busy.accounts[account_id] += 1
+    row.leased_until = clock.now() + LEASE
+    row.tries += 1
+    return True
 
 
 def settle(outcomes: Iterable[tuple[Leased, Outcome]]) -> None:
@@ -103,7 +140,8 @@ def settle(outcomes: Iterable[tuple[Leased, Outcome]]) -> None:
     _stop([(endpoints[each], reason) for each, reason in hopeless.items()])
 
 
-def _select_due(busy: Mapping[str, int]) -> Select[WebhookDelivery, WebhookEndpoint]:
+def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoint, str]:
+    """Find what is due, but of no account that has its share already."""
     now = clock.now()
     earlier = aliased(WebhookDelivery)
     is_behind = exists().where(
@@ -113,10 +151,10 @@ def _select_due(busy: Mapping[str, int]) -> Select[WebhookDelivery, WebhookEndpo
         earlier.tries < TRIES_IN_ORDER,
         is_due(earlier),
     )
-    full = [each for each, count in busy.items() if count >= MOST_TO_FAILING]
+    full = [each for each, count in busy.endpoints.items() if count >= MOST_TO_FAILING]
     is_full = WebhookEndpoint.id.in_(full) & WebhookEndpoint.failing_since.is_not(None)
     return (
-        select(WebhookDelivery, WebhookEndpoint)
+        select(WebhookDelivery, WebhookEndpoint, Project.account_id)
         .join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
         .join(Project, Project.id == WebhookEndpoint.project_id)
         .where(
@@ -127,25 +165,24 @@ def _select_due(busy: Mapping[str, int]) -> Select[WebhookDelivery, WebhookEndpo
             Project.deleted_at.is_(None),
             ~is_behind,
             ~is_full,
+            Project.account_id.not_in(busy.list_full(share)),
         )
     )
 
 
-def _write_messages(
-    taken: Sequence[tuple[WebhookDelivery, WebhookEndpoint]],
-) -> list[Leased]:
+def _write_messages(taken: Sequence[Due]) -> list[Leased]:
     messages = []
     ordered = sorted(taken, key=lambda pair: (pair[1].project_id, pair[0].id))
     for project_id, pairs in groupby(ordered, key=lambda pair: pair[1].project_id):
         found = [
-            (Told(row.event_id, row.event_type, row.subject), row, endpoint)
-            for row, endpoint in pairs
+            (Told(row.event_id, row.event_type, row.subject), row, endpoint, account_id)
+            for row, endpoint, account_id in pairs
         ]
-        bodies = write_bodies([told for told, _, _ in found], project_id)
-        for told, row, endpoint in found:
+        bodies = write_bodies([each[0] for each in found], project_id)
+        for told, row, endpoint, account_id in found:
             row.body = bodies[told.id].decode()
             message = Message(endpoint.url, told.id, bodies[told.id], _list_secrets(endpoint))
-            messages.append(Leased(row.id, endpoint.id, message))
+            messages.append(Leased(row.id, endpoint.id, account_id, message))
     return messages
 
 

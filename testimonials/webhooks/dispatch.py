@@ -8,7 +8,6 @@ import logging
 import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 
 from sqlalchemy import exists, func, insert, select
@@ -20,7 +19,7 @@ from testimonials.core.data.outages import log_fault
 from testimonials.core.public_addresses import Check
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
-from testimonials.webhooks.attempts import Leased, has_due, lease, settle
+from testimonials.webhooks.attempts import Busy, Leased, has_due, lease, settle
 from testimonials.webhooks.events import expand
 from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
 from testimonials.webhooks.sending import Outcome, may_connect, send
@@ -72,7 +71,7 @@ class Dispatcher:
     def _settle_and_lease(self, is_allowed: Check, is_ending: bool) -> None:
         finished = {leased.delivery_id for leased, _ in self._done}
         under_way = [each for name, each in self._under_way.items() if name not in finished]
-        busy = Counter(each.endpoint_id for each in under_way)
+        busy = Busy(under_way)
         room = 0 if is_ending else AT_ONCE - len(under_way)
         # Looking first, without a lock, keeps an idle service from blocking writers.
         if not self._done and not (room and has_due(busy)):

@@ -14,6 +14,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
 from testimonials.testimonials.moderation.services import apply_action
+from testimonials.webhooks.attempts import MOST_OF_ONE
 from testimonials.webhooks.sending import new_secret
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
@@ -174,6 +175,35 @@ def test_a_slow_endpoint_holds_up_nobody_else(
         sender.start()
         wait_for(lambda: len(other.bodies) == 30, what="the other's 30")
         assert len(receiver.bodies) <= 2
+        release.set()
+        sender.join()
+        assert len(receiver.bodies) == 30
+
+
+def test_the_slow_endpoints_of_one_account_hold_up_no_other_account(
+    app: Flask, owner: Caller, outsider: Caller, hook: Hook, receiver: Receiver
+) -> None:
+    release = threading.Event()
+
+    def hang(handler: Handler) -> None:
+        release.wait(10)
+        handler.answer(200)
+
+    receiver.behaviour = hang
+    for _ in range(4):
+        add_hook(app, owner, receiver.url, project=hook.project)
+    for _ in range(6):
+        owner.create_testimonial(hook.project)
+    with receiving() as other:
+        beside = add_hook(app, outsider, other.url, project=outsider.create_project()["_id"])
+        sender = threading.Thread(target=beside.deliver)
+        sender.start()
+        wait_for(lambda: len(receiver.bodies) >= MOST_OF_ONE, what="all that one account may have")
+        for _ in range(10):
+            outsider.create_testimonial(beside.project)
+        # None of the first account's has been answered.
+        wait_for(lambda: len(other.bodies) == 10, what="the other account's 10")
+        assert len(receiver.bodies) == MOST_OF_ONE
         release.set()
         sender.join()
         assert len(receiver.bodies) == 30

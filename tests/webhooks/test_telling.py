@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from testimonials.access.scopes import Scope
 from testimonials.extensions import db
 from testimonials.operations.jobs.registry import send_due_requests
-from testimonials.transfer.tables import importing
+from testimonials.transfer.imports import running
 from testimonials.webhooks.deliveries import delete_old_deliveries
 from testimonials.webhooks.dispatch import Dispatcher
 from testimonials.webhooks.events import MOST_BYTES
@@ -269,7 +269,7 @@ def test_who_reads_on_from_an_event_misses_no_repetition(
 def test_an_import_in_parts_is_one_event_of_which_each_reader_gets_each_part_once(
     app: Flask, hook: Hook, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
+    monkeypatch.setattr(running, "BATCH_ROWS", 2)
     file, came = tmp_path / "file.csv", 0
     for start in (0, 5):
         lines = [f"Person {place},Words {place}" for place in range(start + 5)]
