@@ -43,7 +43,7 @@ from testimonials.projects.models import Project
 HONEYPOT = "subject"
 # Hidden fields that come again as they were sent: a recording that has arrived, and what proves a
 # purchase, which a link brings along.
-HIDDEN = ("recording", "purchase")
+HIDDEN = ("purchase",)
 
 
 @dataclass
