@@ -11,7 +11,6 @@ from testimonials.core.web.paging import CursorQuerySchema
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.services import STATUSES
 from testimonials.proposals.values import Identifier
-from testimonials.testimonials.schemas import TestimonialSchema
 
 REASON_LENGTH = 500
 
@@ -106,7 +105,9 @@ class BulkResultSchema(Schema):
             "description": "`exists`: there is one with this `externalId`; it wasn't changed.",
         },
     )
-    testimonial = fields.Nested(TestimonialSchema)
+    testimonialId = fields.String(
+        attribute="testimonial.id", metadata={"description": "The one that is there now."}
+    )
     proposal = fields.Nested(ProposalSchema)
     errors = fields.Dict(
         keys=fields.String(),

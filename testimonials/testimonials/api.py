@@ -84,9 +84,10 @@ def create_testimonials(
 ) -> Response:
     """Add up to 100 testimonials.
 
-    Each is answered in order, and one that is refused stops no other. One whose ``externalId`` is
-    there already is left as it is, so the call can be repeated. With the scope ``draft`` alone the
-    call answers 200, and each becomes a proposal. The body may have 512 KiB.
+    Each is answered in order with its id, and one that is refused stops no other. One whose
+    ``externalId`` is there already is left as it is, so the call can be repeated. With the
+    scope ``draft`` alone the call answers 200, and each becomes a proposal. The body may have
+    512 KiB.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
