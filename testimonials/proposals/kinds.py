@@ -95,7 +95,7 @@ KINDS: dict[str, Kind] = {
         "Portrait updated",
     ),
     "page.design": Kind(
-        "change the collection page’s questions and look",
+        "change the page’s questions and look",
         PageDesignSchema(),
         Scope.CONFIGURE,
         page_changes.change_design,

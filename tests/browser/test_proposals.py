@@ -39,6 +39,10 @@ def propose_many(project: Project) -> None:
     edit = {"text": "They fixed it in two days, and it still runs.", "pinned": True}
     propose(project, "testimonial.edit", edit, targetId=shown, reason="A typo.")
     propose(project, "testimonial.decide", {"decision": "reject", "ids": [shown]})
+    question = {"kind": "choice", "text": LONG[:160], "choices": ["Bread", "Buns"]}
+    step = {"kind": "code", "title": "A bun on the house", "code": "BUN-7K2F"}
+    propose(project, "page.design", {"questions": [question], "steps": [step]})
+    propose(project, "form", {"name": "after-class", "title": "After class"})
     people = [{"email": f"person{n}@example.com", "name": "Noor"} for n in range(8)]
     propose(project, "request", {"people": people, "subject": "A few words?"})
 
@@ -51,8 +55,8 @@ def test_the_inbox_leads_to_what_waits_and_the_keyboard_decides(
     page = open_page(project.page_url)
     project.sign_in(page)
     page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox")
-    expect(page.locator(".side-nav .count-badge", has_text="6 waiting")).to_be_attached()
-    follow(page.get_by_role("link", name="6 proposals wait for you."))
+    expect(page.locator(".side-nav .count-badge", has_text="8 waiting")).to_be_attached()
+    follow(page.get_by_role("link", name="8 proposals wait for you."))
     check_screens(page)
     with next_page(page):
         page.get_by_role("button", name=re.compile("Accept.*Change the collection page")).press(
@@ -65,7 +69,7 @@ def test_the_inbox_leads_to_what_waits_and_the_keyboard_decides(
     with next_page(page):
         card.get_by_role("button", name=re.compile("Decline")).press("Enter")
     with next_page(page):
-        page.get_by_role("button", name="Accept all 4").press("Enter")
+        page.get_by_role("button", name="Accept all 6").press("Enter")
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
     check_screens(page)
     follow(page.get_by_role("link", name="Decided"))

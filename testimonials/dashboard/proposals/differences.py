@@ -23,6 +23,7 @@ LABELS = {
     "authorAvatar": "Photo’s address",
     "avatarId": "Photo",
     "imageId": "Picture",
+    "steps": "Steps after sending",
     "coverFocus": "Point of the cover that always shows",
     "newName": "Name in its address",
     "isOpen": "Takes testimonials",
@@ -98,7 +99,7 @@ def write_value(name: str, value: Any) -> str:
     if name == "highlights" and not isinstance(value[0], str):
         return f"{len(value)} marked"
     if name in LINES:
-        return "\n".join(map(LINES[name], value))
+        return "\n".join(f"{place}. {LINES[name](each)}" for place, each in enumerate(value, 1))
     if name == "coverFocus":
         return f"{value['x']}% from the left, {value['y']}% from the top"
     if isinstance(value, dict):
