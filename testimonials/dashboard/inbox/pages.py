@@ -87,7 +87,7 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     name, was = _read_action(), row.status
     batch, count = apply_action(project, [row], name, access.user.email)
     if not count:
-        raise ActionRefused(f"{row.author_name} is already {_describe_state(row)}.")
+        raise ActionRefused(_explain(row))
     return _finish(project, report_action(name, row.author_name, was), batch)
 
 
@@ -102,7 +102,8 @@ def decide_many(access: Access) -> ResponseReturnValue:
     if not count:
         raise ActionRefused("This can’t be done to any of the selected testimonials.")
     tab = read_filter(request.form).tab
-    return _finish(project, report_action(name, _count(count), tab), batch)
+    text = report_action(name, _count(count), tab) + _tell_rest(len(rows) - count)
+    return _finish(project, text, batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")
@@ -216,7 +217,18 @@ def _read_action() -> str:
     return name
 
 
-def _describe_state(row: Any) -> str:
+def _tell_rest(count: int) -> str:
+    """Say what became of selected testimonials whose state didn't allow the action."""
+    if count == 1:
+        return "; 1 stayed as it was"
+    return f"; {count} stayed as they were" if count else ""
+
+
+def _explain(row: Testimonial) -> str:
+    """Say why nothing was done to a testimonial, and what that means for what is shown."""
+    name = row.author_name
     if row.deleted_at:
-        return "in the trash"
-    return "withdrawn by its author" if row.status == "withdrawn" else str(row.status)
+        return f"{name} is already in the trash."
+    if row.status == "withdrawn":
+        return f"{name} took it back. These words were withdrawn and are shown nowhere."
+    return f"{name} is already {row.status}."

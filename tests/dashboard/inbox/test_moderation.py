@@ -84,6 +84,11 @@ def test_a_second_decision_on_the_same_item_says_what_it_is_already(inbox: Inbox
     answer = inbox.act(maya, "approve")
     assert answer.status_code == 409
     assert answer.json == {"message": "Maya is already approved."}
+    (tom,) = inbox.receive("Tom")
+    told = inbox.bulk("approve", ids=[maya, tom]).json["notice"]["text"]  # type: ignore[index]
+    assert told == "Approved 1 testimonial; 1 stayed as it was"
+    change_testimonial(inbox.app, maya, status="withdrawn")
+    assert "took it back" in inbox.act(maya, "approve").json["message"]  # type: ignore[index]
 
 
 def test_undo_puts_back_what_was_there_and_works_once(inbox: Inbox) -> None:
