@@ -28,6 +28,8 @@ from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS
 # Chromium without its window is half the work for each page. Some have only the whole one, which
 # tests/tools/journey.py starts in any case.
 HEADLESS = find_program("chromium-headless-shell") or CHROMIUM
+# A camera that films a clock and a microphone that hears it beep, allowed to every page that asks.
+FAKE_CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 # The browser reports every answer from 400 on in this way, also those that a test asks for, and
 # lines that a test cuts.
 EXPECTED_REPORTS = (
@@ -186,7 +188,8 @@ class Watch:
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests; each of them has contexts of its own."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=HEADLESS, args=CHROMIUM_FLAGS)
+        flags = [*CHROMIUM_FLAGS, *FAKE_CAMERA]
+        started = playwright.chromium.launch(executable_path=HEADLESS, args=flags)
         yield started
         started.close()
 

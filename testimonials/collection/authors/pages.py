@@ -73,7 +73,8 @@ def show_correction(token: str) -> ResponseReturnValue:
 def correct(token: str) -> ResponseReturnValue:
     """Replace the words; the owner decides again."""
     own = find_own(token)
-    sent = read_correction(request.form, own.correctable)
+    is_recorded = own.row.kind != "written"
+    sent = read_correction(request.form, own.correctable, has_recording=is_recorded)
     if sent.errors:
         return _edit(own, token, sent.typed, sent.errors, 422)
     begin_write()

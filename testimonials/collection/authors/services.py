@@ -197,7 +197,7 @@ def consent_again(own: OwnTestimonial) -> None:
     changes = {
         "status": status,
         "consent_withdrawn_at": None,
-        "consent_text": consent_sentence(own.project),
+        "consent_text": consent_sentence(own.project, own.row.kind),
         "consent_language": current_language().code,
         "consented_at": clock.now(),
     }

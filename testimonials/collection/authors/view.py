@@ -22,7 +22,7 @@ def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors
         ],
         "sent_at": clock.iso(own.row.submitted_at),
         "done": done if done in DONE else "",
-        "new_consent": consent_sentence(own.project) if own.can_consent else None,
+        "new_consent": consent_sentence(own.project, own.row.kind) if own.can_consent else None,
         "errors": errors,
     }
 

@@ -158,7 +158,7 @@ export class Stage {
   tick(seconds) {
     const left = Math.max(0, Math.ceil(this.limit - seconds));
     const words = fill(this.say.sayLeft, { time: inUnit(left, 'second') });
-    this.find('time').textContent = clock(Math.min(seconds, this.limit));
+    this.find('time').textContent = clock(Math.floor(Math.min(seconds, this.limit)));
     this.all('left')[1].textContent = `· ${words}`;
     this.turnRing('recording', seconds / this.limit);
     const due = SPOKEN.filter((each) => each < this.limit && left <= each).length;

@@ -1,0 +1,164 @@
+"""Recording on the collection page, with a camera that Chromium makes up."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.browser.axe import find_violations
+from tests.browser.conftest import FAKE_CAMERA, HEADLESS, OpenPage, Project, Site
+from tests.browser.pages import follow
+from tests.media.recorded import FILES
+from tests.support.rows import change_project
+from tests.tools.journey import CHROMIUM_FLAGS
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PHONE = {"viewport": {"width": 360, "height": 680}, "has_touch": True}
+DESIGN = {"video": True, "voice": True, "prompts": ["What did you come for?", "What changed?"]}
+
+
+@pytest.fixture
+def project(site: Site) -> Project:
+    """A project whose page takes recordings."""
+    made = site.create_project()
+    config = {"collectFields": {"rating": False}}
+    change_project(site.app, made.id, page_design=DESIGN, page_config=config)
+    return made
+
+
+def record(page: Page, kind: str = "Turn on the camera") -> None:
+    """Record for a second, with the keyboard once the camera is on, and use it."""
+    page.get_by_role("button", name=re.compile("^Record a video")).click()
+    page.get_by_role("button", name=kind).click()
+    recorder = page.get_by_role("dialog", name="Recorder")
+    expect(recorder.get_by_text("First question, take your time")).to_be_visible()
+    expect(recorder.get_by_role("button", name="Record", exact=True)).to_be_focused()
+    page.keyboard.press("Space")
+    expect(recorder.get_by_text("Get ready")).to_be_visible()
+    stop = recorder.get_by_role("button", name="Stop")
+    expect(stop).to_be_focused()
+    recorder.get_by_role("button", name="Next question").click()
+    expect(recorder.get_by_role("status")).to_have_text("What changed?")
+    expect(recorder.get_by_text("0:01")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(recorder.get_by_role("button", name="Play")).to_be_focused()
+    assert find_violations(page) == []
+    recorder.get_by_role("button", name=re.compile("^Use this")).click()
+    expect(page.get_by_text(re.compile("^Your (video|recording)$"))).to_be_focused()
+
+
+def sign(page: Page) -> None:
+    page.get_by_label("Your name").fill("Theo Brandt")
+    page.get_by_role("checkbox", name=re.compile("may show my video, voice, words")).check()
+
+
+def plays(page: Page, url: str) -> float:
+    """Return how many seconds of the recording at `url` the browser can play."""
+    script = """url => new Promise((resolve, reject) => {
+      const player = document.createElement('video');
+      player.onloadedmetadata = () => resolve(player.duration);
+      player.onerror = () => reject(player.error.message);
+      player.src = url;
+    })"""
+    return float(page.evaluate(script, url))
+
+
+def test_a_video_is_recorded_sent_approved_and_played(
+    site: Site, project: Project, open_page: OpenPage
+) -> None:
+    page = open_page(project.page_url, **PHONE)
+    record(page)
+    # Who forgot something hears of it before anything is sent.
+    sent: list[str] = []
+    page.on("request", lambda asked: sent.append(asked.method) if "/recordings" in asked.url else 0)
+    page.get_by_role("button", name="Send my video").click()
+    expect(page.get_by_role("link", name=re.compile("^Add your name"))).to_be_visible()
+    assert sent == []
+    sign(page)
+    follow(page.get_by_role("button", name="Send my video"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, Theo")
+    assert sent == ["POST", "PATCH", "PUT"]
+    (row,) = project.stored()
+    assert (row["kind"], row["text"], row["status"]) == ("video", "", "pending")
+    project.sign_in(page, "/inbox")
+    page.get_by_role("button", name=re.compile("^Approve")).first.click()
+    expect(page.get_by_role("status").filter(has_text="Approved")).to_be_visible()
+    (item,) = project.call("GET", "/testimonials")["items"]
+    assert item["recording"]["posterUrl"]
+    assert 1 <= plays(page, item["recording"]["url"]) < 10
+    # The next visitor at this device finds nothing of it.
+    page.goto(project.page_url)
+    expect(page.get_by_role("button", name=re.compile("^Record a video"))).to_be_visible()
+    assert page.get_by_text("Your video").count() == 0
+
+
+def test_a_cut_line_and_a_reload_lose_nothing(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url, **PHONE)
+    page.get_by_role("button", name=re.compile("^Record a video")).click()
+    # Two pieces, of which the second gets lost.
+    content = (FILES / "chromium.webm").read_bytes()
+    void = b"\xec" + (0x10000000 + 600_000).to_bytes(4) + bytes(600_000)
+    chooser = page.get_by_label("Choose a file")
+    chooser.set_input_files({"name": "a.webm", "mimeType": "video/webm", "buffer": content + void})
+    expect(page.get_by_text("Your video", exact=True)).to_be_focused()
+    sign(page)
+    pieces: list[str | None] = []
+
+    def cut(route: Route) -> None:
+        pieces.append(route.request.headers.get("upload-offset"))
+        if route.request.method == "HEAD" or len(pieces) > 1:
+            route.abort("connectionreset")
+        else:
+            route.continue_()
+
+    page.route("**/recordings/*", cut)
+    page.get_by_role("button", name="Send my video").click()
+    expect(page.get_by_role("status")).to_have_text("Paused, no connection")
+    expect(page.get_by_role("button", name="Try now")).to_be_visible()
+    assert find_violations(page) == []
+    page.unroute("**/recordings/*")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.get_by_text("Sending goes on from there")).to_be_visible()
+    page.route(
+        "**/recordings/*", lambda route: pieces.append(route.request.method) or route.continue_()
+    )
+    sign(page)
+    follow(page.get_by_role("button", name="Send my video"))
+    assert "HEAD" in pieces
+    assert pieces.count("PATCH") == 1
+    (row,) = project.stored()
+    assert row["kind"] == "video"
+
+
+def test_without_a_camera_there_are_other_ways(
+    site: Site, project: Project, browser: Browser
+) -> None:
+    flags = [*CHROMIUM_FLAGS, FAKE_CAMERA[0], f"{FAKE_CAMERA[1]}=deny"]
+    refusing = browser.browser_type.launch(executable_path=HEADLESS, args=flags)
+    page = refusing.new_page(viewport={"width": 360, "height": 680}, reduced_motion="reduce")
+    page.goto(f"{project.page_url}?lang=ar")
+    assert page.evaluate("document.dir") == "rtl"
+    page.goto(project.page_url)
+    page.get_by_role("button", name=re.compile("^Record a video")).click()
+    page.get_by_role("button", name="Turn on the camera").click()
+    refusal = page.get_by_role("heading", name="The camera is off for this page")
+    expect(refusal).to_be_focused()
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Only my voice").last.click()
+    expect(page.get_by_role("heading", name="The microphone is off")).to_be_focused()
+    page.get_by_role("button", name="Write instead").click()
+    expect(page.get_by_label("Your words")).to_be_visible()
+    refusing.close()
+
+
+def test_without_a_script_a_file_is_sent(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url, java_script_enabled=False, **PHONE)
+    page.get_by_label(re.compile("^A video")).set_input_files(FILES / "chromium.webm")
+    page.get_by_label("Your name").fill("Theo Brandt")
+    page.get_by_role("checkbox", name=re.compile("my video or voice if I send one")).check()
+    page.get_by_role("button", name="Send my testimonial").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you")
+    (row,) = project.stored()
+    assert row["kind"] == "video"
