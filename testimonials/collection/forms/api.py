@@ -34,6 +34,9 @@ from testimonials.proposals.schemas import ReasonQuerySchema
 
 forms = Blueprint("forms", __name__)
 
+# Five questions with long words in twelve languages.
+MAX_BYTES = 256 * 1024
+
 _DESIGN = WholePageDesignSchema()
 _FORM = FormSchema()
 
@@ -55,6 +58,7 @@ def get_page_design(caller: Caller, project_id: str) -> Response:
 @endpoint(
     data=WholePageDesignSchema,
     body=PageDesignSchema,
+    max_bytes=MAX_BYTES,
     query=ReasonQuerySchema,
     raises=(404,),
     example={
@@ -78,7 +82,8 @@ def update_page_design(
 
     Only the fields sent are changed; a list or ``translations`` is replaced as a whole. A question
     or a step that is sent with its ``id`` stays the same one. Once somebody has answered a
-    question, its kind stays as it is; answers are kept when a question is changed or left out.
+    question, its kind stays as it is; answers are kept when a question is changed or left out. A
+    body may have 256 KiB.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
@@ -181,6 +186,7 @@ def list_forms(caller: Caller, project_id: str) -> Response:
 @endpoint(
     data=FormSchema,
     body=FormCreateSchema,
+    max_bytes=MAX_BYTES,
     query=ReasonQuerySchema,
     raises=(404, 409),
     example={
@@ -218,6 +224,7 @@ def get_form(caller: Caller, project_id: str, form: str) -> Response:
 @endpoint(
     data=FormSchema,
     body=FormUpdateSchema,
+    max_bytes=MAX_BYTES,
     query=ReasonQuerySchema,
     raises=(404,),
     example={"title": "After our classes", "isOpen": False},

@@ -1,21 +1,26 @@
 """The owner's own questions and forms: asking, answering, what is kept and who sees it."""
 
 import html
+import io
 import re
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from PIL import Image as Pictures
 from werkzeug.test import TestResponse
 
 from testimonials.access.scopes import Scope
+from testimonials.core.web.languages import LANGUAGES
 from testimonials.extensions import db
+from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials.answers import count_answers, public_answers
 from tests.access.tokens import give_token
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller
+from tests.conftest import Caller, MovableClock
+from tests.support.pictures import photo, to_bytes
 from tests.support.rows import read_testimonials
 
 CHOICE = {
@@ -252,3 +257,41 @@ def test_the_inbox_shows_answers_and_finds_what_came_by_a_form(
     assert ("Ida" in found, "Noor" in found) == (True, False)
     row = read_testimonials(app, project)[0]
     assert "9 of 10" in browser.get(f"/dashboard/projects/{project}/testimonials/{row.id}").text
+
+
+def test_the_longest_questions_fit_in_every_language(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    words = {"text": "\u8a9e" * 160, "choices": [f"{n}" + "\u8a9e" * 59 for n in range(8)]}
+    languages = {language.code: words for language in LANGUAGES}
+    question = {"kind": "choice", "translations": languages, **words}
+    ask(configurer, project, *(question | {"text": f"{n}" + "\u8a9e" * 159} for n in range(5)))
+    page = client.get(f"/{SLUG}?lang=ja")
+    assert page.text.count("\u8a9e" * 160) == 5
+
+
+def test_covers_and_portraits_outlive_the_sweep_while_they_are_used(
+    app: Flask, configurer: Caller, project: str, moved_clock: MovableClock
+) -> None:
+    urls = []
+    for name in ("cover", "portrait"):
+        sent = {"data": to_bytes(photo(3000, 900), "PNG"), "content_type": "image/png"}
+        path = f"/v1/projects/{project}/{name}"
+        answer = configurer.client.put(path, headers=configurer.headers, **sent)
+        urls.append(answer.json["data"][f"{name}Url"])
+    sizes = []
+    for url in urls:
+        with Pictures.open(io.BytesIO(app.test_client().get(url).data)) as picture:
+            sizes.append(picture.size)
+    assert sizes == [(2032, 610), (256, 256)]
+    moved_clock.move(days=3)
+    with app.app_context():
+        sweep()
+    assert {app.test_client().get(url).status_code for url in urls} == {200}
+    path = f"/v1/projects/{project}/cover"
+    assert (
+        configurer.client.delete(path, headers=configurer.headers).json["data"]["coverUrl"] is None
+    )
+    with app.app_context():
+        sweep()
+    assert [app.test_client().get(url).status_code for url in urls] == [404, 200]
