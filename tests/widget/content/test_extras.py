@@ -141,7 +141,7 @@ def test_a_page_plays_a_recording_without_a_script(
     recording = add_recording(app, testimonial, transcript="Warm <b>buns</b>.")
     src = f"https://testimonials.example.com/media/recordings/{recording}"
     page = client.get(f"/bakery/{testimonial}").text
-    assert f'<video controls playsinline preload="none" src="{src}"' in page
+    assert f'<video controls playsinline preload="none" crossorigin="anonymous" src="{src}"' in page
     assert '"video": {"@type": "VideoObject", "name": "Visitor"' in page
     assert f'"contentUrl": "{src}"' in page
     assert f'<track kind="captions" label="CC" src="{src}.vtt" default>' in page
