@@ -7,6 +7,7 @@ from testimonials.activity.cli import activity
 from testimonials.auth.cli import accounts
 from testimonials.collection.authors.cli import authors
 from testimonials.collection.forms.cli import forms
+from testimonials.media.cli import recordings
 from testimonials.operations.backup.cli import backup, restore
 from testimonials.operations.config_cli import config
 from testimonials.operations.database.cli import db
@@ -37,6 +38,7 @@ GROUPS: tuple[click.Group, ...] = (
     tokens,
     projects,
     testimonials,
+    recordings,
     forms,
     proposals,
     authors,

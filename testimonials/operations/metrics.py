@@ -19,6 +19,7 @@ from testimonials.core.counting import Ticker
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
+from testimonials.media.quota import find_whole_share
 from testimonials.operations.health import measure_free
 from testimonials.operations.shared_metrics import SharedPages, merge
 from testimonials.settings.current import current_settings
@@ -197,6 +198,10 @@ class Metrics:
         )
         counts: Values = {(str(status),): count for status, count in rows}
         yield _gauge("testimonials_testimonials", "Testimonials by status.", counts, "status")
+        share = find_whole_share()
+        words = "What recordings take, and what they may."
+        taken: Values = {("taken",): share.bytes, ("limit",): share.limit}
+        yield _gauge("testimonials_recordings_bytes", words, taken, "which")
         is_sqlite = db.engine.dialect.name == "sqlite"
         size = db.session.scalar(text(SQLITE_SIZE if is_sqlite else POSTGRES_SIZE))
         yield _gauge("testimonials_database_bytes", "The size of the database.", {(): size or 0})

@@ -80,6 +80,8 @@ SILENT_COMMANDS = {
     "projects members": READS,
     "projects widgets": READS,
     "testimonials list": READS,
+    "recordings list": READS,
+    "recordings orphans": INSTANCE,
     "testimonials imports": READS,
     "webhooks list": READS,
     "webhooks deliveries": READS,

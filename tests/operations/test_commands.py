@@ -89,6 +89,8 @@ def test_every_command_answers_json(
         "projects widgets": _read(app, "projects", "widgets", "kiln"),
         "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
+        "recordings list": _read(app, "recordings", "list"),
+        "recordings orphans": _read(app, "recordings", "orphans", "--remove"),
         "forms add": _read(app, "forms", "add", "kiln", "After class", "--tag", "class"),
         "forms list": _read(app, "forms", "list", "kiln"),
         "forms delete": _read(app, "forms", "delete", "kiln", "after-class", "--yes"),

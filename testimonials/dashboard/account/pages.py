@@ -48,6 +48,7 @@ from testimonials.dashboard.guards import (
 )
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.media.quota import find_account_share
 from testimonials.projects.access import list_shared_projects
 from testimonials.projects.notifications.services import find_modes
 from testimonials.projects.team.services import judge_password
@@ -228,6 +229,7 @@ def _page(
         key_since=clock.day(found.key_created_at),
         new_key=new_key,
         limit=describe_plan(found, shared),
+        recordings=find_account_share(owner.account_id),
         projects=shared,
         chosen=find_modes(owner.account_id, shared),
         modes=MODES,

@@ -29,9 +29,10 @@ CHECKS: dict[str, Check] = {
     "background work": data.check_work,
     "webhooks": data.check_webhooks,
     "backups": data.check_backups,
+    "recordings": data.check_recordings,
 }
 # These query tables, and connecting would create a database if there is none.
-NEED_SCHEMA = ("clock", "outbox", "background work", "webhooks", "backups")
+NEED_SCHEMA = ("clock", "outbox", "background work", "webhooks", "backups", "recordings")
 
 
 @click.command()

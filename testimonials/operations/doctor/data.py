@@ -17,6 +17,9 @@ from testimonials.core.data.sqlite_file import find_damage
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import begin_write, db
+from testimonials.media.quota import MEGABYTE, find_whole_share
+from testimonials.media.removal import find_missing, find_orphans
+from testimonials.media.store import media_folder
 from testimonials.migrations import runner
 from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_wanted
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
@@ -184,4 +187,25 @@ def check_backups() -> Iterator[Finding]:
             f"The newest backup in {folder} is {hours:.0f} hours old; one is due every "
             f"{settings.backup_hours} hours.",
             START,
+        )
+
+
+def check_recordings() -> Iterator[Finding]:
+    """Compare recordings with their files, and what they take with what they may."""
+    if missing := find_missing():
+        yield Finding(
+            f"The files of {len(missing)} recording(s) are missing, such as {missing[0]}.",
+            f"Put them back into {media_folder()} from a backup: its members media/<id>.",
+        )
+    if files := find_orphans():
+        yield Finding(
+            f"{len(files)} file(s) in {media_folder()} belong to no recording.",
+            "`serve` removes them each minute; is it running?",
+            is_note=True,
+        )
+    if (share := find_whole_share()).is_nearly_full:
+        yield Finding(
+            f"Recordings take {share.bytes // MEGABYTE} of {share.limit // MEGABYTE} MB.",
+            "Raise TESTIMONIALS_ALL_RECORDINGS_MEGABYTES, or look at "
+            "`testimonials recordings list`.",
         )

@@ -441,7 +441,15 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
     assert f"There is no database at {file}" in found["database"]
     assert "check TESTIMONIALS_INSTANCE_PATH" in found["database"]
     not_asked = {name for name, words in found.items() if words.startswith("Not checked")}
-    assert not_asked == {"schema", "clock", "outbox", "background work", "webhooks", "backups"}
+    assert not_asked == {
+        "schema",
+        "clock",
+        "outbox",
+        "background work",
+        "webhooks",
+        "backups",
+        "recordings",
+    }
     assert not file.exists()
 
 
