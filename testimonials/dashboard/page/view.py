@@ -112,13 +112,17 @@ def find_open(items: list[Item], errors: Errors) -> set[str]:
 
 
 def describe_day(day: str | None) -> str:
-    return clock.day(datetime.fromisoformat(day)) if day else ""
+    """Return a day as people read it; nothing for none, and for what is refused as one."""
+    try:
+        return clock.day(datetime.fromisoformat(day or ""))
+    except ValueError:
+        return ""
 
 
 def describe_questions(project: Project, asked: list[Item]) -> dict[str, Any]:
     """Return the questions as their cards show them, and how long the page takes to fill in."""
     counts = count_answers(project, [each["id"] for each in asked])
-    seconds = BASE_SECONDS + sum(SECONDS[each["kind"]] for each in asked)
+    seconds = BASE_SECONDS + sum(SECONDS.get(each["kind"], 0) for each in asked)
     return {
         "questions": _add_new(asked, "question", {"kind": "text", "text": ""}),
         "counts": counts,

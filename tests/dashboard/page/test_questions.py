@@ -1,0 +1,274 @@
+"""The page editor's lists: questions, prompts and steps; its pictures, languages and forms."""
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.datastructures import MultiDict
+from werkzeug.test import TestResponse
+
+from tests.activity.events import read_types
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.dashboard.page.test_look import JSON, picture
+from tests.support.rows import add_testimonial
+
+pytestmark = pytest.mark.sqlite
+
+BREAD = {"id": "aaaaaaa1", "kind": "choice", "text": "What do you take?", "isPublic": True}
+RETURN = {"id": "aaaaaaa2", "kind": "scale", "text": "Will you come back?", "low": "Never"}
+SENT = {"id": "aaaaaaa3", "kind": "text", "text": "Who sent you?"}
+LINK = {"id": "bbbbbbb1", "kind": "link", "title": "There too", "url": "https://a.example"}
+CODE = {"id": "bbbbbbb2", "kind": "code", "title": "A bun", "code": "BUN-7K2F"}
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser, signed in."""
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def page(owner: Caller) -> str:
+    """The address of a project's page editor."""
+    project = owner.create_project(slug="fern", businessName="Fern", skipDemoTestimonials=True)
+    return f"/dashboard/projects/{project['_id']}/page"
+
+
+def fill(
+    lists: str, items: list[dict[str, Any]], before: dict[str, Any] | None = None, **more: Any
+) -> MultiDict[str, str]:
+    """Return a tab's form as browsers send it."""
+    sent = MultiDict({"lists": lists, "before": json.dumps(before or {}), **more})
+    for item in items:
+        sent.add("step" if item["kind"] in ("link", "code") else "question", item["id"])
+        for name, value in item.items():
+            if name == "translations":
+                continue
+            field = f"{item['id']}-{'choice' if name == 'choices' else name}"
+            for each in value if isinstance(value, list) else [value]:
+                sent.add(field, {True: "true", False: "false"}.get(each, each))
+    return sent
+
+
+def save(browser: FlaskClient, path: str, *arguments: Any, **more: Any) -> TestResponse:
+    return browser.post(path, data=fill(*arguments, **more), headers=JSON)
+
+
+def lists_of(answer: TestResponse) -> dict[str, Any]:
+    assert answer.json is not None, answer.text
+    return dict(answer.json["lists"])
+
+
+def texts(questions: list[dict[str, Any]]) -> list[str]:
+    return [each["text"] for each in questions]
+
+
+def test_questions_prompts_and_steps_are_stored_and_shown(
+    browser: FlaskClient, client: FlaskClient, app: Flask, owner: Caller, page: str
+) -> None:
+    bread = BREAD | {"choices": ["Bread", " Buns ", "", "Bread"], "several": True}
+    answer = browser.post(
+        page,
+        data=fill(
+            "prompts questions", [bread, RETURN, SENT | {"text": ""}], prompt="What changed?"
+        ),
+        headers=JSON,
+    )
+    lists = lists_of(answer)
+    # A new card without words is none.
+    assert texts(lists["questions"]) == ["What do you take?", "Will you come back?"]
+    assert lists["questions"][0]["choices"] == ["Bread", "Buns"]
+    save(browser, page, "steps", [LINK | {"copies": True}, CODE | {"until": "2126-12-31"}])
+    shown = client.get("/fern").text
+    for expected in ("What changed?", "Will you come back?", "Buns", "A bun"):
+        assert expected in shown
+    for path, words in (("/questions", "Choice · on the card"), ("/after", "until 31 Dec 2126")):
+        assert words in browser.get(f"{page}{path}").text
+    assert read_types(app, owner.account_id).count("page.changed") == 1
+
+
+def test_the_buttons_of_a_form_without_a_script(browser: FlaskClient, page: str) -> None:
+    items = [BREAD | {"choices": ["Bread", "Buns"]}, RETURN, SENT]
+    stored = lists_of(save(browser, page, "questions", items))
+    for action, order in (
+        ("up aaaaaaa3", ["aaaaaaa1", "aaaaaaa3", "aaaaaaa2"]),
+        ("up aaaaaaa1", ["aaaaaaa1", "aaaaaaa3", "aaaaaaa2"]),
+        ("down aaaaaaa1", ["aaaaaaa3", "aaaaaaa1", "aaaaaaa2"]),
+        ("delete aaaaaaa3", ["aaaaaaa1", "aaaaaaa2"]),
+        ("delete unknown", ["aaaaaaa1", "aaaaaaa2"]),
+    ):
+        answer = save(browser, page, "questions", stored["questions"], stored, do=action)
+        stored = lists_of(answer)
+        assert [each["id"] for each in stored["questions"]] == order, action
+    form = fill("questions", stored["questions"], stored, do="add question", tab="questions")
+    answer = browser.post(page, data=form)
+    assert answer.headers["Location"].endswith("#item-new")
+    assert "New question" in browser.get(answer.headers["Location"]).text
+
+
+def test_what_a_colleague_changed_meanwhile_stays(browser: FlaskClient, page: str) -> None:
+    bread = BREAD | {"choices": ["Bread", "Buns"]}
+    seen = lists_of(save(browser, page, "questions", [bread, RETURN]))
+    # Somebody else rewords one, deletes the other, and adds a third.
+    theirs = [bread | {"text": "What do you carry home?"}, SENT]
+    save(browser, page, "questions", theirs, seen)
+    mine = [RETURN | {"text": "Mine"}, bread | {"isRequired": True}]
+    questions = lists_of(save(browser, page, "questions", mine, seen))["questions"]
+    assert texts(questions) == ["What do you carry home?", "Who sent you?"]
+    assert questions[0]["isRequired"]
+    # Nothing was changed here, so nothing is.
+    again = lists_of(save(browser, page, "questions", [bread, RETURN], seen))["questions"]
+    assert again == questions
+
+
+@pytest.mark.parametrize(
+    ("item", "field", "words"),
+    [
+        (BREAD | {"choices": ["Bread"]}, "aaaaaaa1-choices", "two different answers"),
+        (BREAD | {"text": "", "choices": ["A", "B"]}, "aaaaaaa1-text", "Write the question."),
+        (RETURN | {"text": "x" * 161}, "aaaaaaa2-text", "160"),
+        (RETURN | {"high": "x" * 41}, "aaaaaaa2-high", "40"),
+        (RETURN | {"kind": "file"}, "aaaaaaa2-kind", "Must be one of"),
+        (SENT | {"id": "no id"}, "no id-id", "8 lower-case"),
+        (LINK | {"url": ""}, "bbbbbbb1-url", "https://example.com"),
+        (LINK | {"url": "javascript:alert(1)"}, "bbbbbbb1-url", "http"),
+        (CODE | {"code": ""}, "bbbbbbb2-code", "Write the code."),
+        (CODE | {"until": "31.12."}, "bbbbbbb2-until", "2026-12-31"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_said_at_its_field(
+    browser: FlaskClient, page: str, item: dict[str, Any], field: str, words: str
+) -> None:
+    lists = "steps" if item["kind"] in ("link", "code") else "questions"
+    answer = save(browser, page, lists, [item])
+    assert answer.status_code == 422
+    assert answer.json is not None
+    assert words in answer.json["errors"][field][0]
+    tab = "after" if lists == "steps" else "questions"
+    refused = browser.post(page, data=fill(lists, [item], tab=tab))
+    assert refused.status_code == 422
+    assert words in refused.text
+    assert f'data-item="{item["id"]}"' not in browser.get(f"{page}/{tab}").text
+
+
+def test_at_most_five_questions(browser: FlaskClient, page: str) -> None:
+    six = [SENT | {"id": f"aaaaaaa{number}"} for number in range(6)]
+    assert save(browser, page, "questions", six).status_code == 422
+    assert save(browser, page, "questions", six[:5]).status_code == 200
+    assert "Add a question</span></button>" in browser.get(f"{page}/questions").text
+
+
+def test_an_answered_question_keeps_its_kind_and_its_answers(
+    app: Flask, browser: FlaskClient, page: str
+) -> None:
+    stored = lists_of(save(browser, page, "questions", [SENT]))
+    given = SENT | {"question": SENT["text"], "answer": "Noor", "isPublic": False}
+    for _ in range(2):
+        add_testimonial(app, page.split("/")[3], answers=[given])
+    shown = browser.get(f"{page}/questions").text
+    assert "2 answers are kept" in shown
+    assert '<fieldset class="control" disabled>' in shown
+    answer = save(browser, page, "questions", [SENT | {"kind": "scale"}], stored)
+    assert answer.status_code == 422
+    assert answer.json is not None
+    assert "aaaaaaa3-kind" in answer.json["errors"]
+
+
+def test_pictures_of_the_page(browser: FlaskClient, client: FlaskClient, page: str) -> None:
+    head = '--x\r\nContent-Disposition: form-data; name="{}"; filename="a.png"\r\n\r\n'
+    for name in ("cover", "portrait"):
+        body = head.format(name).encode() + picture() + b"\r\n--x--\r\n"
+        answer = browser.post(
+            f"{page}/{name}",
+            data=body,
+            content_type="multipart/form-data; boundary=x",
+            headers=JSON,
+        )
+        assert answer.json is not None
+        assert answer.json["url"].endswith(".webp")
+    browser.post(page, data={"signature": "Mira, who bakes it", "focusX": "20", "focusY": "100"})
+    shown = client.get("/fern").text
+    assert 'class="cover"' in shown
+    assert "Mira, who bakes it" in shown
+    assert "--tm-focus:20% 100%" in client.get("/fern/theme.css").text
+    # Without a name nobody speaks as a person.
+    browser.post(page, data={"isPerson": "false"})
+    assert "who bakes it" not in client.get("/fern").text
+    for name in ("cover", "portrait"):
+        browser.post(f"{page}/{name}/remove")
+    assert 'class="cover"' not in client.get("/fern").text
+    assert browser.post(f"{page}/avatar").status_code == 404
+
+
+def test_words_in_another_language_follow_their_choice(
+    browser: FlaskClient, client: FlaskClient, page: str
+) -> None:
+    bread = BREAD | {"choices": ["Bread", "Buns", "Cake"]}
+    stored = lists_of(save(browser, page, "questions", [bread]))
+    german = {"headline": "Wie war es?", "aaaaaaa1-text": "Was nehmen Sie?"}
+    german |= {"aaaaaaa1-choice-0": "Brot", "aaaaaaa1-choice-2": "Kuchen"}
+    answer = browser.post(f"{page}/words?lang=de", data=german)
+    assert answer.status_code == 303
+    shown = client.get("/fern?lang=de").text
+    for word in ("Wie war es?", "Was nehmen Sie?", "Brot", "Buns", "Kuchen"):
+        assert word in shown
+    # Bread is deleted, cake comes first.
+    moved = [bread | {"choices": ["Cake", "Buns"]}]
+    (question,) = lists_of(save(browser, page, "questions", moved, stored))["questions"]
+    assert question["translations"]["de"]["choices"] == ["Kuchen", ""]
+    preview = browser.get(f"{page}/preview?view=opened&lang=de").text
+    assert "Kuchen" in preview
+    assert 'lang="de"' in preview
+    too_long = browser.post(
+        f"{page}/words?lang=de", data=german | {"aaaaaaa1-choice-0": "x" * 61}, headers=JSON
+    )
+    assert too_long.json is not None
+    assert list(too_long.json["errors"]) == ["aaaaaaa1-choice-0"]
+    browser.post(f"{page}/words?lang=de", data={})
+    assert "Wie war es?" not in client.get("/fern?lang=de").text
+
+
+def test_a_form_has_its_own_address_words_questions_and_tag(
+    app: Flask, browser: FlaskClient, client: FlaskClient, owner: Caller, page: str
+) -> None:
+    forms = page.removesuffix("page") + "forms"
+    answer = browser.post(forms, data={"title": "After the course"})
+    assert answer.headers["Location"].split("?")[0] == f"{forms}/after-the-course"
+    here = f"{forms}/after-the-course"
+    taken = browser.post(forms, data={"title": "After the course!"})
+    assert taken.status_code == 422
+    assert "There is a form named after-the-course already." in taken.text
+    changes = fill("prompts questions", [SENT], prompt="What did you learn?")
+    changes |= {"headline": "How was the course?", "tag": "course"}
+    saved = browser.post(here, data=changes, headers=JSON)
+    assert lists_of(saved)["prompts"] == ["What did you learn?"]
+    shown = client.get("/fern/f/after-the-course").text
+    for expected in ("How was the course?", "Who sent you?", "What did you learn?"):
+        assert expected in shown
+        assert expected in browser.get(f"{page}/preview?form=after-the-course").text
+    bad = browser.post(here, data={"tag": "two, tags"}, headers=JSON)
+    assert bad.json is not None
+    assert list(bad.json["errors"]) == ["tag"]
+    browser.post(f"{here}/words?lang=fr", data={"headline": "Et le cours ?"})
+    assert "Et le cours ?" in client.get("/fern/f/after-the-course?lang=fr").text
+    share = f"{page.removesuffix('page')}share"
+    assert "/fern/f/after-the-course" in browser.get(share).text
+    code = browser.get(f"{share}/qr.svg?form=after-the-course")
+    assert "fern-after-the-course-qr.svg" in code.headers["Content-Disposition"]
+
+    browser.post(f"{here}/state", data={"open": "0"})
+    assert "How was the course?" not in client.get("/fern/f/after-the-course").text
+    assert "Closed" in browser.get(forms).text
+    browser.post(f"{here}/state", data={"open": "1"})
+    clash = browser.post(f"{here}/rename", data={"title": "Course", "name": "thanks"})
+    assert clash.status_code == 422
+    assert "reserved" in clash.text
+    browser.post(f"{here}/rename", data={"title": "Course", "name": "course"})
+    assert client.get("/fern/f/course").status_code == 200
+    browser.post(f"{forms}/course/delete")
+    assert client.get("/fern/f/course").status_code == 404
+    types = [each for each in read_types(app, owner.account_id) if each.startswith("form.")]
+    assert (types[0], types[-1]) == ("form.added", "form.deleted")
