@@ -83,10 +83,16 @@ def read_lists(stored: Lists, form: Form) -> Lists:
             sent = read_prompts(form)
             lists[name] = stored[name] if sent == before.get(name) else sent
         elif name in readers:
-            was = [each for each in before.get(name, []) if isinstance(each, dict)]
-            items = readers[name](form, [str(each.get("id")) for each in was])
+            was = _list_items(before.get(name))
+            items = readers[name](form, [each["id"] for each in was])
             lists[name] = merge(stored[name], was, arrange(items, action))
     return lists
+
+
+def _list_items(before: object) -> list[Item]:
+    """Return the items that a form showed, of what it says it did."""
+    items = before if isinstance(before, list) else []
+    return [each for each in items if isinstance(each, dict) and isinstance(each.get("id"), str)]
 
 
 def check_lists(schema: StrictSchema, lists: Lists) -> tuple[Lists, Errors]:

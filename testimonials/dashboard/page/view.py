@@ -18,6 +18,7 @@ from testimonials.dashboard.page.saving import LISTS, PageEdit
 from testimonials.projects.access import Access
 from testimonials.projects.configuration import page_design, questions
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.answers import count_answers
 
 
@@ -75,7 +76,7 @@ def render_tab(access: Access, name: str, edit: PageEdit | None = None) -> str:
         pictures=describe_pictures(project),
         **describe_questions(project, lists["questions"]),
         steps=_add_new(lists["steps"], "step", {"kind": "link", "title": "", "text": ""}),
-        seconds_of_recording=90,
+        seconds_of_recording=current_settings().recording_seconds,
     )
 
 

@@ -154,6 +154,14 @@ def test_what_is_missing_or_wrong_is_said_at_its_field(
     assert f'data-item="{item["id"]}"' not in browser.get(f"{page}/{tab}").text
 
 
+@pytest.mark.parametrize("before", [5, [5], [{}], [{"id": []}], {"id": "aaaaaaa3"}, None])
+def test_what_a_form_says_it_showed_may_be_anything(
+    browser: FlaskClient, page: str, before: object
+) -> None:
+    answer = save(browser, page, "questions", [SENT], {"questions": before})
+    assert texts(lists_of(answer)["questions"]) == ["Who sent you?"]
+
+
 def test_at_most_five_questions(browser: FlaskClient, page: str) -> None:
     six = [SENT | {"id": f"aaaaaaa{number}"} for number in range(6)]
     assert save(browser, page, "questions", six).status_code == 422
