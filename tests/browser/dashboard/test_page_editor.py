@@ -265,14 +265,17 @@ def test_questions_are_added_moved_and_brought_back(site: Site, open_page: OpenP
     page.get_by_role("button", name="Move down: Will you come back?").click()
     wait_for(lambda: asked(project)[1] == "Will you come back?", what="the old order")
 
-    grip = page.get_by_role("button", name="Move What do you take home?").bounding_box()
-    assert grip is not None
-    page.mouse.move(grip["x"] + 9, grip["y"] + 9)
+    for head in page.locator(".item-box > summary").all():
+        head.click()
+    page.get_by_role("button", name="Move What do you take home?").hover()
     page.mouse.down()
-    page.mouse.move(grip["x"] + 9, grip["y"] + 2000, steps=4)
+    place = page.get_by_role("button", name="Move Will you come back?").bounding_box()
+    assert place is not None
+    page.mouse.move(place["x"], place["y"] + place["height"] + 20, steps=4)
     page.mouse.up()
     wait_for(lambda: asked(project)[0] == "Will you come back?", what="the dragged order")
 
+    page.locator(".item-box > summary").last.click()
     page.get_by_role("button", name="Delete question").last.click()
     wait_for(lambda: len(asked(project)) == 1, what="one question")
     page.get_by_role("button", name="Undo").click()
