@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import request, url_for
 
+from testimonials.core.web.languages import PARAMETER, current_language
 from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.rate_limits import client_key
 from testimonials.extensions import limiter
@@ -52,6 +53,7 @@ def describe_recorder(
 ) -> dict[str, Any] | None:
     """Return what `collection/_record.html` shows; None if the page takes no recordings."""
     settings, kinds = current_settings(), list_kinds(project)
+    language: dict[str, Any] = {PARAMETER: current_language().code}
     if not kinds:
         return None
     return {
@@ -59,7 +61,7 @@ def describe_recorder(
         "seconds": settings.recording_seconds,
         "megabytes": settings.recording_megabytes,
         "url": url_for("recordings.begin_upload", slug=project.slug),
-        "recorder_url": url_for("collection.get_recorder", slug=project.slug),
+        "recorder_url": url_for("collection.get_recorder", slug=project.slug, **language),
         "prompts": prompts,
         "kept": kept.id if kept else "",
     }

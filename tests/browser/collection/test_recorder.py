@@ -86,7 +86,7 @@ def test_a_video_is_recorded_sent_approved_and_played(
     expect(page.get_by_role("status").filter(has_text="Approved")).to_be_visible()
     (item,) = project.call("GET", "/testimonials")["items"]
     assert item["recording"]["posterUrl"]
-    assert 1 <= plays(page, item["recording"]["url"]) < 10
+    assert 0.5 < plays(page, item["recording"]["url"]) < 10
     # The next visitor at this device finds nothing of it.
     page.goto(project.page_url)
     expect(page.get_by_role("button", name=re.compile("^Record a video"))).to_be_visible()
@@ -139,7 +139,9 @@ def test_without_a_camera_there_are_other_ways(
     refusing = browser.browser_type.launch(executable_path=HEADLESS, args=flags)
     page = refusing.new_page(viewport={"width": 360, "height": 680}, reduced_motion="reduce")
     page.goto(f"{project.page_url}?lang=ar")
-    assert page.evaluate("document.dir") == "rtl"
+    page.locator("[data-way=record]").click()
+    page.locator("[data-start=video]").click()
+    expect(page.get_by_role("heading", name="الكاميرا متوقفة لهذه الصفحة")).to_be_focused()
     page.goto(project.page_url)
     page.get_by_role("button", name=re.compile("^Record a video")).click()
     page.get_by_role("button", name="Turn on the camera").click()

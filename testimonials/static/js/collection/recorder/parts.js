@@ -11,8 +11,8 @@ export const inUnit = (number, unit, unitDisplay = 'long') => new Intl.NumberFor
   style: 'unit', unit, unitDisplay, numberingSystem: 'latn', maximumFractionDigits: 0,
 }).format(number);
 
-// At least one, since nothing is 0 MB large.
-export const megabytes = (bytes) => Math.max(1, Math.round(bytes / 1e6));
+// No file is 0 MB large.
+export const megabytes = (bytes) => (bytes ? Math.max(1, Math.round(bytes / 1e6)) : 0);
 export const inMegabytes = (bytes) => inUnit(megabytes(bytes), 'megabyte', 'short');
 
 // "1:05"

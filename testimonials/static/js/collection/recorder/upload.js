@@ -111,7 +111,8 @@ export class Upload {
 
   async call(method, path, body = null, headers = {}, expected = []) {
     const { signal } = this.stopper;
-    const options = { method, headers: { Accept: 'application/json', ...headers }, signal, wait: PIECE_WAIT };
+    const spoken = { Accept: 'application/json', 'Accept-Language': document.documentElement.lang };
+    const options = { method, headers: { ...spoken, ...headers }, signal, wait: PIECE_WAIT };
     const answer = await send(this.url + path, body, options);
     if (answer.ok || expected.includes(answer.status)) return answer;
     if (answer.status === 429 || answer.status === 502 || answer.status === 503 || answer.status === 504) throw new Failure('busy', '');
