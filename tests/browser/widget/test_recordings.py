@@ -81,7 +81,7 @@ def test_one_recording_plays_at_a_time_and_only_when_asked(
     expect(widget.locator("audio")).to_have_count(0)
     expect(voice).to_be_focused()
     film.evaluate(
-        "node => { node.currentTime = 0; node.play(); document.body.style.paddingTop = '9000px'; scrollTo(0, 0); }"
+        "node => { node.currentTime = 0; node.play().catch(() => {}); document.body.style.paddingTop = '9000px'; scrollTo(0, 0); }"
     )
     wait_until(film, "media => media.paused")
 
