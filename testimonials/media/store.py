@@ -77,7 +77,7 @@ def keep_file(recording_id: str, source: IO[bytes]) -> None:
     media_folder().mkdir(mode=0o700, exist_ok=True)
     path = path_of(recording_id)
     try:
-        with path.open("xb") as file:
+        with path.open("wb") as file:
             shutil.copyfileobj(source, file, 1024 * 1024)
         flush(recording_id)
     except OSError as error:

@@ -29,8 +29,14 @@ from testimonials.projects.configuration.questions import ItemId
 from testimonials.projects.configuration.widget_design import WidgetDesignSchema
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.schemas import ProjectCreateSchema, WidgetConfigUpdateSchema
-from testimonials.testimonials.fields import REPLY_LENGTH, TEXT_LENGTH, ExternalId, Highlights
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.fields import (
+    REPLY_LENGTH,
+    TEXT_LENGTH,
+    Captions,
+    ExternalId,
+    Highlights,
+)
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.tags import MAX_TAGS
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.transfer.archives.values import (
@@ -224,6 +230,8 @@ TESTIMONIAL = Part(
     {
         "kind": Choice("written", "video", "voice"),
         "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
+        # Empty beside a recording.
+        "text": Text(TEXT_LENGTH, required=True),
         "source": Choice("public_page", "manual", "import", "demo"),
         "author_email": EMAIL,
         "external_id": EXTERNAL_ID,
@@ -240,6 +248,21 @@ TESTIMONIAL = Part(
             validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
         ),
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
+    },
+)
+READ_AGAIN = "Read from the file again."
+RECORDING = Part(
+    Recording,
+    {
+        "project_id": _PARENT,
+        "state": "Only whole ones are exported.",
+        "received": "Only whole ones are exported.",
+        **dict.fromkeys(("size", "media_type", "codecs", "seconds", "width", "height"), READ_AGAIN),
+    },
+    {
+        "kind": Choice("video", "voice"),
+        "transcript": Text(TEXT_LENGTH),
+        "captions": Captions(),
     },
 )
 REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
@@ -262,13 +285,15 @@ IMAGE = Part(
     },
     {"width": Count(1, LARGEST_SIDE), "height": Count(1, LARGEST_SIDE)},
 )
-# The lists of `project.json`, in its order. Older archives lack `savedWidgets` and `forms`.
+# The lists of `project.json`, in its order. Older archives lack `savedWidgets`, `forms`
+# and `recordings`.
 LISTS = {
     "oldSlugs": OLD_SLUG,
     "widgetSightings": SIGHTING,
     "savedWidgets": SAVED_WIDGET,
     "forms": FORM,
     "testimonials": TESTIMONIAL,
+    "recordings": RECORDING,
     "invitationBatches": REQUEST_BATCH,
     "invitations": REQUEST,
     "images": IMAGE,
@@ -277,4 +302,7 @@ LISTS = {
 
 def _before_schema() -> Schema:
     remembered = {name: each for name, each in TESTIMONIAL.fields.items() if name != "changes"}
+    # What edits change of a recording.
+    spoken = ("transcript", "captions", "showsTranscript")
+    remembered |= {name: RECORDING.fields[name] for name in spoken}
     return StrictSchema.from_dict(remembered)()

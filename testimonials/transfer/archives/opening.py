@@ -29,7 +29,7 @@ from testimonials.transfer.archives.contents import (
     Part,
     Row,
 )
-from testimonials.transfer.archives.writing import JSON_NAME, image_file
+from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
@@ -44,7 +44,7 @@ _UNREADABLE = (
     RuntimeError,
     io.UnsupportedOperation,
 )
-_IMAGE_FILE = re.compile(r"images/[0-9a-f]{24}\.webp")
+_FILE = re.compile(r"images/[0-9a-f]{24}\.webp|recordings/[0-9a-f]{24}")
 _KEYS = {"format", "version", "program", "exportedAt", "project", "team", *LISTS}
 
 
@@ -66,6 +66,12 @@ class Archive:
     def read_image(self, image_id: str) -> bytes:
         """Return the bytes of a picture, which were checked when the archive was opened."""
         return _read_entry(self.file, image_file(image_id), MAX_IMAGE_BYTES)
+
+    @contextmanager
+    def open_recording(self, recording_id: str) -> Iterator[IO[bytes]]:
+        """Open a recording, whose contents were not checked; raise `ArchiveRefused`."""
+        with _refusing(), self.file.open(recording_file(recording_id)) as opened:
+            yield opened
 
     @property
     def changes(self) -> list[Row]:
@@ -108,7 +114,7 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     _require_known_files(file)
     described = _parse(_read_entry(file, JSON_NAME, most_text))
     project = PROJECT.read(described.get("project"), "project")
-    for newer in ("savedWidgets", "forms"):
+    for newer in ("savedWidgets", "forms", "recordings"):
         described.setdefault(newer, [])
     lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
     archive = Archive(project, lists, file)
@@ -117,6 +123,7 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     _require_unique("changes", CHANGE, archive.changes)
     _check_references(archive)
     _check_images(archive)
+    _check_recordings(archive)
     return archive
 
 
@@ -125,7 +132,7 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
     if len(names) > MAX_FILES or len(set(names)) != len(names):
         raise ValidationError("It has too many files, or the same file twice.")
     for name in names:
-        if name != JSON_NAME and not _IMAGE_FILE.fullmatch(name):
+        if name != JSON_NAME and not _FILE.fullmatch(name):
             raise ValidationError(f"It has a file that doesn’t belong there: {name[:80]!r}.")
 
 
@@ -187,14 +194,37 @@ PICTURES = ("logo_id", "cover_id", "portrait_id")
 
 def _check_references(archive: Archive) -> None:
     testimonials, requests = (archive.lists[name] for name in ("testimonials", "invitations"))
+    recordings = archive.lists["recordings"]
     for what, ids, target in (
         ("A picture", {archive.project[name] for name in PICTURES}, "images"),
         ("A picture", {row["avatar_id"] for row in testimonials}, "images"),
+        ("A poster", {row["poster_id"] for row in recordings}, "images"),
+        (
+            "The testimonial of a recording",
+            {row["testimonial_id"] for row in recordings},
+            "testimonials",
+        ),
         ("The batch of a request", {row["batch_id"] for row in requests}, "invitationBatches"),
         ("The answer to a request", {row["testimonial_id"] for row in requests}, "testimonials"),
     ):
         if unknown := ids - {None} - {row["id"] for row in archive.lists[target]}:
             raise ValidationError(f"{what} is missing from {target}: {min(unknown)}.")
+
+
+def _check_recordings(archive: Archive) -> None:
+    """Refuse a recording without a file or a testimonial, and nothing in place of words.
+
+    What is in the files is checked when they are stored.
+    """
+    names = set(archive.file.namelist())
+    for number, row in enumerate(archive.lists["testimonials"], 1):
+        if row["kind"] == "written" and not row["text"]:
+            raise ValidationError(f"testimonials {number}, text: Must not be empty.")
+    for row in archive.lists["recordings"]:
+        if recording_file(row["id"]) not in names:
+            raise ValidationError(f"{recording_file(row['id'])} is missing.")
+        if row["testimonial_id"] is None:
+            raise ValidationError("recordings: One belongs to no testimonial.")
 
 
 def _check_images(archive: Archive) -> None:

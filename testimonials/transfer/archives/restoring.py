@@ -18,6 +18,11 @@ from testimonials.core.data.database import insert_if_missing
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
+from testimonials.media.containers.checking import check_recording
+from testimonials.media.quota import require_share
+from testimonials.media.refusals import NoRoom, RecordingRefused
+from testimonials.media.store import keep_file, path_of, remove_files, size_of
+from testimonials.media.uploads import note_contents
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.services import (
     SlugReserved,
@@ -27,10 +32,15 @@ from testimonials.projects.services import (
     require_room,
 )
 from testimonials.projects.slugs import is_reserved
-from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
+from testimonials.testimonials.models import (
+    Recording,
+    Testimonial,
+    TestimonialChange,
+    TestimonialTag,
+)
 from testimonials.testimonials.moderation.changes import in_chunks
 from testimonials.transfer.archives.contents import Row
-from testimonials.transfer.archives.opening import Archive
+from testimonials.transfer.archives.opening import Archive, ArchiveRefused
 from testimonials.transfer.tables.importing import finish_import
 from testimonials.widget.models import SavedWidget
 
@@ -81,6 +91,7 @@ def restore_project(
     _insert(CollectionForm, lists["forms"])
     _insert_images(archive, ids)
     _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
+    _insert_recordings(archive, project, ids)
     _insert(RequestBatch, lists["invitationBatches"])
     restored.waiting = _insert_requests(
         lists["invitations"], project.account_id, resumes=resumes_requests
@@ -113,6 +124,7 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
         (CollectionForm.id, lists["forms"]),
         (Image.id, lists["images"]),
         (Testimonial.id, lists["testimonials"]),
+        (Recording.id, lists["recordings"]),
         (TestimonialChange.id, changes),
         # Changes of a batch are undone together, so two projects never share one.
         (TestimonialChange.batch_id, changes),
@@ -185,6 +197,29 @@ def _insert_images(archive: Archive, ids: dict[str, str]) -> None:
     # One at a time: they are larger than other rows.
     for row in archive.lists["images"]:
         _insert(Image, [_renew(row, ids) | {"content": archive.read_image(row["id"])}])
+
+
+def _insert_recordings(archive: Archive, project: Project, ids: dict[str, str]) -> None:
+    """Store and check each recording as if it were uploaded; raise `ArchiveRefused`."""
+    stored: list[str] = []
+    try:
+        for old in archive.lists["recordings"]:
+            row = _renew(old, ids)
+            with archive.open_recording(old["id"]) as file:
+                keep_file(row["id"], file)
+            stored.append(row["id"])
+            found = check_recording(path_of(row["id"]), row["kind"])
+            recording = Recording(**row | {"project_id": project.id, "size": size_of(row["id"])})
+            require_share(project, recording.size)
+            db.session.add(recording)
+            note_contents(recording, found)
+            db.session.flush()
+    except (RecordingRefused, NoRoom) as error:
+        remove_files(stored)
+        raise ArchiveRefused(f"The archive can’t be imported. {error.message}") from None
+    except ArchiveRefused:
+        remove_files(stored)
+        raise
 
 
 def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str]) -> None:

@@ -21,9 +21,10 @@ from testimonials.collection.models import (
 from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
+from testimonials.media.store import path_of, size_of
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.team.services import list_members
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
 from testimonials.transfer.archives.contents import (
     CHANGE,
     FORM,
@@ -31,6 +32,7 @@ from testimonials.transfer.archives.contents import (
     IMAGE,
     OLD_SLUG,
     PROJECT,
+    RECORDING,
     REQUEST,
     REQUEST_BATCH,
     SAVED_WIDGET,
@@ -91,6 +93,13 @@ def write_archive(project: Project, out: IO[bytes]) -> None:
         for image in _list_images(images, Image.id, Image.content):
             # WebP is compressed already.
             archive.writestr(image_file(image.id), image.content, zipfile.ZIP_STORED)
+        for recording in _list_recordings(project):
+            # As small as it gets, too.
+            archive.write(path_of(recording.id), recording_file(recording.id), zipfile.ZIP_STORED)
+
+
+def recording_file(recording_id: str) -> str:
+    return f"recordings/{recording_id}"
 
 
 def image_file(image_id: str) -> str:
@@ -133,6 +142,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "savedWidgets", _describe_all(SavedWidget, SAVED_WIDGET, project)
     yield "forms", _describe_all(CollectionForm, FORM, project)
     yield "testimonials", _describe_testimonials(project, images)
+    yield "recordings", _describe_recordings(project, images)
     yield "invitationBatches", _describe_all(RequestBatch, REQUEST_BATCH, project)
     yield "invitations", _describe_requests(project)
     members = list_members(project)
@@ -161,6 +171,24 @@ def _describe_testimonials(project: Project, images: set[str | None]) -> Iterato
             found = changes[row.id]
             images |= {row.avatar_id, *(change["before"].get("avatarId") for change in found)}
             yield TESTIMONIAL.write(row) | {"tags": row.tags, "changes": found}
+
+
+def _describe_recordings(project: Project, images: set[str | None]) -> Iterator[Row]:
+    for row in _list_recordings(project):
+        images.add(row.poster_id)
+        yield RECORDING.write(row)
+
+
+def _list_recordings(project: Project) -> Iterator[Recording]:
+    """Yield the recordings that were sent and whose files are there."""
+    query = select(Recording).where(
+        Recording.project_id == project.id,
+        Recording.testimonial_id.is_not(None),
+        Recording.state == "ready",
+    )
+    for row in db.session.scalars(query.order_by(Recording.id)):
+        if size_of(row.id):
+            yield row
 
 
 def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
