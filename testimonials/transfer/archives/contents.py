@@ -250,20 +250,11 @@ TESTIMONIAL = Part(
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
     },
 )
-READ_AGAIN = "Read from the file again."
+_OF_FILE = ("state", "received", "size", "media_type", "codecs", "seconds", "width", "height")
 RECORDING = Part(
     Recording,
-    {
-        "project_id": _PARENT,
-        "state": "Only whole ones are exported.",
-        "received": "Only whole ones are exported.",
-        **dict.fromkeys(("size", "media_type", "codecs", "seconds", "width", "height"), READ_AGAIN),
-    },
-    {
-        "kind": Choice("video", "voice"),
-        "transcript": Text(TEXT_LENGTH),
-        "captions": Captions(),
-    },
+    {"project_id": _PARENT} | dict.fromkeys(_OF_FILE, "Read from the file again."),
+    {"kind": Choice("video", "voice"), "captions": Captions()},
 )
 REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
 REQUEST = Part(
