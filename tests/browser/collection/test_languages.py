@@ -62,6 +62,7 @@ def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
         page = open_page(f"{project.page_url}?lang={code}", viewport={"width": 800, "height": 900})
         refuse(page)
         page.locator("#rating-2").check(force=True)
+        open_form(page)
 
         def left(selector: str, page: Page = page) -> float:
             box = page.locator(selector).first.bounding_box()
@@ -69,7 +70,7 @@ def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
             return box["x"]
 
         pairs = (
-            (".owner .tile-letter", ".owner-name"),
+            (".plate .tile-letter", ".plate-name"),
             ('[for="rating-1"]', '[for="rating-5"]'),
             ('[for="rating-5"]', "[data-rating-clear]"),
             ("#role", "#company"),

@@ -46,7 +46,7 @@ class Visitor:
         thanks = self.client.get(answer.headers["Location"])
         assert thanks.headers["Cache-Control"] == "no-store"
         assert thanks.headers["Referrer-Policy"] == "same-origin"
-        found = re.search(rf'value="{ORIGIN}(/yours/[^"?]+)', thanks.text)
+        found = re.search(rf'href="{ORIGIN}(/yours/[^"?]+)', thanks.text)
         assert found, thanks.text
         return found[1]
 
