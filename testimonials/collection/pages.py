@@ -45,6 +45,7 @@ from testimonials.core.web.languages import (
 )
 from testimonials.core.web.rate_limits import Limit, client_key
 from testimonials.core.web.response_headers import answer_privately
+from testimonials.core.web.static_files import compress
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import find_renamed
 from testimonials.projects.models import Project
@@ -243,7 +244,7 @@ def _send_styles(styles: str) -> Response:
     response.headers["Cache-Control"] = "public, no-cache"
     response.add_etag()
     response.make_conditional(request)
-    return response
+    return compress(response)
 
 
 def _keep_files(project: Project, form: FilledForm) -> None:

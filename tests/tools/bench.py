@@ -21,6 +21,7 @@ from pathlib import Path
 from tests.support.process import Service, run_command, start_service
 from tests.support.servers import free_port, wait_for
 from tests.support.visitors import Visitors
+from tests.tools.bench_page import measure_page
 from tests.tools.bench_webhooks import measure_webhooks
 from tests.tools.bench_widget import measure_widget
 from tests.tools.bench_workers import measure_start, measure_workers
@@ -84,6 +85,7 @@ def main() -> None:
         measure_workers(service, folder, cases[1:], lambda case: measure(case, SECONDS, folder))
         measure_bulk(service, headers)
         measure_widget(service, project, headers)
+        measure_page(service, headers)
         service.kill()
         measure_submissions(folder, statistics.median(rates[cases[0].name]))
         measure_start(folder, ROUNDS)

@@ -22,12 +22,15 @@ def write_theme(project: Project) -> str:
         "soft": "soft",
         "on-soft": "text",
     }
-    values = [
-        f"--tm-button:{button}",
-        f"--tm-button-text:{find_text(button, config['buttonTextColor'])}",
-        f"--tm-focus:{focus['x']}% {focus['y']}%",
-    ] + [f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in names.items()]
-    return f".page-collection{{{';'.join(values)}}}"
+    derived = [
+        f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in names.items()
+    ]
+    # At the root, where the editor's preview sets what was chosen just now.
+    chosen = (
+        f"--tm-button:{button};--tm-button-text:{find_text(button, config['buttonTextColor'])};"
+        f"--tm-focus:{focus['x']}% {focus['y']}%"
+    )
+    return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
 
 
 def write_card_styles(project: Project) -> str:

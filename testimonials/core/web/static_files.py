@@ -55,6 +55,11 @@ def _digest(folder: Path) -> str:
 def _compress(response: Response) -> Response:
     if request.endpoint != "static" or response.mimetype not in COMPRESSED:
         return response
+    return compress(response)
+
+
+def compress(response: Response) -> Response:
+    """Compress a whole file that holds nothing of a visitor's, if it is large enough."""
     response.vary.add("Accept-Encoding")
     # Ranges are of the uncompressed file, and a small file would hardly shrink.
     is_whole = response.status_code == 200 and request.method == "GET"
