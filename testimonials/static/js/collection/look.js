@@ -18,7 +18,8 @@ function initialsOf(name) {
 
 export function setUpLook(form) {
   const look = form.querySelector('[data-look]');
-  if (!look) return () => {};
+  // Until now the card's styles were only for who has no script.
+  look.querySelector('link').media = 'all';
   const find = (selector) => look.querySelector(selector);
   const say = look.dataset;
   const avatar = find('.avatar');
@@ -53,11 +54,8 @@ export function setUpLook(form) {
     find('.name').textContent = name || say.sayName;
     writeRole([value('role'), say.company === 'off' ? '' : value('company')].filter(Boolean).join(', '));
     const rating = Number(form.querySelector('[name="rating"]:checked')?.value ?? 0);
-    const top = find('.top');
-    if (top) {
-      top.hidden = !rating;
-      top.querySelector('svg svg')?.setAttribute('width', rating * 22);
-    }
+    look.classList.toggle('is-unrated', !rating);
+    find('.top svg svg')?.setAttribute('width', rating * 22);
     if (avatar && !avatar.querySelector('img, canvas')) {
       avatar.textContent = initialsOf(name || say.sayName);
       let hash = 0;

@@ -1,11 +1,8 @@
 // The collection page is a plain form; this file adds the counter, Clear, a
 // draft that survives a closed tab, and a way on when the network fails.
-import { watchErrors } from '../mend.js';
 import { Failure, announce, send, showProblem } from '../post.js';
 import { forget, recall, remember } from '../storage.js';
-import { setUpLook } from './look.js';
 import { setUpOpening } from './opening.js';
-import { setUpPrompts } from './prompts.js';
 import { setUpRecord } from './record.js';
 
 const DRAFT_DAYS = 14;
@@ -14,6 +11,12 @@ const WAIT_MS = 20000;
 const SLOWEST = 16000;
 const KEPT = ['text', 'name', 'email', 'role', 'company'];
 const draftKey = (slug) => `testimonials-draft:${slug}`;
+
+// What nobody needs in order to begin comes once the page stands, so that it doesn't hold that up.
+const loaded = new Promise((resolve) => {
+  if (document.readyState === 'complete') resolve();
+  else addEventListener('load', resolve, { once: true });
+});
 
 const sent = document.querySelector('[data-sent]');
 if (sent) forget(draftKey(sent.dataset.sent));
@@ -51,9 +54,7 @@ function setUp(form) {
   });
   const count = () => counters.forEach((update) => update());
 
-  const show = setUpLook(form);
-  setUpPrompts(form);
-  watchErrors(form);
+  let show = () => {};
   const { open, showClear } = setUpOpening(form, { onClear: () => { save(); show(); } });
 
   let timer = 0;
@@ -113,15 +114,17 @@ function setUp(form) {
   }
   count();
   showClear();
-  show();
 
-  // The form works without it, as the browser's own file field does.
   const photoField = find('[data-photo]');
   let photo = null;
-  if (photoField) {
-    import('./photo.js').then((module) => { photo = module.setUpPhoto(photoField); })
-      .catch(() => { /* The plain field stays. */ });
-  }
+  // The form works without any of these.
+  const load = (isThere, get, use) => {
+    if (isThere) loaded.then(get).then(use).catch(() => { /* Plain fields stay. */ });
+  };
+  load(find('[data-look]'), () => import('./look.js'), (module) => { show = module.setUpLook(form); });
+  load(find('[data-prompts]'), () => import('./prompts.js'), (module) => module.setUpPrompts(form));
+  load(photoField, () => import('./photo.js'), (module) => { photo = module.setUpPhoto(photoField); });
+  load(find('[data-error-summary]'), () => import('../mend.js'), (module) => module.watchErrors(form));
 
   // Null where the page takes no recordings.
   const record = setUpRecord(form);
