@@ -23,7 +23,8 @@ SLOWER = 4
 # Follows the link to the words as soon as it is drawn, and notes when they take what is typed.
 TRY_TO_WRITE = """
 new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (entry.name === 'first-contentful-paint') window.painted = entry.startTime;
+  const [first] = list.getEntriesByName('first-contentful-paint');
+  if (first) window.painted = first.startTime;
 }).observe({ type: 'paint', buffered: true });
 const attempt = () => {
   const link = document.querySelector('[data-open]');
