@@ -111,6 +111,7 @@ def test_little_of_a_large_photo_is_sent_and_nothing_a_camera_wrote(
     project: Project, open_page: OpenPage
 ) -> None:
     page = open_page(project.page_url)
+    open_form(page)
     expect(page.locator(".is-ready")).to_be_visible()
     write(page)
     assert carry(page, "drop", phone_photo(), padding=9_000_000)
@@ -125,9 +126,9 @@ def test_little_of_a_large_photo_is_sent_and_nothing_a_camera_wrote(
 
 def test_dropped_pasted_and_removed(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
-    open_form(page)
     shown = page.locator("[data-photo-face] canvas")
     remove = page.get_by_role("button", name="Remove the photo")
+    open_form(page)
     expect(page.locator(".is-ready")).to_be_visible()
     for kind, target in (("drop", ".photo-box"), ("drop", "#name"), ("paste", "#text")):
         assert carry(page, kind, target=target)
@@ -195,7 +196,7 @@ def test_a_photo_outlives_an_error_elsewhere(
     page.get_by_label("Your name").fill("")
     choose(page, file(phone_photo()))
     send(page)
-    expect(page.locator("[data-photo-face] img")).to_be_visible()
+    expect(page.locator("[data-details-face] img")).to_be_visible()
     page.get_by_label("Your name").fill("Hannah")
     send(page)
     check_thanks(page)
@@ -226,13 +227,13 @@ def test_text_and_photo_stay_while_offline_and_go_out_on_request(
     expect(page.locator("[data-photo-face] canvas")).to_be_visible()
     page.context.set_offline(True)
     send(page)
-    expect(page.get_by_text("You seem to be offline.")).to_be_visible()
-    page.get_by_role("button", name="Retry").click()
-    expect(page.locator("[data-failure]")).to_be_focused()
+    expect(page.get_by_text("You’re offline.")).to_be_visible()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Try again")).to_be_focused()
     expect(page.get_by_label("Your words")).to_have_value(TEXT)
     expect(page.locator("[data-photo-face] canvas")).to_be_visible()
     page.context.set_offline(False)
-    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Try again").click()
     check_thanks(page)
     assert face(project)[0] > 150
 
@@ -253,7 +254,7 @@ def test_a_line_cut_after_it_arrived_makes_one_row(project: Project, open_page: 
     choose(page, file(phone_photo()))
     send(page)
     expect(page.get_by_text("We could not tell whether it arrived.")).to_be_visible()
-    page.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Try again").click()
     check_thanks(page)
     assert lost == [303]
     assert len(project.stored()) == 1
@@ -324,6 +325,7 @@ def test_axe_and_the_screen_find_nothing(
     project: Project, open_page: OpenPage, language: str
 ) -> None:
     page = open_page(f"{project.page_url}?lang={language}")
+    open_form(page)
     expect(page.locator(".is-ready")).to_be_visible()
     page.locator("#photo").set_input_files(file(phone_photo()))
     expect(page.locator("[data-photo-face] canvas")).to_be_visible()
@@ -337,8 +339,9 @@ def test_axe_and_the_screen_find_nothing(
 
 
 def test_nothing_moves_when_the_script_arrives(project: Project, open_page: OpenPage) -> None:
-    page = open_page(project.page_url, viewport={"width": 360, "height": 1600})
-    expect(page.locator(".is-ready")).to_be_visible()
+    # What a link has filled in is open from the start.
+    page = open_page(f"{project.page_url}?name=Aiko", viewport={"width": 360, "height": 1600})
+    expect(page.locator(".is-ready")).to_be_attached()
     shift = page.evaluate(
         """() => new Promise((done) => {
           let sum = 0;

@@ -18,7 +18,7 @@ function initialsOf(name) {
 
 export function setUpLook(form) {
   const look = form.querySelector('[data-look]');
-  // Until now the card's styles were only for who has no script.
+  // Where stars come first, the card's styles were only for who has no script until now.
   look.querySelector('link').media = 'all';
   const find = (selector) => look.querySelector(selector);
   const say = look.dataset;
