@@ -211,6 +211,7 @@ def test_a_kept_photo_can_be_removed_without_a_script(
     choose(page, file(phone_photo()))
     with next_page(page):
         send(page)
+    open_form(page)
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_role("checkbox", name="Remove the photo").check()
     send(page)

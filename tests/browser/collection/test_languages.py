@@ -33,6 +33,7 @@ def project(site: Site) -> Project:
 
 def refuse(page: Page) -> None:
     """Send the form with too long a text and nothing else."""
+    open_form(page)
     page.locator("#text").fill("w" * 2003)
     page.locator("[data-send]").click()
     expect(page.get_by_role("alert")).to_be_focused()
