@@ -36,7 +36,7 @@ MAX_FORM_BYTES = 16 * 1024 * 1024
 # Buttons, hidden fields and confirmations, whose text nobody would miss. A form with a secret isn't
 # kept at all.
 NOT_TYPED = {
-    "action", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
+    "action", "address", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
     "invitation", "kept_photo", "lang", "next", "once", "original", "project", "purchase",
     "recording", "recording_kept", "return_to", "scopes", "seen", "status", "theme",
     "token", "undo",

@@ -42,7 +42,7 @@ class NameForm(FormSchema):
 class RenameForm(NameForm):
     """What a form is called, and its place in its address."""
 
-    name = Text(NAME_LENGTH, one_line=True, required=True)
+    address = Text(NAME_LENGTH, one_line=True, required=True, attribute="name")
 
 
 class WordsForm(EditorForm):

@@ -89,7 +89,7 @@ def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
         if not sent.errors:
             change_form(access.project, form, sent.values)
     except ServiceError as error:
-        sent.errors.update(to_form_errors(error, "name"))
+        sent.errors["address"] = [text for each in to_form_errors(error).values() for text in each]
     if sent.errors:
         db.session.rollback()
         errors = {f"{form_name}-{field}": texts for field, texts in sent.errors.items()}

@@ -271,10 +271,10 @@ def test_a_form_has_its_own_address_words_questions_and_tag(
     assert "How was the course?" not in client.get("/fern/f/after-the-course").text
     assert "Closed" in browser.get(forms).text
     browser.post(f"{here}/state", data={"open": "1"})
-    clash = browser.post(f"{here}/rename", data={"title": "Course", "name": "thanks"})
+    clash = browser.post(f"{here}/rename", data={"title": "Course", "address": "thanks"})
     assert clash.status_code == 422
     assert "reserved" in clash.text
-    browser.post(f"{here}/rename", data={"title": "Course", "name": "course"})
+    browser.post(f"{here}/rename", data={"title": "Course", "address": "course"})
     assert client.get("/fern/f/course").status_code == 200
     browser.post(f"{forms}/course/delete")
     assert client.get("/fern/f/course").status_code == 404
