@@ -53,6 +53,7 @@ PUBLIC = {
         "/<slug>",
         "/<slug>/card.css",
         "/<slug>/f/<form_name>",
+        "/<slug>/recorder",
         "/<slug>/opened",
         "/<slug>/started",
         "/<slug>/recordings",

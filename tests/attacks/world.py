@@ -59,6 +59,8 @@ UNKNOWN = {
     "delivery_id": "9" * 24,
     "filename": "none.css",
     "tag": "no-such-tag",
+    "form": "no-such-form",
+    "form_name": "no-such-form",
     "asked_id": "a" * 24,
     "import_id": "b" * 24,
     "recording_id": "b" * 24,
@@ -250,7 +252,8 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
 
 def _type(each: Field) -> str:
     """Return what somebody types who means it."""
-    return {"confirm": SLUG, "author_name": "Maya", "text": "Changed"}.get(each.name, "")
+    words = {"confirm": SLUG, "author_name": "Maya", "text": "Changed", "name": "another-name"}
+    return words.get(each.name, "")
 
 
 def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
