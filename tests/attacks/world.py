@@ -64,7 +64,6 @@ UNKNOWN = {
     "asked_id": "a" * 24,
     "import_id": "b" * 24,
     "recording_id": "b" * 24,
-    "form_name": "no-such-form",
 }
 # Stands in examples of calls for a testimonial.
 EXAMPLE_ID = "6a12d3b4c5f6a7b8c9d0e1f2"
