@@ -62,7 +62,7 @@ UNKNOWN = {
     "form": "no-such-form",
     "form_name": "no-such-form",
     "asked_id": "a" * 24,
-    "import_id": "b" * 24,
+    "import_id": "c" * 24,
     "recording_id": "b" * 24,
 }
 # Stands in examples of calls for a testimonial.

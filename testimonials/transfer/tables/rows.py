@@ -258,11 +258,13 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
         loaded: dict[str, Any] = options.schema.load(texts, partial=_OPTIONAL)
     except ValidationError as error:
         wrong = error.messages_dict
-        field, messages = next(iter(wrong.items()))
+        # What has to be asked is asked first.
+        asked = (field for field, messages in wrong.items() if UNCLEAR in messages[0])
+        field = next(asked, next(iter(wrong)))
         repairs = _find_repairs(texts, wrong)
         if repairs and LEAVE_OUT in options.repairs and wrong.keys().isdisjoint(REQUIRED):
             return _load({name: text for name, text in texts.items() if name not in wrong}, options)
-        raise RowRefused(f"{FIELDS[field]}: {messages[0]}", repairs) from None
+        raise RowRefused(f"{FIELDS[field]}: {wrong[field][0]}", repairs) from None
     return loaded
 
 
