@@ -66,3 +66,13 @@ def test_what_is_said_is_saved_with_its_captions(
         409,
         {"message": "The captions are not text in UTF-8."},
     )
+
+
+def test_a_recording_without_words_can_be_edited(
+    app: Flask, client: FlaskClient, browser: FlaskClient, page: str
+) -> None:
+    send(client, text="", recording=upload(client))
+    path = f"/dashboard/projects/{page}/testimonials/{row_of(app, page).id}"
+    form = {"text": "", "author_name": "Theo B.", "submitted_on": "2024-01-01"}
+    assert browser.post(path, data=form).status_code == 303
+    assert row_of(app, page).author_name == "Theo B."

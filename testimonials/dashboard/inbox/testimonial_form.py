@@ -61,6 +61,12 @@ class TestimonialForm(FormSchema):
     tags = Tags(load_default=list)
 
 
+class RecordedForm(TestimonialForm):
+    """The fields of a testimonial with a recording, beside which no words are needed."""
+
+    text = Words(required=False, load_default="")
+
+
 class HighlightForm(FormSchema):
     """Words to highlight and, where a script saw them selected, their place; or one to remove."""
 
@@ -111,11 +117,12 @@ class EditedTestimonial:
                 columns["twitter"] = columns["twitter"] | {"avatarUrl": ""}
 
 
-def read_testimonial_form() -> EditedTestimonial:
+def read_testimonial_form(row: Testimonial | None = None) -> EditedTestimonial:
     """Read and check the form; its picture is decoded, but not stored."""
     request.max_content_length = UPLOAD_FORM_BYTES
+    schema = RecordedForm if row is not None and row.is_recorded else TestimonialForm
     try:
-        sent = TestimonialForm().read(request.form)
+        sent = schema().read(request.form)
         file = request.files.get("avatar")
     except RequestEntityTooLarge:
         return EditedTestimonial(errors={"avatar": [TOO_LARGE]})

@@ -79,7 +79,8 @@ def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue
 @require_role(Role.MODERATOR)
 def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Change a testimonial; its original text is kept, and highlights follow their words."""
-    form, project_id = read_testimonial_form(), access.project.id
+    known = find_testimonial(access.project, testimonial_id)
+    form, project_id = read_testimonial_form(known), access.project.id
     if form.errors:
         return _refuse(access, testimonial_id, form)
     begin_write()
