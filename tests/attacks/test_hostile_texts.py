@@ -131,6 +131,8 @@ def test_no_words_steer_a_terminal(
         "email": "owner@example.com",
         "file": str(table),
         "limit": TEXTS[name],
+        "title": TEXTS[name],
+        "name": world.ids["form_name"],
         "mail_id": mails(app)[-1].id,
         "plan": TEXTS[name],
         "project": world.ids["project_id"],

@@ -5,6 +5,7 @@ needed. A page is in the visitor's language only if its door says so, since the 
 templates with public pages and stays English.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -145,9 +146,12 @@ def gettext_noop(message: str) -> str:
     return message
 
 
-def isolate(text: str, name: str) -> Markup:
-    """Return `text` with `name` isolated, so that a name in another script can't reorder it."""
-    return escape(text).replace(escape(name), Markup("<bdi>{}</bdi>").format(name))
+def isolate(text: str, *names: str) -> Markup:
+    """Return `text` with `names` isolated, so that one in another script can't reorder it."""
+    escaped = sorted((str(escape(name)) for name in names if name), key=len, reverse=True)
+    found = "|".join(map(re.escape, escaped)) or r"(?!)"
+    # Both are escaped already.
+    return Markup(re.sub(found, r"<bdi>\g<0></bdi>", str(escape(text))))  # noqa: S704
 
 
 def format_average(number: float) -> str:
