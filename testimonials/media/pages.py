@@ -16,7 +16,8 @@ from testimonials.core.web.languages import translate, use_visitors_language
 from testimonials.core.web.rate_limits import client_key
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.media import store, uploads
-from testimonials.media.refusals import RecordingRefused
+from testimonials.media.refusals import NoRoom, RecordingRefused
+from testimonials.media.removal import give_way
 from testimonials.media.schemas import UploadSchema
 from testimonials.projects.models import Project
 from testimonials.projects.services import find_public_project, lock_project
@@ -35,7 +36,7 @@ def begin_upload(slug: str) -> ResponseReturnValue:
     limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
     wanted: dict[str, Any] = load(_UPLOAD, read_json_object())
     begin_write()
-    recording = uploads.begin_upload(lock_project(project.id), wanted["kind"], wanted["size"])
+    recording = _begin(lock_project(project.id), **wanted)
     db.session.commit()
     return jsonify(id=recording.id, offset=0, pieceBytes=uploads.PIECE_BYTES), 201
 
@@ -69,6 +70,7 @@ def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
     """Store the picture that is shown before the video plays."""
     project = find_public_project(slug=slug)
     uploads.find_upload(project, recording_id)
+    limiter.count(uploads.POSTERS_PER_ADDRESS, client_key())
     request.max_content_length = uploads.POSTER.max_bytes
     # Decoded before the lock is taken, so that no submission waits for it.
     picture = read_image(io.BytesIO(request.get_data(cache=False)), uploads.POSTER)
@@ -90,6 +92,15 @@ def answer_error(error: ServiceError) -> ResponseReturnValue:
     """Answer the script, which can't read a page."""
     body = error_body(translate(error.message), error.code, error.errors)
     return jsonify(body), error.status, error.headers
+
+
+def _begin(project: Project, kind: str, size: int, **_unused: str) -> Recording:
+    try:
+        return uploads.begin_upload(project, kind, size)
+    except NoRoom:
+        if not give_way():
+            raise
+        return uploads.begin_upload(project, kind, size)
 
 
 def _finish_if_whole(project: Project, recording: Recording, offset: int) -> None:

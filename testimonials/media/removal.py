@@ -14,6 +14,8 @@ from testimonials.testimonials.models import Recording
 # A file may be older than its row while it is uploaded with a form, or imported.
 SPARED_SECONDS = 60 * 60
 AT_ONCE = 500
+# What is slower than this gives way to others where there is no room for both.
+PATIENCE_SECONDS, LEAST_BYTES_A_SECOND = 60, 16 * 1024
 _LEAVING = "recordings_to_remove"
 
 
@@ -43,6 +45,24 @@ def delete_unsent_recordings(limit: int) -> int:
     ).all()
     remove_after_commit(gone)
     return len(gone)
+
+
+def give_way() -> int:
+    """Delete uploads of which little arrives, since there is no room; return how many.
+
+    Otherwise a few requests that announce much and send nothing would keep everybody out.
+    """
+    now, slow = clock.now(), []
+    uploading = select(Recording.id, Recording.created_at).where(
+        Recording.testimonial_id.is_(None), Recording.state == "uploading"
+    )
+    for row in db.session.execute(uploading.order_by(Recording.created_at).limit(AT_ONCE)):
+        late = (now - row.created_at).total_seconds() - PATIENCE_SECONDS
+        if store.size_of(row.id) < late * LEAST_BYTES_A_SECOND:
+            slow.append(row.id)
+    db.session.execute(delete(Recording).where(Recording.id.in_(slow)))
+    remove_after_commit(slow)
+    return len(slow)
 
 
 def find_orphans() -> dict[str, int]:

@@ -5,12 +5,12 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from testimonials.core.data.identifiers import is_identifier
-from testimonials.media.refusals import NoRoom, OffsetWrong
+from testimonials.media.refusals import NoRoom, OffsetWrong, RecordingGone
 from testimonials.settings.current import current_settings
 from testimonials.settings.instance_folder import sync
 
@@ -82,6 +82,27 @@ def keep_file(recording_id: str, source: IO[bytes]) -> None:
         flush(recording_id)
     except OSError as error:
         path.unlink(missing_ok=True)
+        if error.errno in FULL:
+            raise NoRoom from None
+        raise
+
+
+@contextlib.contextmanager
+def hold(recording_id: str) -> Iterator[Path]:
+    """Let nobody else hold or append to a file meanwhile. Raises `RecordingGone` and `NoRoom`."""
+    path = path_of(recording_id)
+    try:
+        with contextlib.ExitStack() as held:
+            while True:
+                file = held.enter_context(path.open("rb"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+                # While this waited, it may have been written anew.
+                if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                    break
+            yield path
+    except FileNotFoundError:
+        raise RecordingGone from None
+    except OSError as error:
         if error.errno in FULL:
             raise NoRoom from None
         raise

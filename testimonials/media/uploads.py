@@ -4,7 +4,7 @@ import os
 from datetime import timedelta
 from typing import IO
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier, new_identifier
@@ -31,6 +31,7 @@ from testimonials.testimonials.models import Recording
 PIECE_BYTES = 512 * 1024
 # Each is a whole recording, so nobody needs more, even at a tablet on a counter.
 RECORDINGS_PER_ADDRESS = Limit("recording-ip", 30, "from one IP address", for_load=True)
+POSTERS_PER_ADDRESS = Limit("recording-poster-ip", 60, "from one IP address", for_load=True)
 # How long an upload waits for its next piece, or for its form.
 KEPT = timedelta(days=1)
 POSTER = Use(720, 720, 2 * MEGABYTE)
@@ -109,8 +110,9 @@ def check_upload(project: Project, recording: Recording) -> Contents:
 
     Raises `RecordingRefused`; then it is to be deleted.
     """
-    store.flush(recording.id)
-    found = check_recording(store.path_of(recording.id), recording.kind)
+    with store.hold(recording.id) as path:
+        store.flush(recording.id)
+        found = check_recording(path, recording.kind)
     require_taken(project, found.kind)
     return found
 
@@ -142,7 +144,8 @@ def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Conten
     recording_id = new_identifier()
     store.keep_file(recording_id, file)
     try:
-        found = check_recording(store.path_of(recording_id), kind)
+        with store.hold(recording_id) as path:
+            found = check_recording(path, kind)
         require_taken(project, found.kind)
         return recording_id, found
     except BaseException:
@@ -161,6 +164,11 @@ def add_taken(project: Project, recording_id: str, found: Contents) -> Recording
 
 
 def set_poster(recording: Recording, picture: Image) -> None:
+    """Store the poster in place of the one before, which nothing else shows yet."""
+    before = recording.poster_id
     db.session.add(picture)
     db.session.flush()
     recording.poster_id = picture.id
+    db.session.flush()
+    if before is not None:
+        db.session.execute(delete(Image).where(Image.id == before))

@@ -18,7 +18,7 @@ from testimonials.media.containers.mp4 import read_mp4
 from testimonials.media.containers.ogg import read_ogg
 from testimonials.media.containers.webm import read_webm
 from testimonials.testimonials.models import Recording
-from tests.conftest import Caller
+from tests.conftest import Caller, MovableClock
 from tests.media.recorded import FILES, JSON, MP4, VIDEO, VOICE, Upload, make_page
 from tests.support.applications import change_settings
 from tests.support.pictures import photo, to_bytes
@@ -139,6 +139,10 @@ LIES = {
     "a page with the first bytes of an Ogg": b"OggS<html>" + b"x" * 4000,
     "half an MP4": MP4[: len(MP4) // 2],
     "a header without a recording": VIDEO[:188],
+    "a codec that is no text": MP4.replace(b"vp09", b"v\0<9"),
+    "a header of endless length": VIDEO.replace(
+        b"\x15\x49\xa9\x66", b"\x15\x49\xa9\x66\x01" + b"\xff" * 6 + b"\xf0", 1
+    ),
     "another document type": VIDEO.replace(b"\x42\x82\x84webm", b"\x42\x82\x84wxbm"),
 }
 
@@ -169,6 +173,21 @@ def test_a_header_full_of_nonsense_ends_soon(
         path.write_bytes(good[:at] + bytes([good[at] ^ 0xFF, *good[at + 1 :]]))
         with path.open("rb") as file, suppress(Unreadable):
             read_file(file, len(good), 500)
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [
+        struct.pack(">I4s", 8, b"trak") * 100,
+        (struct.pack(">I4sI", 2**21, b"stts", 0) + b"\0" * (2**21 - 12)) * 3,
+    ],
+    ids=["a hundred tracks", "tables of megabytes"],
+)
+def test_a_file_that_would_cost_seconds_is_not_read_on(tmp_path: Path, costly: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(MP4[:36] + costly)
+    with path.open("rb") as file, pytest.raises(Unreadable):
+        read_mp4(file, 36 + len(costly), 500)
 
 
 def test_a_recording_may_not_be_too_long(app: Flask, client: FlaskClient) -> None:
@@ -207,6 +226,24 @@ def test_the_account_and_the_service_have_shares(app: Flask, client: FlaskClient
     # What is on its way counts whole.
     content = b"x" * 600_000
     assert Upload(client, content).begun.status_code == 201
+    assert Upload(client, content).begun.status_code == 507
+
+
+def test_what_sends_nothing_gives_way_when_there_is_no_room(
+    client: FlaskClient, app: Flask, moved_clock: MovableClock
+) -> None:
+    change_settings(app, account_recordings_megabytes=1)
+    content = b"x" * 600_000
+    silent = Upload(client, content)
+    moved_clock.move(seconds=59)
+    assert Upload(client, content).begun.status_code == 507
+    moved_clock.move(seconds=2)
+    other = Upload(client, content)
+    assert other.begun.status_code == 201
+    assert silent.send(0, b"x").status_code == 404
+    # Once it is under way, it stays.
+    other.send(0, content[:500_000])
+    moved_clock.move(seconds=70)
     assert Upload(client, content).begun.status_code == 507
 
 
@@ -251,6 +288,9 @@ def test_a_poster_is_a_picture_and_a_discarded_upload_is_gone(
     row = read(app, sent.id)
     assert row is not None
     assert client.get(f"/media/{row.poster_id}.webp").status_code == 200
+    # One in its place leaves nothing behind.
+    assert client.put(f"{sent.path}/poster", data=poster).status_code == 204
+    assert client.get(f"/media/{row.poster_id}.webp").status_code == 404
     assert files(app) == [sent.id]
     assert client.delete(sent.path).status_code == 204
     assert client.delete(sent.path).status_code == 404

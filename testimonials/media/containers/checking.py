@@ -1,5 +1,6 @@
 """Check a recording by what is in its file, never by its name or what the sender says."""
 
+import re
 from pathlib import Path
 
 from testimonials.core.web.languages import gettext as _
@@ -18,6 +19,7 @@ from testimonials.settings.current import current_settings
 
 # Blocks, boxes or pages in a second of the liveliest recording, and those in a header.
 MOST_A_SECOND, MOST_BESIDE = 250, 5000
+CODEC = re.compile(r"[A-Za-z0-9./_-]+")
 # What browsers record after their timer ended.
 GRACE_SECONDS = 2.0
 # The shortest side and the longest that a screen could show.
@@ -34,6 +36,9 @@ def check_recording(path: Path, kind: str) -> Contents:
         found = _read(path, longest)
     except (Unreadable, OverflowError):
         raise RecordingRefused(_(DAMAGED)) from None
+    # What names a codec is shown, and stored as text.
+    if found and not all(map(CODEC.fullmatch, found.video + found.audio)):
+        raise RecordingRefused(_(DAMAGED))
     if found is None or not (found.video or found.audio) or not _has_size(found):
         raise RecordingRefused(_(NOT_PLAYABLE))
     if found.video and kind == "voice":
@@ -43,7 +48,10 @@ def check_recording(path: Path, kind: str) -> Contents:
     if found.seconds > longest + GRACE_SECONDS:
         raise RecordingRefused(_(TOO_LONG, seconds=longest))
     if isinstance(found, WebM):
-        write_duration(path, found)
+        try:
+            write_duration(path, found)
+        except OverflowError:
+            raise RecordingRefused(_(DAMAGED)) from None
     return found
 
 

@@ -9,8 +9,9 @@ from testimonials.media.containers.contents import Contents, Unreadable
 
 ENTERED = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex", b"moof", b"traf"}
 READ = {b"tkhd", b"mdhd", b"hdlr", b"stsd", b"stts", b"trex", b"tfhd", b"tfdt", b"trun"}
-# Tables of a recording of several minutes are far below this.
-LONGEST_TABLE = 4 * 1024 * 1024
+# All tables of a recording of several minutes are far below this; phones write up to five tracks.
+MOST_TABLE_BYTES = 4 * 1024 * 1024
+MOST_TRACKS = 16
 # In a sample's description: where its size in pixels and its further boxes begin.
 PIXELS, AFTER_VIDEO = 32, 86
 # What each bit of the flags before a table of samples adds to it.
@@ -40,6 +41,8 @@ def read_mp4(file: BinaryIO, size: int, most: int) -> Contents:
     start = 0
     for name, data in _boxes(file, size, most):
         if name == b"trak":
+            if len(tracks) == MOST_TRACKS:
+                raise Unreadable
             tracks.append(Track())
         elif name == b"tfhd":
             fragment, start = _begin_fragment(tracks, data), -1
@@ -76,7 +79,7 @@ def _describe(tracks: list[Track]) -> Contents:
 
 def _boxes(file: BinaryIO, size: int, most: int) -> Iterator[tuple[bytes, bytes]]:
     """Yield the name of each box in order, and the data of those that are read."""
-    position = 0
+    position, left = 0, MOST_TABLE_BYTES
     for _ in range(most):
         if position == size:
             return
@@ -92,7 +95,8 @@ def _boxes(file: BinaryIO, size: int, most: int) -> Iterator[tuple[bytes, bytes]
         if length < begin or position + length > size:
             raise Unreadable
         if name in READ:
-            if length > LONGEST_TABLE:
+            left -= length
+            if left < 0:
                 raise Unreadable
             file.seek(position + begin)
             yield name, file.read(length - begin)
@@ -153,4 +157,6 @@ def _add_up(data: bytes, default: int) -> int:
     step = 4 * sum(bool(flags & bit) for bit in OF_EACH_SAMPLE)
     if begin + count * step > len(data):
         raise Unreadable
-    return sum(_number(data, begin + step * index) for index in range(count))
+    # Of each sample, its duration comes first.
+    each = struct.iter_unpack(f">I{step - 4}x", data[begin : begin + step * count])
+    return sum(duration for (duration,) in each)
