@@ -32,6 +32,7 @@ SILENT_VIEWS = {
     "claim.send_new_link": ASKING,
     "session.sign_up": ASKING,
     "session.send_reset_link": ASKING,
+    "collection.mail_own_link": ASKING,
     "author.verify": AUTHOR,
     "requests.note_opened": "The list of who was asked says it.",
     "requests.note_started": "The list of who was asked says it.",
