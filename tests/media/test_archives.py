@@ -15,6 +15,7 @@ from testimonials.media import store
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.transfer.archives.opening import ArchiveRefused, open_archive
+from testimonials.transfer.archives.recordings import storing_recordings
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import reading_one_moment, write_archive
 from tests.access.tokens import give_token
@@ -43,10 +44,14 @@ def archive(app: Flask, client: FlaskClient, owner: Caller) -> bytes:
 
 
 def restore(app: Flask, content: bytes) -> Any:
-    with app.app_context(), open_archive(io.BytesIO(content)) as opened:
+    with (
+        app.app_context(),
+        open_archive(io.BytesIO(content)) as opened,
+        storing_recordings(opened) as stored,
+    ):
         begin_write()
         account = db.session.scalars(select(Account)).one()
-        done = restore_project(opened, account, slug="copy")
+        done = restore_project(opened, account, stored, slug="copy")
         db.session.commit()
         query = select(models.Recording).where(models.Recording.project_id == done.project.id)
         return db.session.scalars(query).one()

@@ -28,6 +28,7 @@ from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.services import SlugReserved, SlugTaken, lock_account
 from testimonials.projects.slugs import make_slug
 from testimonials.transfer.archives.opening import Archive, ArchiveRefused, open_archive
+from testimonials.transfer.archives.recordings import storing_recordings
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.waiting import drop_waiting, find_waiting, keep_waiting
 
@@ -35,8 +36,8 @@ archives = Blueprint("archives", __name__)
 
 MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
-# What a request may unpack: text, and all together.
-MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 16 * MEGABYTE, 64 * MEGABYTE
+# What a request may unpack: text, which others wait for while it is written, and all together.
+MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 8 * MEGABYTE, 64 * MEGABYTE
 TOO_LARGE = (
     "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
     "to import it by command."
@@ -132,11 +133,13 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
     """Import an archive and commit; return the address of the project's inbox."""
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         raise SlugTaken(f"Write the address as {make_slug(slug) or 'letters and digits'}.")
-    with _opening(content) as archive:
+    with _opening(content) as archive, storing_recordings(archive) as recordings:
         begin_write()
         account = lock_account(owner.account_id)
         resumes = "resume" in request.form
-        restored = restore_project(archive, account, slug=slug or None, resumes_requests=resumes)
+        restored = restore_project(
+            archive, account, recordings, slug=slug or None, resumes_requests=resumes
+        )
         project = restored.project
         drop_waiting(owner.account_id)
         record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)

@@ -14,6 +14,7 @@ from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role, RoleTooLow, find_access
+from testimonials.projects.notifications.services import find_choice
 from testimonials.testimonials.models import Testimonial
 
 LINK_LIFETIME = timedelta(days=7)
@@ -22,11 +23,13 @@ decision_purpose = TokenPurpose("decide")
 
 
 class DecisionLinkInvalid(ServiceError):
-    """The link is incomplete, or its person no longer looks after the project."""
+    """The link is incomplete, or its person no longer looks after the project or wants links."""
 
     status = 404
     code = "DECISION_LINK_INVALID"
-    default_message = "It is incomplete, or you no longer look after its project."
+    default_message = (
+        "It is incomplete, or you no longer look after its project, or no longer want such links."
+    )
 
 
 class DecisionLinkExpired(DecisionLinkInvalid):
@@ -83,6 +86,9 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
     if account is None or not account.is_claimed:
         raise DecisionLinkInvalid
     user = SignedIn("", account.id, account.email, None, account.display_name)
+    # Who no longer wants such links ends those that were mailed.
+    if not find_choice(account_id, project_id).decides_by_mail:
+        raise DecisionLinkInvalid
     try:
         return find_access(user, project_id, Role.MODERATOR, for_update=for_update)
     except (NotFound, RoleTooLow):

@@ -15,6 +15,7 @@ from testimonials.projects.slugs import make_slug
 from testimonials.transfer.archives.accounts import write_account_archive
 from testimonials.transfer.archives.files import force_option, print_written, writing_file
 from testimonials.transfer.archives.opening import open_archive
+from testimonials.transfer.archives.recordings import storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
 from testimonials.transfer.archives.writing import reading_one_moment, write_archive
 from testimonials.transfer.tables.table_export import write_table
@@ -93,12 +94,13 @@ def import_project(
     """
     if slug is not None and make_slug(slug) != slug:
         raise click.ClickException(f"Write the slug as {make_slug(slug) or 'letters and digits'}.")
-    with open_archive(file) as archive:
+    with open_archive(file) as archive, storing_recordings(archive) as recordings:
         begin_write()
         owner = lock_account(get_account(account).id)
         restored = restore_project(
             archive,
             owner,
+            recordings,
             slug=slug,
             has_limit=not ignore_limit,
             resumes_requests=resume_requests,

@@ -18,10 +18,8 @@ from testimonials.core.data.database import insert_if_missing
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
-from testimonials.media.containers.checking import check_recording
 from testimonials.media.quota import require_share
-from testimonials.media.refusals import NoRoom, RecordingRefused
-from testimonials.media.store import keep_file, path_of, remove_files, size_of
+from testimonials.media.store import size_of
 from testimonials.media.uploads import note_contents
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.services import (
@@ -40,7 +38,8 @@ from testimonials.testimonials.models import (
 )
 from testimonials.testimonials.moderation.changes import in_chunks
 from testimonials.transfer.archives.contents import Row
-from testimonials.transfer.archives.opening import Archive, ArchiveRefused
+from testimonials.transfer.archives.opening import Archive
+from testimonials.transfer.archives.recordings import Stored
 from testimonials.transfer.tables.importing import finish_import
 from testimonials.widget.models import SavedWidget
 
@@ -63,6 +62,7 @@ class Restored:
 def restore_project(
     archive: Archive,
     account: Account,
+    recordings: Stored,
     *,
     slug: str | None,
     has_limit: bool = True,
@@ -70,7 +70,7 @@ def restore_project(
 ) -> Restored:
     """Add the archive's project to the locked account; `slug` replaces the archive's.
 
-    Raises `SlugTaken`, `SlugReserved` and `ProjectLimitReached`.
+    Raises `SlugTaken`, `SlugReserved`, `ProjectLimitReached` and `NoRoom`.
     """
     if has_limit:
         require_room(account)
@@ -91,7 +91,7 @@ def restore_project(
     _insert(CollectionForm, lists["forms"])
     _insert_images(archive, ids)
     _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
-    _insert_recordings(archive, project, ids)
+    _insert_recordings(archive.lists["recordings"], project, recordings, ids)
     _insert(RequestBatch, lists["invitationBatches"])
     restored.waiting = _insert_requests(
         lists["invitations"], project.account_id, resumes=resumes_requests
@@ -124,7 +124,6 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
         (CollectionForm.id, lists["forms"]),
         (Image.id, lists["images"]),
         (Testimonial.id, lists["testimonials"]),
-        (Recording.id, lists["recordings"]),
         (TestimonialChange.id, changes),
         # Changes of a batch are undone together, so two projects never share one.
         (TestimonialChange.batch_id, changes),
@@ -199,27 +198,18 @@ def _insert_images(archive: Archive, ids: dict[str, str]) -> None:
         _insert(Image, [_renew(row, ids) | {"content": archive.read_image(row["id"])}])
 
 
-def _insert_recordings(archive: Archive, project: Project, ids: dict[str, str]) -> None:
-    """Store and check each recording as if it were uploaded; raise `ArchiveRefused`."""
-    stored: list[str] = []
-    try:
-        for old in archive.lists["recordings"]:
-            row = _renew(old, ids)
-            with archive.open_recording(old["id"]) as file:
-                keep_file(row["id"], file)
-            stored.append(row["id"])
-            found = check_recording(path_of(row["id"]), row["kind"])
-            recording = Recording(**row | {"project_id": project.id, "size": size_of(row["id"])})
-            require_share(project, recording.size)
-            db.session.add(recording)
-            note_contents(recording, found)
-            db.session.flush()
-    except (RecordingRefused, NoRoom) as error:
-        remove_files(stored)
-        raise ArchiveRefused(f"The archive can’t be imported. {error.message}") from None
-    except ArchiveRefused:
-        remove_files(stored)
-        raise
+def _insert_recordings(
+    rows: list[Row], project: Project, stored: Stored, ids: dict[str, str]
+) -> None:
+    """Add the rows of recordings that are stored; raise `NoRoom`."""
+    for old in rows:
+        recording_id, found = stored[old["id"]]
+        own = {"id": recording_id, "project_id": project.id, "size": size_of(recording_id)}
+        recording = Recording(**_renew(old, ids) | own)
+        require_share(project, recording.size)
+        db.session.add(recording)
+        note_contents(recording, found)
+        db.session.flush()
 
 
 def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str]) -> None:

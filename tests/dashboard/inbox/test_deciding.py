@@ -205,13 +205,14 @@ def test_a_link_ends_with_any_change_a_week_and_the_role(
     assert gone.status_code == 303
     assert client.post(path, data={"action": "approve"}).status_code == 404
     add_member(inbox.app, inbox.project, outsider, "moderator")
+    # The choice ended with the membership, and a link lives only as long as the choice.
+    assert client.get(path).status_code == 404
+    decide_by_mail(inbox, open_browser(inbox.app, outsider))
     assert client.get(path).status_code == 200
     form = {"text": "Other words", "author_name": "Maya", "submitted_on": "2024-01-01"}
     inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=form)
     assert client.post(path, data={"action": "approve"}).status_code == 410
     moved_clock.move(minutes=6)
-    # The choice ended with the membership.
-    decide_by_mail(inbox, open_browser(inbox.app, outsider))
     (tom,) = inbox.receive("Tom")
     path = mailed_link(inbox, outsider.email)
     assert tom in path

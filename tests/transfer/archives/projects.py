@@ -59,7 +59,7 @@ def fill_project(app: Flask, owner: Caller) -> str:
     with app.app_context(), VERSION_1.open("rb") as file, open_archive(file) as archive:
         begin_write()
         account = lock_account(owner.account_id)
-        restored = restore_project(archive, account, slug=None, resumes_requests=True)
+        restored = restore_project(archive, account, {}, slug=None, resumes_requests=True)
         asked = {"purchase_reference": "order-8", "started_at": clock.now()}
         db.session.execute(update(MailedRequest).values(mail_id=new_identifier(), **asked))
         db.session.execute(update(RequestBatch).values(form_name="after-class"))
