@@ -21,7 +21,6 @@ from testimonials.core.urls import collection_page_url, form_url, image_url
 from testimonials.core.web.languages import PARAMETER, asked_language, current_language
 from testimonials.core.web.languages import gettext as _
 from testimonials.extensions import db
-from testimonials.media.view import describe_of
 from testimonials.projects.configuration.defaults import PAGE_CONFIG
 from testimonials.projects.models import Project
 from testimonials.projects.services import name_owner
@@ -91,8 +90,7 @@ def describe_thanks(
     return page | {
         "row": row,
         "first_name": _first_name(row.author_name) if row else "",
-        "still": show_card(project, row) if row and row.text and row.status in SHOWN else None,
-        "recording": describe_of(row) if row and row.status in SHOWN else None,
+        "still": show_card(project, row) if row and row.status in SHOWN else None,
         "is_waiting": row is not None and row.status in ("pending", "spam"),
         "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
         "steps": describe_steps(page["shown"]["steps"]) if row or has_steps else [],

@@ -77,7 +77,6 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "initials": initials_of(row.author_name),
         "color": colour_of(row.author_name),
         "source_label": SOURCES.get(row.source, row.source),
-        "exact": describe_rest(row.submitted_at),
         "held": _describe_held(row),
         "recording": _describe_recording(row),
         "answers": list(map(_describe_answer, row.all_answers or ())),
@@ -185,11 +184,6 @@ def describe_time(time: datetime) -> str:
     """Return a time to the minute; a day alone for what was said on a day (`SaidOn`)."""
     is_day = (time.hour, time.minute, time.second, time.microsecond) == (12, 0, 0, 0)
     return clock.day(time) if is_day else f"{clock.day(time)}, {time:%H:%M} UTC"
-
-
-def describe_rest(time: datetime) -> str:
-    """Return what a time has beyond its age: the hour of what is dated, else the whole time."""
-    return describe_time(time).removeprefix(describe_age(time)).removeprefix(", ")
 
 
 def describe_age(time: datetime) -> str:

@@ -79,7 +79,7 @@ def test_a_video_is_recorded_sent_approved_and_played(
     follow(page.get_by_role("button", name="Send my video"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, Theo")
     assert sent == ["POST", "PATCH", "PUT"]
-    video = page.get_by_role("region", name="Your video").locator("video")
+    video = page.get_by_role("region", name="Your card").locator("video")
     assert ".webp" in (video.get_attribute("poster") or "")
     (row,) = project.stored()
     assert (row["kind"], row["text"], row["status"]) == ("video", "", "pending")

@@ -56,7 +56,8 @@ export class Sending {
   pause(reason) {
     this.started = null;
     this.find('why').textContent = reason === 'busy' ? this.say.sayBusy : this.say.sayOffline;
-    this.find('kept').textContent = fill(this.say.sayKept, { part: inMegabytes(this.recording.sent ?? 0) });
+    const { sent } = this.recording;
+    this.find('kept').textContent = sent ? fill(this.say.sayKept, { part: inMegabytes(sent) }) : '';
     this.showPaused(true);
     announce(this.find('why').textContent);
   }
