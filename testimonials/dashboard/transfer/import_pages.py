@@ -34,6 +34,7 @@ from testimonials.transfer.imports.drafts import (
     add_draft,
     find_import,
     list_imports,
+    pack,
 )
 from testimonials.transfer.imports.undoing import undo_import
 from testimonials.transfer.models import TableImport
@@ -61,10 +62,11 @@ def upload_import(access: Access) -> ResponseReturnValue:
     sent = _read_upload()
     if sent.problem:
         return _show_form(access, {"file": [sent.problem]}, sent.status), 422
+    packed = pack(sent.content)
     begin_write()
     who = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
     options = {"encoding": sent.encoding, "status": sent.status}
-    row = add_draft(who.project, who.user, sent.name, sent.content, options)
+    row = add_draft(who.project, who.user, sent.name, packed, options)
     db.session.commit()
     return redirect(url_for(".show_one", import_id=row.id), 303)
 

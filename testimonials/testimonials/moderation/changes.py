@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import insert
+from sqlalchemy import ColumnElement, insert, literal, select, update
 
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
@@ -41,6 +41,36 @@ def change_all(
         db.session.execute(insert(TestimonialChange), records)
         record_changes(project, batch, action, told)
     return batch, len(records)
+
+
+def delete_matching(
+    project: Project, actor: str, *conditions: ColumnElement[bool]
+) -> tuple[str, int]:
+    """Move what matches, in the locked project, to the trash as one batch; record it.
+
+    Without models, which would take most of the time for twenty thousand rows.
+    """
+    batch, now, row = new_identifier(), clock.now(), Testimonial
+    columns = (row.id, row.project_id, row.status, row.held_for, row.updated_at)
+    gone = literal(now, row.deleted_at.type).label("deleted_at")
+    conditions = (*conditions, row.deleted_at.is_(None))
+    query = select(*columns, gone).where(*conditions)
+    found: Sequence[Any] = db.session.execute(query).all()
+    if found:
+        latest = max(now, max(each.updated_at for each in found) + clock.MILLISECOND)
+        db.session.execute(
+            update(row)
+            .where(*conditions)
+            .values(deleted_at=now, updated_at=latest)
+            .execution_options(synchronize_session=False)
+        )
+        before = {"deleted_at": None}
+        records = [_record(each, before, batch, actor, "delete") for each in found]
+        db.session.execute(insert(TestimonialChange), records)
+        mark_changed(project)
+        told = [(name_change(each, before), each.id) for each in found]
+        record_changes(project, batch, "delete", told)
+    return batch, len(found)
 
 
 def change_testimonial(

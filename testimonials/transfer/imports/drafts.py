@@ -48,10 +48,15 @@ class Reading:
         return self.options.mapping
 
 
+def pack(content: bytes) -> bytes:
+    """Compress a file to be kept; it takes a moment, so before anything is locked."""
+    return zlib.compress(content, 6)
+
+
 def add_draft(
-    project: Project, who: SignedIn, file_name: str, content: bytes, options: dict[str, Any]
+    project: Project, who: SignedIn, file_name: str, packed: bytes, options: dict[str, Any]
 ) -> TableImport:
-    """Keep a file of the locked project until somebody says to import it."""
+    """Keep a packed file of the locked project until somebody says to import it."""
     old = select(TableImport.id).where(
         TableImport.project_id == project.id, TableImport.state == DRAFT
     )
@@ -71,7 +76,7 @@ def add_draft(
         file_name=file_name,
         state=DRAFT,
         options=USUAL | options,
-        content=zlib.compress(content, 6),
+        content=packed,
     )
     db.session.add(row)
     db.session.flush()

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import exists, func, select
-from sqlalchemy.orm import selectinload
 
 from testimonials.core import clock
 from testimonials.core.web.errors import ServiceError
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.testimonials.moderation.changes import change_all
+from testimonials.testimonials.moderation.changes import delete_matching
 from testimonials.transfer.imports.drafts import DRAFT, UNDONE
 from testimonials.transfer.models import TableImport
 
@@ -48,17 +47,11 @@ def undo_import(
 
     What somebody has changed since stays unless `also_changed`. Raises `NothingToUndo`.
     """
-    query = select(Testimonial).where(*_of(row))
-    if not also_changed:
-        query = query.where(~_is_changed())
-    rows = db.session.scalars(query.options(selectinload(Testimonial.tag_rows))).all()
-    if row.state == DRAFT or not rows:
+    wanted = _of(row) if also_changed else (*_of(row), ~_is_changed())
+    batch, removed = delete_matching(project, actor, *wanted) if row.state != DRAFT else ("", 0)
+    if not removed:
         raise NothingToUndo
     now = clock.now()
-    changes: list[tuple[Testimonial, dict[str, Any]]] = [
-        (each, {"deleted_at": now}) for each in rows
-    ]
-    batch, removed = change_all(project, changes, actor, "delete")
     row.state, row.undone_at, row.content, row.problem = UNDONE, now, None, None
     row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
     db.session.flush()
