@@ -9,7 +9,6 @@ from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, 
 from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.media.containers.browsers import tell_who_cannot_play
-from testimonials.media.view import describe_of
 from testimonials.projects.configuration.questions import SCALE_RANGE
 from testimonials.projects.models import Project
 from testimonials.projects.services import more_projects_url, project_limit_of
@@ -18,6 +17,7 @@ from testimonials.testimonials.events import BY_HAND, DISOWNED
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.highlights import split_text
 from testimonials.testimonials.moderation.services import ACTIONS
+from testimonials.testimonials.recordings.describing import describe_of
 
 SOURCES = {
     "public_page": "Collection page",

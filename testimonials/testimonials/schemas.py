@@ -22,7 +22,6 @@ MAX_BULK = 100
 
 # Left out of an answer when not set; authorRole is not among them.
 OPTIONAL = (
-    "verifiedCustomer",
     "authorEmail",
     "authorCompany",
     "authorAvatar",
@@ -37,6 +36,8 @@ OPTIONAL = (
     "externalId",
     "answers",
     "form",
+    "rewarded",
+    "verifiedCustomer",
     "originalText",
     "heldFor",
     "deletedAt",
@@ -201,6 +202,10 @@ class TestimonialSchema(Schema):
     form = fields.String(
         attribute="form_name",
         metadata={"description": "The form that it was sent by, if not the collection page."},
+    )
+    rewarded = fields.Boolean(
+        attribute="is_rewarded",
+        metadata={"description": "Set where a thank-you was promised, whatever the author says."},
     )
     verifiedCustomer = fields.Boolean(
         attribute="is_verified_customer",

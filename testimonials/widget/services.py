@@ -12,11 +12,11 @@ from testimonials.core.urls import wall_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import format_number
 from testimonials.extensions import db
-from testimonials.media.view import load_recordings
 from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.widget.content.content import EVERYTHING, find_conditions, read_content
 from testimonials.widget.content.extras import describe_extras
 from testimonials.widget.content.listing import count_shown, list_shown

@@ -3,8 +3,8 @@
 from markupsafe import Markup, escape
 
 from testimonials.core.urls import script_url, widget_page_url
-from testimonials.media.view import load_recordings
 from testimonials.projects.models import Project
+from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.widget.content.content import read_content
 from testimonials.widget.content.extras import describe_extras
 from testimonials.widget.content.listing import count_shown, list_shown

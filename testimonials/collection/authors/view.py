@@ -7,8 +7,8 @@ from testimonials.collection.describe import describe_page
 from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
 from testimonials.core.web.errors import FieldErrors
-from testimonials.media.view import describe_of
 from testimonials.testimonials.answers import write_answer
+from testimonials.testimonials.recordings.describing import describe_of
 
 # What the previous request did.
 DONE = ("corrected", "withdrawn", "consented", "verified")

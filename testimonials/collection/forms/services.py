@@ -150,14 +150,6 @@ def preview_form(project: Project, values: Values) -> CollectionForm:
     return CollectionForm(name=values["name"], title="", design=own, is_open=True)
 
 
-def list_questions(project: Project) -> list[Question]:
-    """Return the questions of the page and of all forms, each id once."""
-    questions = list(project.whole_page_design["questions"])
-    for form in list_forms(project):
-        questions += read_form_design(form)["questions"]
-    return list({each["id"]: each for each in reversed(questions)}.values())[::-1]
-
-
 def read_form_design(form: CollectionForm) -> dict[str, Any]:
     """Return a form's design with every key."""
     return DESIGN | form.design

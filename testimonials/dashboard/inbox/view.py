@@ -12,7 +12,6 @@ from testimonials.collection.spam import count_flood
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.urls import collection_page_url, testimonial_url
 from testimonials.dashboard.describe import describe_testimonial
-from testimonials.media.view import load_recordings
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.slugs import make_slug
@@ -28,6 +27,7 @@ from testimonials.testimonials.moderation.inbox import (
 from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.testimonials.moderation.undoing import Step, Undone
+from testimonials.testimonials.recordings.describing import load_recordings
 
 MAX_SEARCH = 200
 EMPTY = {

@@ -29,11 +29,14 @@ COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
     "authorAvatar": lambda row: row.avatar_url,
     "rating": lambda row: None if row.rating is None else f"{row.rating:g}",
     "text": lambda row: row.text,
+    "transcript": lambda row: row.transcript,
     "tags": lambda row: ", ".join(row.tags),
     "highlights": lambda row: "\n".join(row.text[a:b] for a, b in row.highlights or ()),
     "reply": lambda row: row.reply,
     "repliedAt": lambda row: row.replied_at and iso(row.replied_at),
     "pinned": lambda row: "yes" if row.is_pinned else "",
+    "rewarded": lambda row: "yes" if row.is_rewarded else "",
+    "order": lambda row: row.purchase_reference,
     "submittedAt": lambda row: iso(row.submitted_at),
     "reviewedAt": lambda row: row.reviewed_at and iso(row.reviewed_at),
     "consentText": lambda row: row.consent_text,
@@ -56,7 +59,7 @@ def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) 
         query = query.where(Testimonial.status != "demo")
     rows = db.session.scalars(
         query.order_by(Testimonial.created_at, Testimonial.id)
-        .options(selectinload(Testimonial.tag_rows))
+        .options(selectinload(Testimonial.tag_rows), selectinload(Testimonial.recording))
         .execution_options(yield_per=ROWS_AT_ONCE)
     )
     cells = (

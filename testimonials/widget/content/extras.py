@@ -3,10 +3,10 @@
 from typing import Any
 
 from testimonials.core.urls import testimonial_url
-from testimonials.media.view import describe_of
 from testimonials.projects.models import Project
 from testimonials.testimonials.answers import public_answers
 from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.recordings.describing import describe_of
 
 # The height of a poster where there is room, and how wide it may be then. A phone's picture is cut
 # a little, to leave room for words.

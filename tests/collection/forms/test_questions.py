@@ -234,6 +234,8 @@ def test_a_code_for_everybody_is_noted_and_ends_on_its_day(
         assert send(client, name=f"Noor {until}").status_code == 303
         newest = read_testimonials(app, project)[-1]
         assert newest.is_rewarded is is_rewarded
+        told = configurer.get(f"/v1/projects/{project}/submissions").json["data"]["items"]
+        assert told[0].get("rewarded", False) is is_rewarded
     for step in ({"kind": "link", "title": "Also there"}, {"kind": "code", "title": "A bun"}):
         assert configurer.patch(path, {"steps": [step]}).status_code == 400
 
