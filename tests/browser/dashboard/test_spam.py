@@ -68,6 +68,7 @@ def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
 
 def test_the_bait_can_neither_be_seen_nor_reached(site: Site, open_page: OpenPage) -> None:
     page = open_page(site.create_project().page_url)
+    open_form(page)
     bait = page.locator('[name="subject"]')
     assert bait.evaluate("field => field.tabIndex") == -1
     assert bait.get_attribute("autocomplete") == "off"

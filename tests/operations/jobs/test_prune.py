@@ -18,6 +18,8 @@ from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import KINDS
 from testimonials.projects.models import MemberInvitation, WidgetSighting
 from testimonials.proposals.models import Proposal
+from testimonials.testimonials.models import Recording
+from testimonials.transfer.models import TableImport
 from testimonials.webhooks.deliveries import KEPT
 from testimonials.webhooks.models import WebhookDelivery
 from tests.conftest import Caller, MakeCaller, MovableClock
@@ -103,6 +105,11 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     project_id=project, kind="page", values={}, actor_kind="agent", decided_at=now
                 ),
                 IdempotencyKey(owner="o", key="k", fingerprint="f", status=200, body=b"x"),
+                Recording(project_id=project, kind="video", size=9),
+                TableImport(
+                    project_id=project, actor=owner.email, file_name="a.csv", state="draft",
+                    options={}, content=b"x",
+                ),
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
             )
         )  # fmt: skip
