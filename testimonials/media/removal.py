@@ -15,7 +15,7 @@ from testimonials.testimonials.models import Recording
 SPARED_SECONDS = 60 * 60
 AT_ONCE = 500
 # What is slower than this gives way to others where there is no room for both.
-PATIENCE_SECONDS, LEAST_BYTES_A_SECOND = 60, 16 * 1024
+PATIENCE_SECONDS, LEAST_BYTES_A_SECOND, UNSENT_SECONDS = 60, 16 * 1024, 60 * 60
 _LEAVING = "recordings_to_remove"
 
 
@@ -48,21 +48,28 @@ def delete_unsent_recordings(limit: int) -> int:
 
 
 def give_way() -> int:
-    """Delete uploads of which little arrives, since there is no room; return how many.
+    """Delete uploads of which little arrives, and recordings whose form wasn't sent for long.
 
-    Otherwise a few requests that announce much and send nothing would keep everybody out.
+    There is no room for others. Otherwise a few requests that announce much and send nothing would
+    keep everybody out for a day. Returns how many.
     """
     now, slow = clock.now(), []
-    uploading = select(Recording.id, Recording.created_at).where(
-        Recording.testimonial_id.is_(None), Recording.state == "uploading"
+    unsent = select(Recording.id, Recording.state, Recording.created_at).where(
+        Recording.testimonial_id.is_(None)
     )
-    for row in db.session.execute(uploading.order_by(Recording.created_at).limit(AT_ONCE)):
-        late = (now - row.created_at).total_seconds() - PATIENCE_SECONDS
-        if store.size_of(row.id) < late * LEAST_BYTES_A_SECOND:
+    for row in db.session.execute(unsent.order_by(Recording.created_at).limit(AT_ONCE)):
+        age = (now - row.created_at).total_seconds()
+        allowed = UNSENT_SECONDS if row.state == "ready" else _seconds_for(row.id)
+        if age > allowed:
             slow.append(row.id)
     db.session.execute(delete(Recording).where(Recording.id.in_(slow)))
     remove_after_commit(slow)
     return len(slow)
+
+
+def _seconds_for(recording_id: str) -> float:
+    """Return how long what has arrived of an upload may have taken."""
+    return PATIENCE_SECONDS + store.size_of(recording_id) / LEAST_BYTES_A_SECOND
 
 
 def find_orphans() -> dict[str, int]:

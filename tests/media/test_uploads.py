@@ -245,6 +245,17 @@ def test_what_sends_nothing_gives_way_when_there_is_no_room(
     other.send(0, content[:500_000])
     moved_clock.move(seconds=70)
     assert Upload(client, content).begun.status_code == 507
+    # A whole one waits for its form for an hour, if there is no room.
+    change_settings(app, account_recordings_megabytes=0.06)
+    moved_clock.move(hours=25)
+    client.delete(other.path)
+    whole = Upload(client)
+    assert whole.finish().status_code == 204
+    moved_clock.move(minutes=59)
+    assert Upload(client, content[:50_000]).begun.status_code == 507
+    moved_clock.move(minutes=2)
+    assert Upload(client, content[:50_000]).begun.status_code == 201
+    assert whole.send(0, b"x").status_code == 404
 
 
 def test_a_full_disk_leaves_the_upload_as_it_was(app: Flask, client: FlaskClient) -> None:
