@@ -165,6 +165,6 @@ KINDS: dict[str, Kind] = {
         Scope.CONFIGURE,
         changes.ask,
         changes.read_nothing,
-        "Requests on the way",
+        "Requests accepted",
     ),
 }

@@ -69,6 +69,9 @@ def test_only_a_key_opens_what_is_not_public(
     change_testimonial(app, sent, status="approved")
     change_project(app, page, status="inactive")
     assert client.get(path).status_code == 404
+    # The owner still plays it.
+    url = read(token, page, sent)["recording"]["url"]
+    assert client.get(url.removeprefix("https://testimonials.example.com")).status_code == 200
 
 
 def test_parts_are_served(

@@ -64,7 +64,8 @@ def describe_of(row: Testimonial) -> dict[str, Any] | None:
     recording = row.recording if row.kind != "written" else None
     if recording is None:
         return None
-    is_public = row.status in ("approved", "demo") and row.deleted_at is None
+    is_shown = row.status in ("approved", "demo") and row.deleted_at is None
+    is_public = is_shown and row.project.is_active
     return describe_recording(recording, "" if is_public else make_key(recording.id))
 
 
