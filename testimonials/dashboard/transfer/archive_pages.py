@@ -44,6 +44,9 @@ TOO_LARGE = (
 )
 ARCHIVES_PER_ACCOUNT = Limit("archive-account", 20, "to import archives, from one account")
 
+# Each look at one that waits reads it again, which takes up to a second.
+LOOKS_PER_ACCOUNT = Limit("archive-look-account", 100, "to look at archives, from one account")
+
 # Reading one takes memory, so a process reads one at a time.
 _reading = threading.Lock()
 
@@ -119,7 +122,7 @@ def _read_upload() -> tuple[str, bytes]:
 
 @contextmanager
 def _opening(content: bytes) -> Iterator[Archive]:
-    if not _reading.acquire(timeout=5):
+    if not _reading.acquire(timeout=2):
         raise ArchivesBusy
     try:
         limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
@@ -171,6 +174,7 @@ def _describe(archive: Archive) -> dict[str, Any]:
 
 
 def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
+    limiter.count(LOOKS_PER_ACCOUNT, owner.account_id)
     account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
     waiting, inside = find_waiting(owner.account_id), None
     if waiting is not None:
