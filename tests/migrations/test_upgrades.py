@@ -1,5 +1,6 @@
 """Upgrades: from every released schema, with everything in it, whole or not at all."""
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -63,6 +64,23 @@ def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
     assert result.output.endswith(f"The database went from {revision} to {head()}.\n"), result
     assert of_columns(read(db.engine), before) == before
     assert check(app) == f"The database is sound, and at {head()}.\n"
+
+
+@pytest.mark.parametrize("chosen", ["Thank you! Your words mean a lot to us.", "Merci !"])
+def test_only_thanks_that_nobody_chose_are_shortened(app: Flask, chosen: str) -> None:
+    migrate_to(db.engine, "0007")
+    fill(db.engine)
+    config = json.dumps({"headline": "How was it?", "thankYouMessage": chosen})
+    with db.engine.begin() as connection:
+        connection.execute(text("UPDATE project SET page_config = :config"), {"config": config})
+    upgrade(db.engine)
+    with db.engine.begin() as connection:
+        stored = connection.execute(text("SELECT page_config FROM project")).scalars().all()
+    shown = chosen.removeprefix("Thank you! ")
+    for each in stored:
+        value = json.loads(each) if isinstance(each, str) else each
+        assert value == {"headline": "How was it?", "thankYouMessage": shown}
+    assert stored
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(

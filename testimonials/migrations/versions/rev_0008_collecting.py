@@ -16,6 +16,7 @@ def upgrade() -> None:
     _add_to_project()
     _add_to_testimonial()
     _add_to_others()
+    _thank_once()
 
 
 def _reference(table: str, column: str, target: str, ondelete: str) -> sa.ForeignKeyConstraint:
@@ -178,3 +179,15 @@ def _add_to_others() -> None:
         "testimonial_change",
         ["project_id", "created_at"],
     )
+
+
+def _thank_once() -> None:
+    """Shorten the message that nobody chose: the page's heading says thank you by name."""
+    shorter = "Your words mean a lot to us."
+    project = sa.table("project", sa.column("id"), sa.column("page_config", sa.JSON()))
+    connection = op.get_bind()
+    for key, config in connection.execute(sa.select(project.c.id, project.c.page_config)).all():
+        if config.get("thankYouMessage") == f"Thank you! {shorter}":
+            changed = config | {"thankYouMessage": shorter}
+            chosen = sa.update(project).where(project.c.id == key)
+            connection.execute(chosen.values(page_config=changed))

@@ -40,7 +40,7 @@ PAGE_CONFIG: dict[str, Any] = {
     "description": gettext_noop(
         "Two or three sentences are plenty. Your words help the next person choose."
     ),
-    "thankYouMessage": gettext_noop("Thank you! Your words mean a lot to us."),
+    "thankYouMessage": gettext_noop("Your words mean a lot to us."),
     "theme": "light",
     "buttonColor": "#4F46E5",
     "buttonTextColor": "#FFFFFF",
