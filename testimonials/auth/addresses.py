@@ -118,6 +118,9 @@ def require_open_signup(email: str) -> None:
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
 
 
+# The library takes most of the time of reading a table, which is read again for every choice in
+# its preview.
+@lru_cache(maxsize=1024)
 def _validate(text: str) -> "ValidatedEmail":
     # Slow to import, and most processes never see an address.
     from email_validator import EmailNotValidError, validate_email

@@ -55,6 +55,10 @@ class ColumnMapping:
         used = {name for names in self.columns.values() for name in names}
         return [heading for heading in headings if heading not in used]
 
+    def read(self, cells: Mapping[str, str]) -> dict[str, str]:
+        """Return the texts of a line by field, without those that are empty."""
+        return {field: text for field in self.columns if (text := self.pick(cells, field))}
+
     def pick(self, cells: Mapping[str, str], field: str) -> str:
         headings = self.columns.get(field, ())
         parts = [cell for heading in headings if (cell := cells.get(heading, "").strip())]

@@ -200,7 +200,7 @@ class NewTestimonial:
 def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
     """Read one line; raise `RowRefused` with the first problem."""
     mapping = options.mapping
-    texts = {field: text for field in FIELDS if (text := mapping.pick(cells, field))}
+    texts = mapping.read(cells)
     kind = (cells.get("type", "") or cells.get("kind", "")).lower()
     if "text" not in texts and kind in _RECORDED:
         raise RowRefused(f"This is {_RECORDED[kind]}; only text can be imported.")
