@@ -60,7 +60,10 @@ class ColumnMapping:
         return {field: text for field in self.columns if (text := self.pick(cells, field))}
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
-        headings = self.columns.get(field, ())
+        headings = self.columns.get(field)
+        if not headings:
+            # Most fields of most files.
+            return ""
         parts = [cell for heading in headings if (cell := cells.get(heading, "").strip())]
         return " ".join(parts).replace("\r\n", "\n").replace("\r", "\n")
 
