@@ -32,7 +32,7 @@ def test_history_and_activity_name_the_token(app: Flask, owner: Caller) -> None:
     history = data_of(agent.get(f"{path}/testimonials/{one}"))["history"]
     assert [each["by"] for each in history] == ["Helper (access token)"] * 3
     for each in many["results"]:
-        assert list_actors(each["testimonial"]["_id"]) == ["Helper (access token)"]
+        assert list_actors(each["testimonialId"]) == ["Helper (access token)"]
     assert list_actors(by_key) == ["An agent (API key)"]
     activity = browser.get("/dashboard/account/activity?q=helper").text
     assert "<bdi>Helper (access token)</bdi>" in activity

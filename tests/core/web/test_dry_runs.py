@@ -9,7 +9,9 @@ from sqlalchemy import select
 from testimonials.access.scopes import Scope
 from testimonials.core.data.database import Base
 from testimonials.core.data.rate_limit_counters import RateLimitCounter
-from testimonials.extensions import db
+from testimonials.extensions import begin_write, db
+from testimonials.testimonials import models
+from testimonials.transfer.models import TableImport
 from tests.access.tokens import give_token
 from tests.conftest import Caller
 from tests.support.applications import change_settings
@@ -28,6 +30,24 @@ def read_all(app: Flask) -> dict[str, list[str]]:
             for name, table in Base.metadata.tables.items()
             if table is not COUNTED
         }
+
+
+def add_import(app: Flask, project: str, row: str) -> str:
+    """Let a testimonial be what an import added; return the import's id."""
+    with app.app_context():
+        begin_write()
+        found = TableImport(
+            project_id=project,
+            actor="owner@example.com",
+            file_name="a.csv",
+            state="done",
+            options={},
+        )
+        db.session.add(found)
+        db.session.flush()
+        db.session.get_one(models.Testimonial, row).import_id = found.id
+        db.session.commit()
+        return found.id
 
 
 def list_writes(app: Flask) -> set[tuple[str, str]]:
@@ -71,6 +91,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         "asked_id": asked,
         "path:tag": "rye",
         "form": "after-class",
+        "import_id": add_import(app, project, row),
     }
     added = {"authorName": "Maya", "text": "Warm bread."}
     picture = {"data": to_bytes(photo(), "PNG"), "content_type": "image/png"}
@@ -90,6 +111,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         ("PATCH", "<testimonial_id>"): {"text": "It works."},
         ("POST", "decisions"): {"decision": "reject", "ids": [row]},
         ("POST", "undo"): {"undo": undo},
+        ("POST", "<import_id>/undo"): {},
         ("PATCH", "<path:tag>"): {"name": "spelt"},
         ("POST", "requests"): {"people": [{"email": "maya@example.com"}]},
         ("POST", "proposals"): {"kind": "widget", "values": {"theme": "dark"}},
@@ -105,6 +127,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
             for name, value in there.items():
                 url = url.replace(f"<{name}>", value)
             last = path.rpartition("/")[2]
+            last = "<import_id>/undo" if "imports" in path else last
             body = {"json": bodies[method, last]} if (method, last) in bodies else {}
             is_picture = method == "PUT" and last in ("logo", "cover", "portrait", "avatar")
             sent = picture if is_picture else body
