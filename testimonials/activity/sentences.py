@@ -23,6 +23,7 @@ DONE = {
     "highlight": "highlighted words of",
     "restore": "restored",
     "undo": "undid a change of",
+    "remove_recording": "removed the recording of",
     "consent": "consented again to",
     "disown": "denied having written",
 }

@@ -42,7 +42,7 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
     """Return what `collection/page.html` shows; the photo is stored already."""
     form = filled.form
     at: dict[str, Any] = {"slug": project.slug} | ({"form_name": form.name} if form else {})
-    page = _describe_with_owner(project, form)
+    page = describe_with_owner(project, form)
     shown, collect = page["shown"], project.page_config["collectFields"]
     photo = image_url(filled.photo.id if filled.photo else None)
     gift = find_gift(shown["steps"])
@@ -55,7 +55,7 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
         "answers": filled.answered,
         "hidden": filled.hidden,
         "errors": filled.errors,
-        "targets": _find_targets(shown["questions"]),
+        "targets": find_targets(shown["questions"]),
         "form_token": filled.token,
         # Whatever a link has filled in is seen at once.
         "is_open": bool(filled.errors or any(filled.typed.values()) or not collect.get("rating")),
@@ -68,7 +68,7 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
         "questions": shown["questions"],
         "record": record,
         "gift": gift,
-        "still": preview_card(project, filled.typed, photo, is_rewarded=gift is not None),
+        "still": preview_card(project, filled.typed, photo, filled.values.get("answers"), gift),
         "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
         "photo": {
             "token": make_kept_token(project, filled.photo),
@@ -86,7 +86,7 @@ def describe_thanks(
     Who wrote nothing sees no steps, unless `has_steps`.
     """
     config = project.page_config
-    page = _describe_with_owner(project)
+    page = describe_with_owner(project)
     return page | {
         "row": row,
         "first_name": _first_name(row.author_name) if row else "",
@@ -131,7 +131,7 @@ def describe_page(project: Project, form: CollectionForm | None = None) -> dict[
     }
 
 
-def _describe_with_owner(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
+def describe_with_owner(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
     """Return the same; without a signature, the owner is called by their first name."""
     page = describe_page(project, form)
     if not page["shown"]["signature"]:
@@ -184,7 +184,7 @@ def _name_details(collect: dict[str, bool]) -> str:
     return SEPARATORS.get(code, ", ").join([*asked[:1], *others])
 
 
-def _find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
+def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
     """Return the control to which the summary of errors leads, by the field's name."""
     firsts = {"scale": "-0", "choice": "-1"}
     own = {f"q_{each['id']}": f"q_{each['id']}{firsts.get(each['kind'], '')}" for each in questions}

@@ -44,7 +44,8 @@ def field_name(question: Question) -> str:
 def show_question(question: Question) -> Question:
     """Return a question in the visitor's language.
 
-    `choices` are pairs of `value`, in the owner's words, and `label`; `field` is the form's name.
+    `choices` are pairs of `value`, in the owner's words, and `label`; `field` is the form's name;
+    `asked` is how a testimonial keeps the question.
     """
     words = question["translations"].get(current_language().code, {})
     labels = speak_lines(question["choices"], words.get("choices"))
@@ -53,6 +54,7 @@ def show_question(question: Question) -> Question:
     return {
         **question,
         **spoken,
+        "asked": _write_question(question),
         "field": field_name(question),
         "choices": [{"value": value, "label": label} for value, label in pairs],
     }
@@ -89,11 +91,17 @@ def read_typed(form: MultiDict[str, str], questions: Sequence[Question]) -> dict
     return {name: form.getlist(name) for name in map(field_name, questions) if name in form}
 
 
+def _write_question(question: Question) -> str:
+    """Return a question as its answer is kept with it: a consent in the visitor's language."""
+    words = question["translations"].get(current_language().code, {})
+    text: str = question["text"]
+    return words.get("text") or text if question["kind"] == "consent" else text
+
+
 def _keep(question: Question, answer: Any) -> Answer:
-    is_consent = question["kind"] == "consent"
     return {
         "id": question["id"],
-        "question": show_question(question)["text"] if is_consent else question["text"],
+        "question": _write_question(question),
         "kind": question["kind"],
         "answer": answer,
         "isPublic": question["isPublic"],

@@ -36,6 +36,7 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "thank": "Thanked by mail",
     "correct": "Corrected by the author",
     "withdraw": "Withdrawn by its author",
+    "remove_recording": "Recording removed",
     "consent": "Consent given again",
     "disown": "Denied by the owner of the email address",
 }

@@ -2,20 +2,26 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import delete, event, select
+from sqlalchemy import delete, event, exists, select
 from sqlalchemy.orm import Session
 
 from testimonials.core import clock
+from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
 from testimonials.media import store
 from testimonials.media.uploads import KEPT
-from testimonials.testimonials.models import Recording
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.moderation.changes import change_all
+from testimonials.testimonials.moderation.services import ActionRefused
 
 # A file may be older than its row while it is uploaded with a form, or imported.
 SPARED_SECONDS = 60 * 60
 AT_ONCE = 500
 # What is slower than this gives way to others where there is no room for both.
 PATIENCE_SECONDS, LEAST_BYTES_A_SECOND, UNSENT_SECONDS = 60, 16 * 1024, 60 * 60
+# The change of a testimonial whose recording is removed.
+REMOVE, WRITTEN = "remove_recording", {"kind": "written"}
 _LEAVING = "recordings_to_remove"
 
 
@@ -33,6 +39,36 @@ def _remove_leaving(session: Session) -> None:
 @event.listens_for(db.session, "after_rollback")
 def _keep_leaving(session: Session) -> None:
     session.info.pop(_LEAVING, None)
+
+
+def take_off_recording(row: Testimonial) -> None:
+    """Remove the recording of a testimonial with its poster; its words stay.
+
+    The caller changes `kind` to written, and records it.
+    """
+    recording = row.recording
+    row.recording = None
+    db.session.flush()
+    if recording is None:
+        return
+    remove_after_commit([recording.id])
+    still_used = exists().where(Recording.poster_id == Image.id)
+    db.session.execute(delete(Image).where(Image.id == recording.poster_id, ~still_used))
+
+
+def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
+    """Remove the recording of a testimonial of the locked project, for good; its words stay.
+
+    Raises `ActionRefused` if nothing would be left.
+    """
+    if not row.is_recorded:
+        raise ActionRefused("It has no recording.")
+    if not row.text:
+        raise ActionRefused(
+            "Without its recording nothing would be left. Add words first, or delete it."
+        )
+    change_all(project, [(row, WRITTEN)], actor, REMOVE)
+    take_off_recording(row)
 
 
 def delete_unsent_recordings(limit: int) -> int:

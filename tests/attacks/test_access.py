@@ -109,6 +109,7 @@ MODERATOR_MAY = {
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights",
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/reply",
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/transcript",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove",
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture",
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png",
     "/dashboard/projects/<project_id>/leave",

@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from testimonials.media import store
 from testimonials.operations.jobs.expiry import sweep
 from tests.access.tokens import give_token
+from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.media.recorded import VIDEO, Upload, make_page, send, upload
 from tests.support.rows import change_project, change_testimonial, read_testimonials
@@ -215,3 +216,78 @@ def test_an_author_deletes_the_file_at_once(app: Flask, client: FlaskClient, pag
     with app.app_context():
         assert store.list_files() == {}
     assert read_testimonials(app, page) == []
+
+
+def find_own(client: FlaskClient, thanks: str) -> str:
+    """Return the path of the author's own page."""
+    token = client.get(thanks).text.partition("/yours/")[2].partition("?")[0].partition('"')[0]
+    return f"/yours/{token}"
+
+
+def test_an_author_removes_the_recording_and_keeps_the_words(
+    app: Flask, client: FlaskClient, token: Any, page: str
+) -> None:
+    own = find_own(client, send(client, recording=upload(client)).headers["Location"])
+    (row,) = read_testimonials(app, page)
+    change_testimonial(app, row.id, status="approved")
+    recording = read(token, page, row.id)["recording"]["url"].partition("example.com")[2]
+    assert client.get(recording).status_code == 200
+    feed = f"/widget/{page}/feed.json"
+    before = client.get(feed).text
+    assert recording in before
+    assert "Your words stay" in client.get(f"{own}/recording").text
+    assert client.post(f"{own}/recording").status_code == 303
+    # A second tap finds it done.
+    assert client.post(f"{own}/recording").status_code == 303
+    with app.app_context():
+        assert store.list_files() == {}
+    assert client.get(recording).status_code == 404
+    assert recording not in client.get(feed).text
+    shown = read(token, page, row.id)
+    assert (shown["text"], shown["status"]) == ("They listened.", "approved")
+    assert not shown.keys() & {"kind", "recording"}
+    assert "<video" not in client.get(own).text
+    assert client.get(f"{own}/recording").status_code == 303
+
+
+def test_a_recording_alone_is_withdrawn_or_deleted(
+    app: Flask, client: FlaskClient, page: str
+) -> None:
+    own = find_own(client, send(client, text="", recording=upload(client)).headers["Location"])
+    asked = client.get(f"{own}/recording").text
+    assert f'href="{own}/withdraw"' in asked
+    assert f'href="{own}/delete"' in asked
+    assert "<form" not in asked
+    assert client.post(f"{own}/recording").status_code == 303
+    (row,) = read_testimonials(app, page)
+    assert row.kind == "video"
+    with app.app_context():
+        assert len(store.list_files()) == 1
+
+
+def test_an_owner_removes_a_recording_for_good(
+    app: Flask, client: FlaskClient, owner: Caller, page: str, sent: str
+) -> None:
+    browser = open_browser(app, owner)
+    editor = f"/dashboard/projects/{page}/testimonials/{sent}"
+    assert "can’t be removed alone" in browser.get(editor).text
+    refused = browser.post(f"{editor}/recording/remove", headers={"Accept": "application/json"})
+    assert "nothing would be left" in refused.json["message"]
+    form = {"transcript": "Warm buns.", "shows_transcript": "true"}
+    assert browser.post(f"{editor}/transcript", data=form).status_code == 303
+    assert "this can’t be undone" in browser.get(editor).text
+    answer = browser.post(f"{editor}/recording/remove", data={"return_to": editor})
+    assert answer.headers["Location"].startswith(editor)
+    with app.app_context():
+        assert store.list_files() == {}
+    (row,) = read_testimonials(app, page)
+    assert (row.kind, row.text) == ("written", "Warm buns.")
+    after = browser.get(editor).text
+    assert "Recording removed" in after
+    # Neither the removal nor what was done to the recording before.
+    undone = browser.post(
+        f"/dashboard/projects/{page}/undo", headers={"Accept": "application/json"}
+    )
+    assert undone.status_code == 409
+    (row,) = read_testimonials(app, page)
+    assert (row.kind, row.text) == ("written", "Warm buns.")

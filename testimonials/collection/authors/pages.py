@@ -3,12 +3,15 @@
 A GET never changes anything, since mail scanners open links.
 """
 
+from typing import Any
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.collection.authors import erasure
 from testimonials.collection.authors import services as authors
+from testimonials.collection.authors.answers import list_questions, read_corrected
 from testimonials.collection.authors.services import (
     AuthorLinkInvalid,
     AuthorRefused,
@@ -16,6 +19,7 @@ from testimonials.collection.authors.services import (
     find_own,
 )
 from testimonials.collection.authors.view import describe_edit, describe_frame, describe_own
+from testimonials.collection.questions import read_typed
 from testimonials.collection.schemas import ConsentForm, read_correction
 from testimonials.core.web.errors import FieldErrors
 from testimonials.core.web.forms import read_unsent_form
@@ -65,7 +69,7 @@ def verify(token: str) -> ResponseReturnValue:
 def show_correction(token: str) -> ResponseReturnValue:
     """Show the form, filled in."""
     own = find_own(token)
-    return _edit(own, token, None, {}) if own.can_correct else _go(token)
+    return _edit(own, token, {}) if own.can_correct else _go(token)
 
 
 @author.post("/yours/<token>/correct")
@@ -75,12 +79,15 @@ def correct(token: str) -> ResponseReturnValue:
     own = find_own(token)
     is_recorded = own.row.kind != "written"
     sent = read_correction(request.form, own.correctable, has_recording=is_recorded)
-    if sent.errors:
-        return _edit(own, token, sent.typed, sent.errors, 422)
+    _, problems = read_corrected(own, request.form)
+    if errors := sent.errors | problems:
+        answered = read_typed(request.form, list_questions(own))
+        return _edit(own, token, errors, 422, typed=sent.typed, answered=answered)
     begin_write()
     own = find_own(token, for_update=True)
     authors.verify_email(own)
-    is_changed = authors.correct(own, sent.values)
+    answers, _ = read_corrected(own, request.form)
+    is_changed = authors.correct(own, sent.values | {"answers": answers})
     db.session.commit()
     return _go(token, "corrected" if is_changed else "")
 
@@ -97,6 +104,18 @@ def withdraw(token: str) -> ResponseReturnValue:
     return _go(token, "withdrawn")
 
 
+@author.post("/yours/<token>/recording")
+@limit_changes
+def remove_recording(token: str) -> ResponseReturnValue:
+    """Remove the recording for good; the words stay."""
+    begin_write()
+    own = find_own(token, for_update=True)
+    authors.verify_email(own)
+    authors.remove_recording(own)
+    db.session.commit()
+    return _go(token, "unrecorded")
+
+
 @author.post("/yours/<token>/delete")
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
@@ -109,11 +128,12 @@ def delete(token: str) -> ResponseReturnValue:
     return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
 
 
-@author.get("/yours/<token>/<any(withdraw, delete, 'not-mine'):action>")
+@author.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
-    """Ask for confirmation before a withdrawal, a deletion or the removal of an address."""
+    """Ask before a withdrawal, a deletion, or the removal of an address or a recording."""
     own = find_own(token)
-    if action == "not-mine" and not own.is_mailed:
+    is_open = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
+    if not is_open.get(action, True):
         return _go(token)
     page = describe_frame(own, token)
     return answer_privately(
@@ -161,13 +181,9 @@ def _show(token: str, errors: FieldErrors, status: int = 200) -> ResponseReturnV
 
 
 def _edit(
-    own: OwnTestimonial,
-    token: str,
-    typed: dict[str, str] | None,
-    errors: FieldErrors,
-    status: int = 200,
+    own: OwnTestimonial, token: str, errors: FieldErrors, status: int = 200, **sent: Any
 ) -> Response:
-    page = describe_edit(own, token, typed, errors)
+    page = describe_edit(own, token, errors, **sent)
     return answer_privately(render_template("collection/authors/edit.html", **page), status)
 
 

@@ -18,6 +18,7 @@ from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import PARAMETER, current_language, gettext_noop
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
+from testimonials.media.removal import REMOVE, WRITTEN, take_off_recording
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.events import AUTHOR, name_change, record_by_author
@@ -182,6 +183,18 @@ def withdraw(own: OwnTestimonial) -> None:
         return
     changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
     _record(own, _change(own, changes, "withdraw"), "withdraw")
+
+
+def remove_recording(own: OwnTestimonial) -> None:
+    """Remove the recording for good, so that the words alone are left. The project is locked.
+
+    Raises `AuthorRefused` without either.
+    """
+    if not (own.row.is_recorded and own.row.text):
+        raise AuthorRefused
+    before = _change(own, WRITTEN, REMOVE)
+    take_off_recording(own.row)
+    _record(own, before, REMOVE)
 
 
 def consent_again(own: OwnTestimonial) -> None:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from testimonials.collection.authors.answers import fill_in, show_questions
 from testimonials.collection.authors.services import OwnTestimonial
-from testimonials.collection.describe import describe_page
+from testimonials.collection.describe import describe_with_owner, find_targets
+from testimonials.collection.questions import ANSWER_LENGTH
 from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
 from testimonials.core.web.errors import FieldErrors
@@ -11,7 +13,7 @@ from testimonials.testimonials.answers import write_answer
 from testimonials.testimonials.recordings.describing import describe_of
 
 # What the previous request did.
-DONE = ("corrected", "withdrawn", "consented", "verified")
+DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded")
 
 
 def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors) -> dict[str, Any]:
@@ -28,7 +30,12 @@ def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors
 
 
 def describe_edit(
-    own: OwnTestimonial, token: str, typed: dict[str, str] | None, errors: FieldErrors
+    own: OwnTestimonial,
+    token: str,
+    errors: FieldErrors,
+    *,
+    typed: dict[str, str] | None = None,
+    answered: dict[str, list[str]] | None = None,
 ) -> dict[str, Any]:
     row = own.row
     stored = {
@@ -39,12 +46,22 @@ def describe_edit(
         "rating": f"{row.rating:g}" if row.rating else "",
     }
     values = stored if typed is None else typed
-    return describe_frame(own, token) | {"values": values, "errors": errors}
+    questions = show_questions(own)
+    return describe_frame(own, token) | {
+        "values": values,
+        "questions": questions,
+        "answers": fill_in(own) if answered is None else answered,
+        # Without a script, what was chosen can't be unticked.
+        "offers_none": True,
+        "limits": {"answer": ANSWER_LENGTH},
+        "targets": find_targets(questions),
+        "errors": errors,
+    }
 
 
 def describe_frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
     """Return what all of the author's pages show."""
-    page = describe_page(own.project) | {"own": own, "row": own.row, "token": token}
+    page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
     # What is withdrawn is played to nobody.
     page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
     if own.project.deleted_at is not None:

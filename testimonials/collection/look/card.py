@@ -1,12 +1,15 @@
 """The finished card on the form and on the thank-you page, as the widget is configured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from testimonials.collection.look.steps import Step
 from testimonials.core import clock
 from testimonials.core.web.languages import gettext as _
 from testimonials.projects.models import Project
+from testimonials.testimonials.answers import Answer
 from testimonials.testimonials.models import Testimonial
+from testimonials.widget.content.extras import write_answers
 from testimonials.widget.content.saved_widgets import read_settings
 from testimonials.widget.rendered.rendering import Still, make_still
 from testimonials.widget.services import describe_shown
@@ -18,7 +21,11 @@ def show_card(project: Project, row: Testimonial) -> Still:
 
 
 def preview_card(
-    project: Project, typed: Mapping[str, str], photo: str | None, *, is_rewarded: bool
+    project: Project,
+    typed: Mapping[str, str],
+    photo: str | None,
+    answers: Sequence[Answer] | None,
+    gift: Step | None,
 ) -> Still:
     """Return the card of what was typed so far, with everything in it that a script may fill in."""
     rating = typed.get("rating") or "5"
@@ -32,8 +39,10 @@ def preview_card(
         "rating": int(rating) if rating in "12345" else 5,
         "submittedAt": clock.iso(clock.now()),
     }
-    if is_rewarded:
-        item["extras"] = {"marks": ["rewarded"]}
+    item["extras"] = {
+        "answers": write_answers(each for each in answers or () if each["isPublic"]),
+        "marks": ["rewarded"] if gift else [],
+    }
     return _make(project, item)
 
 

@@ -12,6 +12,7 @@ from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import db
+from testimonials.media.removal import remove_recording
 from testimonials.projects.access import Access, Role
 from testimonials.testimonials.fields import Transcript
 from testimonials.testimonials.moderation.services import (
@@ -48,6 +49,16 @@ def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
     if wants_json():
         return jsonify({"ok": True, "text": row.text, "hasCaptions": bool(row.captions)})
     return redirect(add_notice(_return_target(), "Saved", None), 303)
+
+
+@recording.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove")
+@require_role(Role.MODERATOR, for_update=True)
+def remove(access: Access, testimonial_id: str) -> ResponseReturnValue:
+    """Remove the recording for good; its words stay."""
+    row = find_testimonial(access.project, testimonial_id)
+    remove_recording(access.project, row, access.user.email)
+    db.session.commit()
+    return redirect(add_notice(_return_target(), "Recording removed", None), 303)
 
 
 @recording.errorhandler(ActionRefused)

@@ -22,7 +22,7 @@ from testimonials.testimonials.moderation.tags import find_spellings, spell
 UNDO_SECONDS = 24 * 60 * 60
 UNDO_STEPS = 50
 # They can't be undone, or have a way of their own.
-NO_STEPS = ("add", "import", "thank")
+NO_STEPS = ("add", "import", "thank", "remove_recording")
 # When a change was "undone" that was passed over, since something else was changed after it.
 PASSED_OVER = clock.EPOCH
 TIMES = (

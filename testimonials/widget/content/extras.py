@@ -1,10 +1,11 @@
 """What some testimonials have beside their words: a recording, answers to questions, and marks."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from testimonials.core.urls import testimonial_url
 from testimonials.projects.models import Project
-from testimonials.testimonials.answers import public_answers
+from testimonials.testimonials.answers import Answer, public_answers
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.recordings.describing import describe_of
 
@@ -30,10 +31,9 @@ def describe_extras(testimonial: Testimonial, project: Project) -> dict[str, Any
     }
     extras = {
         "recording": recording and _describe_recording(recording, testimonial, project),
-        "answers": [
-            [each["question"], _write(each["kind"], each["answer"])]
-            for each in (public_answers(testimonial, project) if testimonial.answers else ())
-        ],
+        "answers": write_answers(
+            public_answers(testimonial, project) if testimonial.answers else ()
+        ),
         "marks": [mark for mark, is_there in marks.items() if is_there],
     }
     return {name: value for name, value in extras.items() if value} or None
@@ -57,6 +57,11 @@ def _describe_recording(
         "width": min(max(round(width), NARROWEST), WIDEST) if recording.kind == "video" else None,
     }
     return {name: value for name, value in described.items() if value is not None}
+
+
+def write_answers(answers: Iterable[Answer]) -> list[list[str]]:
+    """Return answers as pairs of texts: the question, and what reads the same in each language."""
+    return [[each["question"], _write(each["kind"], each["answer"])] for each in answers]
 
 
 def _write(kind: str, answer: Any) -> str:

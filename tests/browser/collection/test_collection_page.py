@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import open_form
 from tests.browser.screens import check_screens
+from tests.support.rows import change_project, read_testimonials
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -245,3 +246,33 @@ def test_nothing_is_wider_than_the_screen(site: Site, open_page: OpenPage) -> No
     check_screens(page)
     page.goto(f"{project.page_url}/thanks")
     check_screens(page)
+
+
+def test_an_answer_shows_on_the_card_and_can_be_taken_back(
+    site: Site, project: Project, open_page: OpenPage
+) -> None:
+    plain = {"choices": [], "several": False, "isRequired": False, "isPublic": True}
+    plain |= {"low": "", "high": "", "translations": {}}
+    bought = {"kind": "choice", "text": "What do you take home?", "choices": ["Bread", "Buns"]}
+    questions = [
+        plain | {"id": "takehome"} | bought,
+        plain | {"id": "comeback", "kind": "scale", "text": "Will you come back?"},
+        plain | {"id": "whatbake", "kind": "text", "text": "What did you bake?", "isPublic": False},
+    ]
+    change_project(site.app, project.id, page_design={"questions": questions})
+    page = open_page(project.page_url)
+    write(page)
+    answers = page.locator("[data-look] .answers")
+    page.get_by_role("radio", name="Buns").check(force=True)
+    page.get_by_role("radio", name="0", exact=True).check(force=True)
+    page.get_by_label("What did you bake?").fill("Only the owner reads it")
+    expect(answers).to_have_text("What do you take home?BunsWill you come back?0/10")
+    page.get_by_role("button", name="Clear Will you come back?").click()
+    expect(page.get_by_role("radio", name="0", exact=True)).to_be_focused()
+    expect(answers).to_have_text("What do you take home?Buns")
+    page.get_by_role("button", name="Clear What do you take home?").click()
+    expect(answers).to_have_count(0)
+    page.get_by_role("button", name=SEND).click()
+    check_thanks(page)
+    (row,) = read_testimonials(site.app, project.id)
+    assert [each["id"] for each in row.answers] == ["whatbake"]

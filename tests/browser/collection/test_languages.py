@@ -73,7 +73,7 @@ def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
         pairs = (
             (".plate .tile-letter", ".plate-name"),
             ('[for="rating-1"]', '[for="rating-5"]'),
-            ('[for="rating-5"]', "[data-rating-clear]"),
+            ('[for="rating-5"]', '[data-clear="rating"]'),
             ("#role", "#company"),
             ("#consent", ".check span"),
             ("#name-error .icon", "#name-error > span"),

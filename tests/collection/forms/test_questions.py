@@ -21,7 +21,7 @@ from tests.access.tokens import give_token
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.support.pictures import photo, to_bytes
-from tests.support.rows import read_testimonials
+from tests.support.rows import change_testimonial, read_testimonials
 
 CHOICE = {
     "id": "takehome",
@@ -297,3 +297,60 @@ def test_covers_and_portraits_outlive_the_sweep_while_they_are_used(
     with app.app_context():
         sweep()
     assert [app.test_client().get(url).status_code for url in urls] == [404, 200]
+
+
+def test_an_author_corrects_answers_and_privacy_stays(
+    app: Flask, client: FlaskClient, configurer: Caller, project: str
+) -> None:
+    ask(configurer, project, CHOICE, SCALE, TEXT, CONSENT)
+    given = {"q_takehome": "Buns", "q_comeback": "9", "q_whatbake": "Rye", "q_printbag": "yes"}
+    thanks = client.get(send(client, **given, lang="de").headers["Location"]).text
+    own = re.search(r'href="[^"]*(/yours/[^"?]+)', thanks)
+    assert own
+    change_testimonial(app, read_testimonials(app, project)[0].id, status="approved")
+    # Meanwhile a question is gone, one isn't private any more, one offers something else, one asks
+    # for another consent, and one is new.
+    ask(
+        configurer,
+        project,
+        CHOICE | {"choices": ["Bread", "Cake"], "translations": {}},
+        TEXT | {"isPublic": True},
+        CONSENT | {"text": "You may sell my words", "translations": {}},
+        TEXT | {"id": "brandnew", "text": "What else?"},
+    )
+    page = client.get(f"{own[1]}/correct").text
+    assert re.search(r'value="Buns" checked', page)
+    assert "Sie dürfen meine Worte auf Tüten drucken" in page
+    assert "sell my words" not in page
+    assert re.search(r"What did you bake\?</span>\s*<span[^>]*>\(only", page)
+
+    def correct(status: int, **values: str) -> str:
+        form = {"text": "They know my name.", "name": "Noor", "q_takehome": "Buns"}
+        form |= {"q_whatbake": "Rye", "q_printbag": "yes"}
+        answer = client.post(f"{own[1]}/correct", data=form | values)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    def stored() -> list[Any]:
+        (row,) = read_testimonials(app, project)
+        return [row.status] + [
+            (each["question"], each["answer"], each["isPublic"]) for each in row.answers
+        ]
+
+    before = stored()
+    correct(303)
+    # Nothing was changed, so nothing goes back.
+    assert stored() == before
+    assert "Fill this in." in correct(422, q_whatbake="")
+    refused = correct(422, q_whatbake="x" * 501)
+    assert "Shorten this to 500 characters; it has 501." in refused
+    assert 'href="#q_whatbake"' in refused
+    assert stored() == before
+    correct(303, q_whatbake="Spelt", q_takehome="", q_brandnew="Tea.")
+    assert stored() == [
+        "pending",
+        ("How likely are you to come back?", 9, False),
+        ("What did you bake?", "Spelt", False),
+        ("Sie dürfen meine Worte auf Tüten drucken", True, False),
+        ("What else?", "Tea.", False),
+    ]

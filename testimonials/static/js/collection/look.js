@@ -45,6 +45,24 @@ export function setUpLook(form) {
     if (!find('.meta')?.children.length) find('.meta')?.remove();
   };
 
+  // The answers that everybody may see, as widget/content/extras.py writes them.
+  const writeAnswers = () => {
+    find('.answers')?.remove();
+    const list = document.createElement('dl');
+    list.className = 'answers';
+    for (const question of form.querySelectorAll('[data-shown]')) {
+      const given = [...question.querySelectorAll('textarea, :checked')].map((field) => field.value.trim()).filter(Boolean).join(', ');
+      if (!given) continue;
+      const [row, term, answer, words] = ['div', 'dt', 'dd', 'bdi'].map((name) => document.createElement(name));
+      term.textContent = question.dataset.shown || question.querySelector('[dir="auto"]:not(textarea)').textContent;
+      words.textContent = question.dataset.shownAs?.replace('{}', given) ?? given;
+      answer.append(words);
+      row.append(term, answer);
+      list.append(row);
+    }
+    if (list.firstChild) find('.text').after(list);
+  };
+
   const show = () => {
     const text = value('text');
     const name = value('name');
@@ -55,6 +73,7 @@ export function setUpLook(form) {
     writeRole([value('role'), say.company === 'off' ? '' : value('company')].filter(Boolean).join(', '));
     const rating = Number(form.querySelector('[name="rating"]:checked')?.value ?? 0);
     look.classList.toggle('is-unrated', !rating);
+    writeAnswers();
     find('.top svg svg')?.setAttribute('width', rating * 22);
     if (avatar && !avatar.querySelector('img, canvas')) {
       avatar.textContent = initialsOf(name || say.sayName);

@@ -18,14 +18,18 @@ export function setUpOpening(form, { isOpen, onClear }) {
     form.elements.text.focus();
   });
 
-  const clear = find('[data-rating-clear]');
-  const showClear = () => { if (clear) clear.hidden = !rating(); };
-  clear?.addEventListener('click', () => {
-    rating().checked = false;
-    showClear();
-    onClear();
-    find('[name="rating"]').focus();
-  });
+  // Of the stars, and of each question of which one answer is chosen.
+  const clears = [...form.querySelectorAll('[data-clear]')];
+  const chosen = (button) => find(`[name="${button.dataset.clear}"]:checked`);
+  const showClear = () => { for (const button of clears) button.hidden = !chosen(button); };
+  for (const button of clears) {
+    button.addEventListener('click', () => {
+      chosen(button).checked = false;
+      showClear();
+      onClear();
+      find(`[name="${button.dataset.clear}"]`).focus();
+    });
+  }
   form.addEventListener('input', (event) => {
     if (event.target.name === 'rating') open();
     showClear();
