@@ -55,10 +55,12 @@ def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
 @require_role(Role.MODERATOR, for_update=True)
 def remove(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Remove the recording for good; its words stay."""
+    # Before anything is refused: the page for that reads the form, which may be too large.
+    back = _return_target()
     row = find_testimonial(access.project, testimonial_id)
     remove_recording(access.project, row, access.user.email)
     db.session.commit()
-    return redirect(add_notice(_return_target(), "Recording removed", None), 303)
+    return redirect(add_notice(back, "Recording removed", None), 303)
 
 
 @recording.errorhandler(ActionRefused)
