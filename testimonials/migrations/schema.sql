@@ -685,4 +685,4 @@ CREATE INDEX ix_testimonial_import_id ON testimonial (import_id);
 
 CREATE INDEX ix_testimonial_change_project_id_created_at ON testimonial_change (project_id, created_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0008')
+INSERT INTO alembic_version (version_num) VALUES ('0012')
