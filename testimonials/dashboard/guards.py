@@ -156,7 +156,8 @@ def _ask_to_sign_in() -> ResponseReturnValue:
     # A redirect can't send a form again.
     is_form = request.method == "POST"
     target = url_for("dashboard.show_start") if is_form else request.full_path.rstrip("?")
-    return redirect(url_for("session.show_login", next=target, notice="expired"), 303)
+    notice = "expired" if is_form or read_session_cookie() else "needed"
+    return redirect(url_for("session.show_login", next=target, notice=notice), 303)
 
 
 def build_shell(

@@ -120,7 +120,7 @@ def test_the_page_shows_who_reads_what_helps_and_the_card(
     owner.patch(f"/v1/projects/{project}/widget-config", {"cardStyle": "quote"})
     page = read(visitor, "/oat?name=Theo&rating=3")
     assert f'<p class="signature" dir="auto">{SIGNATURE}</p>' in page
-    assert "<bdi>Mira</bdi> reads it before it is shown." in page
+    assert "<bdi>Mira</bdi> looks at it before it is shown." in page
     assert 'aria-describedby="prompts prompts-hint text-count"' in page
     assert re.search(r'<div class="tm single quote.*?<bdi class="name"[^>]*>Theo</bdi>', page, re.S)
     assert ".tm-page .quote .card" in visitor.client.get("/oat/card.css").text

@@ -16,6 +16,7 @@ DRAFT_SECONDS = 60 * 60
 NOTICES = {
     "signed-out": "You are signed out.",
     "expired": "Please sign in again.",
+    "needed": "Sign in to go on.",
     "address": "Sign in with your current address to use the new one.",
     "kept": "You were signed out. Sign in again; what you typed has been kept.",
 }

@@ -384,3 +384,9 @@ def test_no_form_is_taken_from_another_site(app: Flask, owner: Caller, path: str
 def test_right_passwords_do_not_count(client: FlaskClient, owner: Caller) -> None:
     browsers = (client.application.test_client() for _ in range(25))
     assert {sign_in(browser, owner.email).status_code for browser in browsers} == {303}
+
+
+def test_somebody_who_never_signed_in_is_not_told_to_do_so_again(client: FlaskClient) -> None:
+    answer = client.get("/dashboard/account")
+    assert answer.location == "/login?next=/dashboard/account&notice=needed"
+    assert "Sign in to go on." in client.get(answer.location).text

@@ -59,7 +59,7 @@ function startOption(option, onChange) {
   const list = option.parentElement;
   const out = option.querySelector('[data-option-out]');
   out.hidden = false;
-  if (option.querySelector('[data-handle]')) startHandle(option, onChange);
+  if (option.querySelector('[data-handle]')) startHandle(option, () => { number(list); onChange(); });
   out.addEventListener('click', () => {
     const next = option.nextElementSibling ?? option.previousElementSibling;
     option.remove();
@@ -70,7 +70,18 @@ function startOption(option, onChange) {
 }
 
 const addButton = (list) => list.parentElement.querySelector('[data-option-add]');
-const showAdd = (list) => { addButton(list).hidden = list.children.length >= Number(list.dataset.most); };
+
+function showAdd(list) {
+  addButton(list).hidden = list.children.length >= Number(list.dataset.most);
+  number(list);
+}
+
+/* The buttons of a line are told apart by its number. */
+function number(list) {
+  for (const [at, option] of [...list.children].entries()) {
+    for (const place of option.querySelectorAll('[data-number]')) place.textContent = at + 1;
+  }
+}
 
 function startOptions(root, onChange) {
   for (const list of root.querySelectorAll('[data-options]')) {
