@@ -1,6 +1,6 @@
 """How pages describe testimonials, their history, times, plans and notification choices."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,8 +10,7 @@ from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.media.containers.browsers import tell_who_cannot_play
 from testimonials.projects.configuration.questions import SCALE_RANGE
-from testimonials.projects.models import Project
-from testimonials.projects.services import more_projects_url, project_limit_of
+from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.answers import write_answer
 from testimonials.testimonials.events import BY_HAND, DISOWNED
 from testimonials.testimonials.models import Testimonial, TestimonialChange
@@ -154,11 +153,11 @@ def describe_hands(
     return [(what, people.get(who, who)) for what, who in hands if who]
 
 
-def describe_plan(account: Account, shared: Iterable[Project]) -> dict[str, Any]:
-    """Return what the account's plan allows and uses; `shared` are all projects it can open."""
+def describe_plan(account: Account) -> dict[str, Any]:
+    """Return what the account's plan allows and uses."""
     return {
         "plan": account.plan,
-        "used": sum(project.account_id == account.id for project in shared),
+        "used": count_projects(account.id),
         "allowed": project_limit_of(account),
         "more_url": more_projects_url(account.id),
     }

@@ -1,20 +1,31 @@
 """The dashboard's guards, and the frame around every page."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from flask import jsonify, make_response, redirect, render_template, request, url_for
+from flask import (
+    after_this_request,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
+from werkzeug import Response
 
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.sign_in.attempts import confirm_password
 from testimonials.auth.sign_in.cookies import (
+    opened_cookie,
     read_session_cookie,
     renew_session_cookie,
     replace_session_cookie,
+    set_cookie,
     theme_cookie,
 )
 from testimonials.auth.sign_in.login_page import keep_draft, render_login
@@ -26,19 +37,23 @@ from testimonials.auth.sign_in.sessions import (
     has_fresh_proof,
     note_proof,
 )
+from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors, wants_json
 from testimonials.dashboard.proposals.view import count_for
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Access, Role, find_access, list_shared_projects
+from testimonials.projects.access import Access, Role, find_access, list_last_shared
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.inbox import count_tabs
 
 # The form field with the password.
 PROOF = "proof"
 THEMES = ("system", "light", "dark")
+# So many projects can be chosen at the top of each page; the others are searched for.
+SWITCHED = 10
+YEAR_SECONDS = 365 * 86400
 
 
 def require_session(view: View) -> View:
@@ -160,13 +175,8 @@ def _ask_to_sign_in() -> ResponseReturnValue:
     return redirect(url_for("session.show_login", next=target, notice=notice), 303)
 
 
-def build_shell(
-    who: SignedIn | Access, active: str, shared: Sequence[Project] | None = None
-) -> dict[str, Any]:
-    """Return what a page's frame shows: account, projects, the current one, the theme.
-
-    `shared` are the user's projects (`list_shared_projects`), if the view has them already.
-    """
+def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
+    """Return what a page's frame shows: account, last projects, the current one, the theme."""
     theme = request.cookies.get(theme_cookie(), "system")
     access = who if isinstance(who, Access) else None
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
@@ -178,15 +188,45 @@ def build_shell(
         # Colleagues who only moderate see the inbox alone.
         "is_admin": access is not None and access.is_admin,
         "is_owner": access is not None and access.role == Role.OWNER,
-        "projects": [
-            describe_project(each) | {"is_current": project is not None and each.id == project.id}
-            for each in (list_shared_projects(owner.account_id) if shared is None else shared)
-        ],
+        **_describe_switcher(owner, project),
         "active": active,
         "counts": project and count_tabs(project.id)[project.id],
         "proposals": access and count_for(access),
         "theme": theme if theme in THEMES else "system",
     }
+
+
+def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:
+    """Return the projects to choose from, and whether there are more.
+
+    Of many these are the ones that this browser opened last, which it keeps in a cookie.
+    """
+    known = request.cookies.get(opened_cookie(), "").split(".")
+    opened = list(dict.fromkeys([*([project.id] if project else []), *known]))
+    opened = [each for each in opened if is_identifier(each)][:SWITCHED]
+    rows = list_last_shared(owner.account_id, opened, SWITCHED + 1)
+    if has_more := len(rows) > SWITCHED:
+        _keep_opened(opened, known)
+    else:
+        rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
+    return {
+        "projects": [
+            describe_project(each) | {"is_current": project is not None and each.id == project.id}
+            for each in rows[:SWITCHED]
+        ],
+        "has_more": has_more,
+    }
+
+
+def _keep_opened(opened: list[str], known: list[str]) -> None:
+    """Have the browser keep which projects it opened last, if that changed."""
+    if opened == known:
+        return
+
+    @after_this_request
+    def keep(response: Response) -> Response:
+        set_cookie(response, opened_cookie(), ".".join(opened), YEAR_SECONDS)
+        return response
 
 
 def describe_project(project: Project) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The dashboard's first pages: projects, and the theme."""
 
+from typing import Any
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -16,8 +18,9 @@ from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.describe import describe_age, describe_plan, describe_time
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
+from testimonials.dashboard.inbox.view import read_page
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import list_shared_projects
+from testimonials.projects.access import search_shared
 from testimonials.projects.changes import GRACE, list_deleted, take_back
 from testimonials.projects.configuration.defaults import (
     BUSINESS_NAME_LENGTH,
@@ -30,6 +33,9 @@ from testimonials.testimonials.moderation.inbox import count_tabs
 from testimonials.testimonials.services import seed_demos
 
 dashboard = Blueprint("dashboard", __name__)
+
+PAGE_SIZE = 24
+MAX_SEARCH = 100
 dashboard.add_app_template_filter(clock.iso, "iso")
 dashboard.add_app_template_filter(describe_time, "full")
 dashboard.add_app_template_filter(describe_age, "age")
@@ -51,7 +57,7 @@ class NewProjectForm(FormSchema):
 @require_session
 def show_start(owner: SignedIn) -> ResponseReturnValue:
     """Go to the inbox of the only project, or to the list of projects."""
-    projects = list_shared_projects(owner.account_id)
+    projects = search_shared(owner.account_id, "", 0, 2)
     if len(projects) == 1:
         return redirect(url_for("inbox.show_inbox", project_id=projects[0].id), 303)
     return redirect(url_for(".show_projects"), 303)
@@ -60,6 +66,7 @@ def show_start(owner: SignedIn) -> ResponseReturnValue:
 @dashboard.get("/dashboard/projects")
 @require_session
 def show_projects(owner: SignedIn) -> ResponseReturnValue:
+    """Show a page of the projects, or of those that ``?q=`` finds."""
     return _page(owner, {}, {})
 
 
@@ -104,12 +111,12 @@ def choose_theme(owner: SignedIn) -> ResponseReturnValue:
 
 
 def _page(owner: SignedIn, errors: Errors, values: dict[str, str]) -> str:
-    account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
+    found = _find_page(owner)
+    shared = found["projects"]
     return render_template(
         "dashboard/projects.html",
-        shell=build_shell(owner, "projects", shared),
-        projects=shared,
-        memberships=list_memberships(owner.account_id),
+        shell=build_shell(owner, "projects"),
+        memberships=list_memberships(owner.account_id, shared),
         counts=count_tabs(*(project.id for project in shared)),
         deleted={
             project: clock.day(project.deleted_at + GRACE)
@@ -119,5 +126,29 @@ def _page(owner: SignedIn, errors: Errors, values: dict[str, str]) -> str:
         errors=errors,
         values=values,
         page_base=collection_page_url(""),
-        limit=describe_plan(account, shared),
+        limit=describe_plan(get_account(owner.account_id)),
+        **found,
     )
+
+
+def _find_page(owner: SignedIn) -> dict[str, Any]:
+    """Return the page of projects that the address asks for, and the addresses around it."""
+    q = request.args.get("q", "").replace("\0", "").strip()[:MAX_SEARCH]
+    page = read_page(request.args.get("page", "1"))
+    skip = (page - 1) * PAGE_SIZE
+    rows = search_shared(owner.account_id, q, skip, PAGE_SIZE + 1)
+    shown = rows[:PAGE_SIZE]
+    return {
+        "projects": shown,
+        "q": q,
+        "is_part": bool(q) or page > 1 or len(rows) > PAGE_SIZE,
+        "pager": {
+            "prev_url": _address(q, page - 1) if page > 1 else None,
+            "next_url": _address(q, page + 1) if len(rows) > PAGE_SIZE else None,
+            "label": f"{skip + 1} to {skip + len(shown)}" if shown else "",
+        },
+    }
+
+
+def _address(q: str, page: int) -> str:
+    return url_for(".show_projects", q=q or None, page=page if page > 1 else None)

@@ -80,6 +80,10 @@ def theme_cookie() -> str:
     return f"{_name()}-theme"
 
 
+def opened_cookie() -> str:
+    return f"{_name()}-opened"
+
+
 def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
     """Set a cookie that neither scripts nor other sites' forms can use."""
     response.set_cookie(

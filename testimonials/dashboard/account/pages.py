@@ -49,7 +49,7 @@ from testimonials.dashboard.guards import (
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.media.quota import find_account_share
-from testimonials.projects.access import list_shared_projects
+from testimonials.projects.access import list_own_ids, list_shared_projects, search_shared
 from testimonials.projects.notifications.services import find_modes
 from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.services import count_by_project
@@ -57,6 +57,8 @@ from testimonials.testimonials.services import count_by_project
 account = Blueprint("account", __name__)
 
 HERE = "account.show_account"
+# Of how many projects the page shows when they send mail.
+LISTED = 10
 
 
 @account.get("/dashboard/account")
@@ -216,11 +218,12 @@ def _page(
     name_value: str | None = None,
     errors: Errors | None = None,
 ) -> str:
-    found, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
-    own = [project.id for project in shared if project.account_id == found.id]
+    found = get_account(owner.account_id)
+    newest = search_shared(owner.account_id, "", 0, LISTED + 1)
+    own = list_own_ids(owner.account_id)
     return render_template(
         "dashboard/account/account.html",
-        shell=build_shell(owner, "account", shared),
+        shell=build_shell(owner, "account"),
         notice=notice,
         account=found,
         email_value=email_value,
@@ -228,10 +231,11 @@ def _page(
         errors=errors or {},
         key_since=clock.day(found.key_created_at),
         new_key=new_key,
-        limit=describe_plan(found, shared),
+        limit=describe_plan(found),
         recordings=find_account_share(owner.account_id),
-        projects=shared,
-        chosen=find_modes(owner.account_id, shared),
+        projects=newest[:LISTED],
+        has_more_projects=len(newest) > LISTED,
+        chosen=find_modes(owner.account_id, newest),
         modes=MODES,
         sessions=list_sessions(owner.account_id),
         session_id=owner.session_id,

@@ -16,7 +16,7 @@ from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Access, Role, find_access, list_shared_projects
+from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.changes import move_to_trash, rename_slug, set_active
 from testimonials.projects.configuration.dashboard_config import (
     IS_HIDDEN,
@@ -128,17 +128,17 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 
 def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | None = None) -> str:
     project, user = access.project, access.user
-    account, shared = get_account(user.account_id), list_shared_projects(user.account_id)
+    account = get_account(user.account_id)
     return render_template(
         "dashboard/project/settings.html",
-        shell=build_shell(access, "settings", shared),
+        shell=build_shell(access, "settings"),
         notice=read_notice(),
         errors=errors or {},
         page_url=collection_page_url(project.slug),
         choice=find_choice(user.account_id, project.id),
         modes=MODES,
         # Colleagues don't see the owner's plan.
-        limit=describe_plan(account, shared) if access.role == Role.OWNER else None,
+        limit=describe_plan(account) if access.role == Role.OWNER else None,
         key_last_four=account.key_last_four,
         project=project,
         people_count=len(list_members(project)),

@@ -23,7 +23,6 @@ from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.notices import add_notice
 from testimonials.dashboard.transfer.import_form import MEGABYTE, NAME_LENGTH
 from testimonials.extensions import begin_write, db, limiter
-from testimonials.projects.access import list_shared_projects
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.services import SlugReserved, SlugTaken, lock_account
 from testimonials.projects.slugs import make_slug
@@ -175,7 +174,7 @@ def _describe(archive: Archive) -> dict[str, Any]:
 
 def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
     limiter.count(LOOKS_PER_ACCOUNT, owner.account_id)
-    account, shared = get_account(owner.account_id), list_shared_projects(owner.account_id)
+    account = get_account(owner.account_id)
     waiting, inside = find_waiting(owner.account_id), None
     if waiting is not None:
         try:
@@ -185,8 +184,8 @@ def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
             errors = errors or {"file": [error.message]}
     return render_template(
         "dashboard/transfer/archive.html",
-        shell=build_shell(owner, "projects", shared),
-        limit=describe_plan(account, shared),
+        shell=build_shell(owner, "projects"),
+        limit=describe_plan(account),
         waiting=waiting,
         inside=inside,
         errors=errors,

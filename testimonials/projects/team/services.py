@@ -73,13 +73,16 @@ def list_members(project: Project) -> list[TeamMember]:
     ]
 
 
-def list_memberships(account_id: str) -> dict[str, Membership]:
-    """Return the account's roles in other people's projects, by project id."""
+def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, Membership]:
+    """Return the account's roles in those of the projects that are others', by project id."""
     rows = db.session.execute(
         select(ProjectMember.project_id, ProjectMember.role, called())
         .join(Project, Project.id == ProjectMember.project_id)
         .join(Account, Account.id == Project.account_id)
-        .where(ProjectMember.account_id == account_id, Project.deleted_at.is_(None))
+        .where(
+            ProjectMember.account_id == account_id,
+            ProjectMember.project_id.in_([project.id for project in projects]),
+        )
     )
     return {row[0]: Membership(ROLES[row[1]], row[2]) for row in rows}
 

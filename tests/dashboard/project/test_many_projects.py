@@ -1,0 +1,146 @@
+"""The dashboard of an account with more projects than a page shows."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import insert
+
+from testimonials.dashboard.guards import SWITCHED
+from testimonials.dashboard.pages import PAGE_SIZE
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from tests.auth.browsers import COOKIE, open_browser
+from tests.conftest import Caller, MakeApp
+from tests.support.plans import count_statements, explain_statements
+
+PAGE = "/dashboard/projects"
+NAME = re.compile(r'class="project-name" href="[^"]*"><bdi>([^<]*)')
+SWITCH = re.compile(r'<a class="menu-item" href="([^"]*/inbox)"')
+
+
+@pytest.fixture
+def app(make_app: MakeApp) -> Flask:
+    return make_app(project_limit=1_000)
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+def add_projects(app: Flask, owner: Caller, count: int) -> list[str]:
+    """Add projects called Shop 1, Shop 2 and so on, each newer than the last; return their ids."""
+    first = owner.create_project(businessName="Shop 0", slug="at-0")["_id"]
+    with app.app_context():
+        row = db.session.get_one(Project, first)
+        same = {
+            each.name: getattr(row, each.name)
+            for each in Project.__table__.columns
+            if each.computed is None
+        }
+        rows = [
+            same
+            | {
+                "id": f"{number:024x}",
+                "slug": f"at-{number}",
+                "business_name": f"Shop {number}",
+                "created_at": row.created_at.replace(year=row.created_at.year + number),
+            }
+            for number in range(1, count)
+        ]
+        db.session.execute(insert(Project), rows)
+        db.session.commit()
+    return [first, *(each["id"] for each in rows)]
+
+
+def read_switcher(page: str, ids: list[str]) -> list[int]:
+    return [ids.index(each.split("/")[3]) for each in SWITCH.findall(page)]
+
+
+def test_the_list_has_pages(browser: FlaskClient, app: Flask, owner: Caller) -> None:
+    add_projects(app, owner, PAGE_SIZE + 5)
+    first = browser.get(PAGE).text
+    assert NAME.findall(first) == [f"Shop {n}" for n in range(PAGE_SIZE + 4, 4, -1)]
+    assert f"{PAGE}?page=2" in first
+    second = browser.get(f"{PAGE}?page=2").text
+    assert NAME.findall(second) == [f"Shop {n}" for n in range(4, -1, -1)]
+    assert f"{PAGE_SIZE + 1} to {PAGE_SIZE + 5}" in second
+    for other in ("0", "-1", "x", "99999999999999999999"):
+        assert NAME.findall(browser.get(f"{PAGE}?page={other}").text) == NAME.findall(first)
+    assert "There are no projects on this page" in browser.get(f"{PAGE}?page=99").text
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("shop 27", ["Shop 27"]),
+        ("AT-28", ["Shop 28"]),
+        ("27 shop", ["Shop 27"]),
+        ("%", []),
+        ("_", []),
+        ("shop nowhere", []),
+        ("\0", None),
+    ],
+)
+def test_projects_are_found_by_name_and_address(
+    browser: FlaskClient, app: Flask, owner: Caller, q: str, found: list[str] | None
+) -> None:
+    add_projects(app, owner, PAGE_SIZE + 5)
+    page = browser.get(PAGE, query_string={"q": q}).text
+    assert found is None or NAME.findall(page) == found
+    assert ("has these words" in page) is (found == [])
+
+
+def test_others_projects_are_not_found(
+    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    owner.create_project(businessName="Mine", slug="mine")
+    outsider.create_project(businessName="Theirs", slug="theirs")
+    assert NAME.findall(browser.get(f"{PAGE}?q=theirs").text) == []
+    assert NAME.findall(browser.get(f"{PAGE}?q=i").text) == ["Mine"]
+
+
+def test_the_switcher_has_those_opened_last(
+    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    ids = add_projects(app, owner, 3 * SWITCHED)
+    newest = list(range(3 * SWITCHED - 1, 2 * SWITCHED - 1, -1))
+    assert read_switcher(browser.get(PAGE).text, ids) == newest
+    for number in (3, 5, 3):
+        page = browser.get(f"{PAGE}/{ids[number]}/inbox").text
+        assert 'role="search"' in page
+    assert read_switcher(page, ids) == [3, 5, *newest[:-2]]
+    assert read_switcher(browser.get(PAGE).text, ids) == [3, 5, *newest[:-2]]
+    # Nothing else can be put there.
+    theirs = outsider.create_project()["_id"]
+    browser.set_cookie(f"{COOKIE}-opened", f"{theirs}.<b>.{ids[7]}", path="/")
+    page = browser.get(PAGE).text
+    assert read_switcher(page, ids) == [7, *newest[:-1]]
+    assert theirs not in page
+
+
+def test_a_few_projects_stay_in_their_order(
+    browser: FlaskClient, app: Flask, owner: Caller
+) -> None:
+    ids = add_projects(app, owner, SWITCHED)
+    page = browser.get(f"{PAGE}/{ids[3]}/inbox")
+    assert read_switcher(page.text, ids) == list(range(SWITCHED - 1, -1, -1))
+    assert "Search projects" not in page.text
+    assert "opened" not in str(page.headers)
+
+
+@pytest.mark.sqlite
+def test_more_projects_cost_a_page_no_more(browser: FlaskClient, app: Flask, owner: Caller) -> None:
+    ids = add_projects(app, owner, 200)
+    inbox = f"{PAGE}/{ids[100]}/inbox"
+    with app.app_context():
+        engine = db.engine
+    for path in (PAGE, f"{PAGE}?page=3", inbox, "/dashboard/account"):
+        browser.get(path)
+        assert count_statements(engine, lambda path=path: browser.get(path)) < 20  # type: ignore[misc]
+        assert len(browser.get(path).data) < 80_000
+    # The newest ones are read from an index that has them in order.
+    for plan in explain_statements(engine, lambda: browser.get(inbox), "project"):
+        assert "SCAN project" not in plan
