@@ -8,6 +8,7 @@ from testimonials.admin_group import AdminGroup
 from testimonials.core.data.temporary_files import choose_temporary_folder
 from testimonials.core.logs.error_reports import init_error_reports
 from testimonials.core.logs.lines import register_access_log
+from testimonials.core.url_rules import LateRule
 from testimonials.core.web.csrf import register_csrf
 from testimonials.core.web.errors import register_error_handlers
 from testimonials.core.web.languages import register_languages
@@ -29,6 +30,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     settings = settings or load_settings()
     choose_temporary_folder(settings.instance_path)
     app = Flask("testimonials")
+    app.url_rule_class = LateRule
     app.cli = AdminGroup("testimonials")
     # Paths are literal: no redirects for slashes, no automatic answers to OPTIONS.
     app.url_map.merge_slashes = False
