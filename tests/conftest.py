@@ -30,6 +30,7 @@ from testimonials.core.passwords import hash_password
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from testimonials.settings.table import load_settings
+from testimonials.testimonials.counts.checking import find_wrong_counts
 from tests.support.applications import Applications
 from tests.support.process import Service, start_service
 from tests.support.servers import (
@@ -232,9 +233,13 @@ def make_app(
 
 
 @pytest.fixture
-def app(make_app: MakeApp) -> Flask:
-    """The application with default settings."""
-    return make_app()
+def app(make_app: MakeApp) -> Iterator[Flask]:
+    """The application with default settings; its test must leave the counts right."""
+    app = make_app()
+    yield app
+    with app.app_context():
+        assert find_wrong_counts(db.session.connection()) == []
+        db.session.rollback()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import testimonials.core.mail.outbox
 import testimonials.core.pictures.images
 import testimonials.operations.database.shared_secret
 import testimonials.proposals.models
+import testimonials.testimonials.counts.models
 import testimonials.testimonials.models
 import testimonials.transfer.models
 import testimonials.webhooks.models

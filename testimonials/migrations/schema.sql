@@ -685,4 +685,68 @@ CREATE INDEX ix_testimonial_import_id ON testimonial (import_id);
 
 CREATE INDEX ix_testimonial_change_project_id_created_at ON testimonial_change (project_id, created_at);
 
+CREATE TABLE testimonial_count (
+	project_id VARCHAR NOT NULL, 
+	status VARCHAR NOT NULL, 
+	is_deleted BOOLEAN NOT NULL, 
+	kind VARCHAR(10) NOT NULL, 
+	source VARCHAR NOT NULL, 
+	halves INTEGER NOT NULL, 
+	has_photo BOOLEAN NOT NULL, 
+	part BIGINT NOT NULL, 
+	number BIGINT NOT NULL, 
+	rating_sum BIGINT NOT NULL, 
+	CONSTRAINT pk_testimonial_count PRIMARY KEY (project_id, status, is_deleted, kind, source, halves, has_photo, part)
+);
+
+CREATE TABLE tag_count (
+	project_id VARCHAR NOT NULL, 
+	name VARCHAR(40) NOT NULL, 
+	part BIGINT NOT NULL, 
+	number BIGINT NOT NULL, 
+	kept BIGINT NOT NULL, 
+	visible BIGINT NOT NULL, 
+	CONSTRAINT pk_tag_count PRIMARY KEY (project_id, name, part)
+);
+
+CREATE TRIGGER count_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_changed AFTER UPDATE OF project_id, status, deleted_at, kind, source, rating, avatar_id, author_avatar, twitter ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_tag_added AFTER INSERT ON testimonial_tag FOR EACH ROW BEGIN
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT NEW.project_id, NEW.name, 0, 1, CASE WHEN it.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN it.deleted_at IS NULL AND it.status IN ('approved', 'demo') THEN 1 ELSE 0 END FROM testimonial it WHERE it.id = NEW.testimonial_id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+END;
+
+CREATE TRIGGER count_tag_removed AFTER DELETE ON testimonial_tag FOR EACH ROW BEGIN
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT OLD.project_id, OLD.name, 0, -1, CASE WHEN it.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN it.deleted_at IS NULL AND it.status IN ('approved', 'demo') THEN -1 ELSE 0 END FROM testimonial it WHERE it.id = OLD.testimonial_id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+END;
+
+CREATE TRIGGER count_tag_changed AFTER UPDATE ON testimonial_tag FOR EACH ROW BEGIN
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT OLD.project_id, OLD.name, 0, -1, CASE WHEN it.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN it.deleted_at IS NULL AND it.status IN ('approved', 'demo') THEN -1 ELSE 0 END FROM testimonial it WHERE it.id = OLD.testimonial_id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT NEW.project_id, NEW.name, 0, 1, CASE WHEN it.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN it.deleted_at IS NULL AND it.status IN ('approved', 'demo') THEN 1 ELSE 0 END FROM testimonial it WHERE it.id = NEW.testimonial_id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+END;
+
+CREATE TRIGGER count_tags_removed BEFORE DELETE ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT tag.project_id, tag.name, 0, -1, CASE WHEN OLD.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN OLD.deleted_at IS NULL AND OLD.status IN ('approved', 'demo') THEN -1 ELSE 0 END FROM testimonial_tag tag WHERE tag.testimonial_id = OLD.id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+END;
+
+CREATE TRIGGER count_tags_changed AFTER UPDATE OF status, deleted_at ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT tag.project_id, tag.name, 0, -1, CASE WHEN OLD.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN OLD.deleted_at IS NULL AND OLD.status IN ('approved', 'demo') THEN -1 ELSE 0 END FROM testimonial_tag tag WHERE tag.testimonial_id = OLD.id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+  INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT tag.project_id, tag.name, 0, 1, CASE WHEN NEW.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN NEW.deleted_at IS NULL AND NEW.status IN ('approved', 'demo') THEN 1 ELSE 0 END FROM testimonial_tag tag WHERE tag.testimonial_id = NEW.id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
+END;
+
+CREATE TRIGGER count_project_removed AFTER DELETE ON project FOR EACH ROW BEGIN
+  DELETE FROM testimonial_count WHERE project_id = OLD.id;
+  DELETE FROM tag_count WHERE project_id = OLD.id;
+END;
+
 INSERT INTO alembic_version (version_num) VALUES ('0012')

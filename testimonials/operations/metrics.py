@@ -7,11 +7,12 @@ The library is loaded only if metrics are switched on. What is counted belongs t
 import hmac
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, Response, current_app, g, request
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
@@ -23,7 +24,7 @@ from testimonials.media.quota import find_whole_share
 from testimonials.operations.health import measure_free
 from testimonials.operations.shared_metrics import SharedPages, merge
 from testimonials.settings.current import current_settings
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.counts.services import count_states
 from testimonials.webhooks.deliveries import count_by_state, list_failing
 
 if TYPE_CHECKING:
@@ -193,11 +194,10 @@ class Metrics:
             )
 
     def _collect_data(self) -> Iterator["Metric"]:
-        rows = db.session.execute(
-            select(Testimonial.status, func.count()).group_by(Testimonial.status)
-        )
-        counts: Values = {(str(status),): count for status, count in rows}
-        yield _gauge("testimonials_testimonials", "Testimonials by status.", counts, "status")
+        counts = Counter[tuple[str, ...]]()
+        for each in count_states():
+            counts[(each.status,)] += each.number
+        yield _gauge("testimonials_testimonials", "Testimonials by status.", {**counts}, "status")
         share = find_whole_share()
         words = "What recordings take, and what they may."
         taken: Values = {("taken",): share.bytes, ("limit",): share.limit}

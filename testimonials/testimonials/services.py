@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from testimonials.auth.emails import ProjectSummary
 from testimonials.core import clock
@@ -16,6 +16,7 @@ from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import list_projects, mark_changed
+from testimonials.testimonials.counts.services import count_states
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.samples import DEMOS, FALLBACK_NAME
 
@@ -113,14 +114,10 @@ def count_by_status(project_id: str) -> dict[str, int]:
 
 def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
     """Return how many testimonials these projects, or all of them, have in each state."""
-    query = select(Testimonial.project_id, Testimonial.status, func.count(Testimonial.id))
-    if project_ids is not None:
-        query = query.where(Testimonial.project_id.in_(list(project_ids)))
     counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for project_id, status, count in db.session.execute(
-        query.group_by(Testimonial.project_id, Testimonial.status)
-    ):
-        counts[project_id][status] = count
+    for each in count_states(None if project_ids is None else list(project_ids)):
+        of_project = counts[each.project_id]
+        of_project[each.status] = of_project.get(each.status, 0) + each.number
     return counts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import or_, select
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -15,6 +15,7 @@ from testimonials.extensions import db
 from testimonials.projects.configuration.widget_design import read_look
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown, mark_edited
+from testimonials.testimonials.counts.services import count_ratings, rate_counted
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.widget.content.content import EVERYTHING, find_conditions, read_content
@@ -67,12 +68,7 @@ def rate(project: Project) -> tuple[float, int]:
 
     Samples don't count.
     """
-    query = select(func.avg(Testimonial.rating), func.count(Testimonial.rating)).where(
-        *find_conditions(project, EVERYTHING), Testimonial.status != "demo", Testimonial.rating >= 1
-    )
-    average, count = db.session.execute(query).one()
-    # Halves are rounded up, as people do.
-    return (int(average * 10 + 0.5) / 10, count) if count and project.is_active else (0, 0)
+    return rate_counted(count_ratings(project.id)) if project.is_active else (0, 0)
 
 
 def describe_header(project: Project) -> dict[str, Any]:
@@ -81,13 +77,14 @@ def describe_header(project: Project) -> dict[str, Any]:
     `loved` is how many give four stars or more, and whose `faces` these are: at most five people,
     those with a picture first. Samples don't count.
     """
-    average, count = rate(project)
+    counts = count_ratings(project.id) if project.is_active else []
+    average, count = rate_counted(counts)
     loved = [
         *find_conditions(project, EVERYTHING),
         Testimonial.status != "demo",
         Testimonial.rating >= 4,
     ]
-    happy = db.session.scalar(select(func.count(Testimonial.id)).where(*loved)) if count else 0
+    happy = sum(each.number for each in counts if each.halves >= 8 and not each.is_sample)
     has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
     query = (
         select(Testimonial)

@@ -19,6 +19,7 @@ from tests.attacks.conftest import restore, world
 from tests.attacks.test_access import addresses
 from tests.attacks.world import Door, World, find_doors
 from tests.support.plans import count_statements
+from tests.support.schemas import KEPT
 
 __all__ = ["world"]
 
@@ -39,7 +40,7 @@ PER_ROW = {
     "POST /dashboard/projects/<project_id>/invitations/cancel": "Each takes its mail along.",
 }
 # An account is what everything belongs to.
-NOT_COPIED = {"account", "rate_limit_counter"}
+NOT_COPIED = {"account", "rate_limit_counter", *KEPT}
 
 
 def find_counted(app: Flask) -> Iterator[tuple[str, Door]]:

@@ -27,6 +27,8 @@ from tests.support.servers import POSTGRES, new_database
 
 ROWS = 3
 VERSION = "alembic_version"
+# Triggers fill them.
+KEPT = {"tag_count", "testimonial_count"}
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -71,7 +73,7 @@ def fill(engine: Engine) -> None:
     """Put rows into every table, whatever its columns are; each column has a value."""
     with engine.begin() as connection:
         for table in _tables(connection):
-            for number in range(ROWS):
+            for number in range(0 if table.name in KEPT else ROWS):
                 connection.execute(table.insert().values(_row(table, number)))
 
 

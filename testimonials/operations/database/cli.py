@@ -18,6 +18,7 @@ from testimonials.settings.current import current_settings
 from testimonials.settings.instance_folder import hold_alone
 from testimonials.settings.parsers import parse_database_url
 from testimonials.settings.table import make_instance
+from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
 
 
 @click.group()
@@ -68,16 +69,25 @@ def current_command(as_json: bool) -> None:
 
 
 @db.command("check")
+@click.option("--repair", is_flag=True, help="Mend the counts of testimonials first.")
 @json_option
 @click.pass_context
 @with_appcontext
-def check_command(context: click.Context, as_json: bool) -> None:
-    """Check the database for damage and for differences from this program's schema.
+def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
+    """Check the database for damage, and for differences from this program's schema.
 
     Exits with code 1 if something is wrong. The service may be running. An SQLite file is read
-    completely; PostgreSQL checks its own files, so only its schema is compared.
+    completely; PostgreSQL checks its own files, so only its schema is compared. The counts that
+    the database keeps of testimonials are compared with a count of all of them; --repair replaces
+    them by it, and nobody can write meanwhile.
     """
     findings = checks.check_database(database.engine)
+    if not findings and repair:
+        begin_write()
+        count_again(database.session.connection())
+        database.session.commit()
+    if not findings:
+        findings = find_wrong_counts(database.session.connection())
     if as_json:
         print_json({"isSound": not findings, "findings": findings})
     elif not findings:

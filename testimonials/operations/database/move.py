@@ -14,6 +14,7 @@ from testimonials.core.clock import to_milliseconds
 from testimonials.core.data.database import Base, count_for_planner
 from testimonials.extensions import prepare_engine
 from testimonials.migrations.runner import build_schema, current, head
+from testimonials.testimonials.counts.checking import stop_counting
 
 # Rows read and sent at a time; a photo is a row of a few hundred kilobytes.
 BATCH = 200
@@ -75,6 +76,7 @@ def _move(source: Engine, target: Engine) -> list[MovedTable]:
                 "Create a new database for it."
             )
         build_schema(to)
+        stop_counting(to)
         moved = [_copy(table, origin, to) for table in Base.metadata.sorted_tables]
         count_for_planner(to, Base.metadata.sorted_tables)
         return moved

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import selectinload
 
 from testimonials.extensions import db
+from testimonials.testimonials.counts.models import TestimonialCount
+from testimonials.testimonials.counts.services import count_states, count_where
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 
 PAGE_SIZE = 50
@@ -78,26 +80,18 @@ def find_rows(
 
 def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
     """Return how many testimonials each tab of each of the projects holds."""
-    rows = db.session.execute(
-        select(
-            Testimonial.project_id,
-            Testimonial.status,
-            func.count(case((Testimonial.deleted_at.is_(None), 1))),
-            func.count(Testimonial.deleted_at),
-        )
-        .where(Testimonial.project_id.in_(project_ids))
-        .group_by(Testimonial.project_id, Testimonial.status)
-    ).all()
     counts = {project_id: dict.fromkeys(TABS, 0) for project_id in project_ids}
-    for project_id, status, kept, deleted in rows:
-        of_project = counts[project_id]
+    for each in count_states(project_ids):
+        of_project = counts[each.project_id]
         # Testimonials that their authors withdrew are listed with the rejected ones.
-        tab = "rejected" if status == "withdrawn" else status
+        tab = "rejected" if each.status == "withdrawn" else each.status
+        if each.is_deleted:
+            of_project["trash"] += each.number
+            continue
         if tab in of_project:
-            of_project[tab] += kept
-        if status != "spam":
-            of_project["all"] += kept
-        of_project["trash"] += deleted
+            of_project[tab] += each.number
+        if each.status != "spam":
+            of_project["all"] += each.number
     return counts
 
 
@@ -117,12 +111,8 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
 
 
 def count_samples(project_id: str) -> int:
-    query = select(func.count(Testimonial.id)).where(
-        Testimonial.project_id == project_id,
-        Testimonial.status == "demo",
-        Testimonial.deleted_at.is_(None),
-    )
-    return int(db.session.scalar(query) or 0)
+    counted = TestimonialCount
+    return count_where(project_id, counted.status == "demo", ~counted.is_deleted)
 
 
 def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:

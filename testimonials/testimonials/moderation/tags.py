@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from marshmallow import ValidationError
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from testimonials.core.text_rules import TAG_LENGTH, TAG_SEPARATORS
@@ -13,6 +13,7 @@ from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.fields import Text
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.testimonials.counts.services import count_tags
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation.changes import change_all
 
@@ -59,10 +60,7 @@ def find_spellings(project_id: str) -> dict[str, str]:
 
     Before a change the project is locked, so that two spellings of one tag can't appear at once.
     """
-    names = db.session.scalars(
-        select(TestimonialTag.name).where(TestimonialTag.project_id == project_id).distinct()
-    )
-    return {fold(name): name for name in names}
+    return {fold(name): name for name in count_tags(project_id)}
 
 
 def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
@@ -72,13 +70,8 @@ def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
 
 def list_project_tags(project_id: str) -> Sequence[TagCount]:
     """Return the project's tags in alphabetical order, with how many testimonials have each."""
-    rows = db.session.execute(
-        select(TestimonialTag.name, func.count())
-        .join(Testimonial, Testimonial.id == TestimonialTag.testimonial_id)
-        .where(TestimonialTag.project_id == project_id, Testimonial.deleted_at.is_(None))
-        .group_by(TestimonialTag.name)
-    ).all()
-    return sorted((TagCount(name, count) for name, count in rows), key=lambda tag: fold(tag.name))
+    found = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
+    return sorted(found, key=lambda tag: fold(tag.name))
 
 
 def add_tag(

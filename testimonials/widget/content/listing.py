@@ -17,10 +17,13 @@ from testimonials.core import clock
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.testimonials.counts.services import count_ratings, count_tags
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.tags import fold
 from testimonials.widget.content.content import (
     BEST,
     BY_HAND,
+    EVERYTHING,
     NEWEST,
     Content,
     find_conditions,
@@ -56,8 +59,19 @@ def list_shown(
 
 
 def count_shown(project: Project, content: Content) -> int:
+    """Count what the widget shows: the counts know all that have some stars, or a tag."""
+    if not project.is_active:
+        return 0
+    halves = content.min_rating * 2
+    plain = replace(EVERYTHING, order=content.order, chosen=content.chosen)
+    if halves == int(halves) and content == replace(plain, min_rating=content.min_rating):
+        return sum(each.number for each in count_ratings(project.id) if each.halves >= halves)
+    if len(content.tags) == 1 and content == replace(plain, tags=content.tags):
+        counts = count_tags(project.id)
+        wanted = fold(content.tags[0])
+        return next((shown for name, (_, shown) in counts.items() if fold(name) == wanted), 0)
     query = select(func.count(Testimonial.id)).where(*find_conditions(project, content))
-    return int(db.session.scalar(query) or 0) if project.is_active else 0
+    return int(db.session.scalar(query) or 0)
 
 
 def read_page(

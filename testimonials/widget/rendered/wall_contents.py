@@ -1,12 +1,13 @@
 """What the public wall shows: a choice of testimonials, page by page, and the figures above."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask, current_app
-from sqlalchemy import ColumnExpressionArgument, case, func, or_, select
+from sqlalchemy import ColumnExpressionArgument, or_, select
 
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.data.versioned_cache import VersionedCache
@@ -15,10 +16,10 @@ from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.configuration.widget_design import DEFAULTS
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.counts.services import count_ratings, count_tags, rate_counted
+from testimonials.testimonials.models import Testimonial
 from testimonials.widget.content.content import (
     BEST,
-    EVERYTHING,
     NEWEST,
     Content,
     find_conditions,
@@ -117,41 +118,25 @@ def count_figures(project: Project) -> dict[str, Any]:
 
     Halves of a star are rounded up, as people do.
     """
-    is_sample = Testimonial.status == "demo"
-    rating = Testimonial.rating
-    stars = case(*((rating >= least, round(least + 0.5)) for least in (4.5, 3.5, 2.5, 1.5)),
-                 (rating >= 1, 1), else_=0)  # fmt: skip
-    query = select(
-        is_sample, stars, func.count(), func.sum(rating), func.sum(case((_has_photo, 1), else_=0))
-    ).where(*find_conditions(project, EVERYTHING))
-    rows = db.session.execute(query.group_by(is_sample, stars)).all() if project.is_active else []
-    rated = [(number, count, total) for sample, number, count, total, _ in rows
-             if number and not sample]  # fmt: skip
-    count = sum(each for _, each, _ in rated)
-    total = sum(each for _, _, each in rated)
-    by_stars = {number: each for number, each, _ in rated}
+    counts = count_ratings(project.id) if project.is_active else []
+    average, count = rate_counted(counts)
+    by_stars = Counter[int]()
+    for each in counts:
+        by_stars[each.stars] += 0 if each.is_sample else each.number
     return {
-        "total": sum(row[2] for row in rows),
-        "samples": sum(row[2] for row in rows if row[0]),
-        "photos": int(sum(row[4] for row in rows)),
-        "average": int(total / count * 10 + 0.5) / 10 if count else 0,
+        "total": sum(each.number for each in counts),
+        "samples": sum(each.number for each in counts if each.is_sample),
+        "photos": sum(each.photos for each in counts),
+        "average": average,
         "count": count,
-        "stars": [by_stars.get(number, 0) for number in (5, 4, 3, 2, 1)],
-        "tags": _count_tags(project) if rows else [],
+        "stars": [by_stars[number] for number in (5, 4, 3, 2, 1)],
+        "tags": _count_tags(project) if counts else [],
     }
 
 
-def _count_tags(project: Project) -> list[list[Any]]:
-    number = func.count()
-    query = (
-        select(TestimonialTag.name, number)
-        .join(Testimonial, Testimonial.id == TestimonialTag.testimonial_id)
-        .where(TestimonialTag.project_id == project.id, Testimonial.is_visible)
-        .group_by(TestimonialTag.name)
-        .order_by(number.desc(), TestimonialTag.name)
-        .limit(OFFERED_TAGS)
-    )
-    return [list(row) for row in db.session.execute(query)]
+def _count_tags(project: Project) -> list[tuple[str, int]]:
+    found = ((name, shown) for name, (_, shown) in count_tags(project.id).items() if shown)
+    return sorted(found, key=lambda tag: (-tag[1], tag[0]))[:OFFERED_TAGS]
 
 
 def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from testimonials.migrations.runner import head, upgrade
 from testimonials.operations.database.move import BATCH
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
+from tests.support.schemas import KEPT
 
 ROWS = 3
 WORDS = "Grüße, 谢谢, شكرا 🎉 — “it’s” 100 % \\ {a} \n two lines"
@@ -41,6 +42,8 @@ def source(tmp_path: Path) -> Iterator[Flask]:
         upgrade(db.engine)
         with db.engine.begin() as connection:
             for table in Base.metadata.sorted_tables:
+                if table.name in KEPT:
+                    continue
                 connection.execute(table.insert(), [make_row(table, n) for n in range(ROWS)])
         yield app
         db.engine.dispose()

@@ -1,0 +1,115 @@
+"""Counting everything again: to check what the triggers keep, and to mend it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+)
+
+from testimonials.testimonials.counts.models import TagCount, TestimonialCount
+from testimonials.testimonials.counts.services import BILLION
+from testimonials.testimonials.models import Testimonial, TestimonialTag
+
+Counts = dict[tuple[Any, ...], tuple[int, ...]]
+
+_HAS_PHOTO = or_(
+    Testimonial.avatar_id.is_not(None),
+    Testimonial.author_avatar.is_not(None),
+    Testimonial.twitter["avatarUrl"].as_string().is_not(None),
+)
+_IS_KEPT = Testimonial.deleted_at.is_(None)
+
+
+def find_wrong_counts(connection: Connection) -> list[str]:
+    """Return what is wrong about the counts, a sentence for each table."""
+    found = []
+    for table, query in _queries().items():
+        kept, right = _read_kept(connection, table), _read(connection, query, table)
+        wrong = sum(kept.get(key) != right.get(key) for key in kept.keys() | right.keys())
+        if wrong:
+            found.append(
+                f"{wrong} of the counts in {table.name} are wrong; run: testimonials db check "
+                "--repair"
+            )
+    return found
+
+
+def count_again(connection: Connection) -> None:
+    """Replace the counts by what a count of everything finds; nobody may write meanwhile."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE testimonial, testimonial_tag IN SHARE MODE"))
+    for table, query in _queries().items():
+        connection.execute(delete(table))
+        names = [column.name for column in table.columns]
+        connection.execute(insert(table).from_select(names, query))
+
+
+def stop_counting(connection: Connection) -> None:
+    """Let a PostgreSQL transaction that adds very much count it only once, by `count_again`."""
+    connection.execute(text("SET LOCAL testimonials.counting = 'off'"))
+
+
+def _queries() -> Mapping[Table, Select[Any]]:
+    """Return for each table the query that counts its rows, with its columns in their order."""
+    return {_table(TestimonialCount): _count_testimonials(), _table(TagCount): _count_tags()}
+
+
+def _table(model: Any) -> Table:
+    table: Table = model.__table__
+    return table
+
+
+def _count_testimonials() -> Select[Any]:
+    row = Testimonial
+    halves = case(*((row.rating >= number / 2, number) for number in range(10, 0, -1)), else_=0)
+    total = func.sum(cast(func.round(func.coalesce(row.rating, 0) * BILLION), BigInteger))
+    key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, halves, _HAS_PHOTO]
+    columns: list[ColumnElement[Any]] = [
+        each.label(f"key_{number}") for number, each in enumerate(key)
+    ]
+    query = select(*columns, literal(0), func.count(), cast(total, BigInteger))
+    return query.group_by(*(text(f"key_{number}") for number in range(len(key))))
+
+
+def _count_tags() -> Select[Any]:
+    tags = _table(TestimonialTag).columns
+    key: list[ColumnElement[Any]] = [tags.project_id, tags.name]
+    kept = func.sum(case((_IS_KEPT, 1), else_=0))
+    shown = func.sum(case((Testimonial.is_visible, 1), else_=0))
+    query = select(*key, literal(0), func.count(), kept, shown)
+    joined = query.join(Testimonial, Testimonial.id == tags.testimonial_id)
+    return joined.group_by(*key)
+
+
+def _read_kept(connection: Connection, table: Table) -> Counts:
+    key = [column for column in table.primary_key.columns if column.name != "part"]
+    values = [func.sum(column) for column in table.columns if not column.primary_key]
+    rows = connection.execute(select(*key, *values).group_by(*key))
+    return _collect(rows.all(), len(key))
+
+
+def _read(connection: Connection, query: Select[Any], table: Table) -> Counts:
+    length = len(table.primary_key.columns)
+    rows = [(*row[: length - 1], *row[length:]) for row in connection.execute(query)]
+    return _collect(rows, length - 1)
+
+
+def _collect(rows: Sequence[Any], length: int) -> Counts:
+    """Return rows by their key, without those that count nothing."""
+    return {
+        tuple(row[:length]): values for row in rows if any(values := tuple(map(int, row[length:])))
+    }

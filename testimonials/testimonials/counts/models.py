@@ -1,0 +1,47 @@
+"""Counts, kept by triggers of the database (revision 0009): no code of the program writes them.
+
+A count is the sum of its parts. SQLite, which has one writer at a time, keeps one part, 0. On
+PostgreSQL each statement adds parts of its own, so that no transaction waits for another and many
+statements in one don't get slower; the triggers put a project's together again and again.
+"""
+
+from sqlalchemy import BigInteger, Boolean, Integer, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.data.database import Base
+from testimonials.core.text_rules import TAG_LENGTH
+
+
+class TestimonialCount(Base):
+    """How many testimonials of a project have all of these, and the sum of their ratings.
+
+    No foreign key, which would make every writer lock the project: a trigger removes them.
+    """
+
+    __tablename__ = "testimonial_count"
+
+    project_id: Mapped[str] = mapped_column(primary_key=True)
+    status: Mapped[str] = mapped_column(primary_key=True)
+    is_deleted: Mapped[bool] = mapped_column(Boolean, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(10), primary_key=True)
+    source: Mapped[str] = mapped_column(primary_key=True)
+    # The rating in whole half stars, rounded down; 0 without a rating.
+    halves: Mapped[int] = mapped_column(Integer, primary_key=True)
+    has_photo: Mapped[bool] = mapped_column(Boolean, primary_key=True)
+    part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger)
+    # In billionths of a star, so that it is exact.
+    rating_sum: Mapped[int] = mapped_column(BigInteger)
+
+
+class TagCount(Base):
+    """How many testimonials of a project have a tag: all, those outside the trash, those shown."""
+
+    __tablename__ = "tag_count"
+
+    project_id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(TAG_LENGTH), primary_key=True)
+    part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger)
+    kept: Mapped[int] = mapped_column(BigInteger)
+    visible: Mapped[int] = mapped_column(BigInteger)

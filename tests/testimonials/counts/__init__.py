@@ -1,0 +1,1 @@
+"""The counts that triggers of the database keep."""

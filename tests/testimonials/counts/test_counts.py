@@ -1,0 +1,261 @@
+"""Counts after anything that may happen, by the services and behind their backs."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from testimonials.core import clock
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.errors import ServiceError
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import Project
+from testimonials.projects.services import lock_project
+from testimonials.testimonials import models
+from testimonials.testimonials.counts import models as counts
+from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
+from testimonials.testimonials.moderation.changes import change_all, delete_matching
+from testimonials.testimonials.moderation.inbox import count_tabs
+from testimonials.testimonials.moderation.services import apply_action
+from testimonials.testimonials.moderation.tags import (
+    add_tag,
+    delete_tag,
+    list_project_tags,
+    rename_tag,
+)
+from testimonials.testimonials.moderation.undoing import undo_last
+from testimonials.widget.rendered.wall_contents import count_figures
+from testimonials.widget.services import describe_header, rate
+from tests.conftest import Caller
+
+STATUSES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
+# Halves, those between them, and what has no end in binary.
+RATINGS = (None, 1.0, 1.4, 2.5, 3.49, 3.5, 4.0, 4.3, 4.499999, 4.5, 13 / 3, 5.0)
+NAMES = ("press", "Ärzte", "東京", "a/b")
+WHO = "walker@example.com"
+
+
+class Walk:
+    """Somebody who does at random what can be done to testimonials."""
+
+    def __init__(self, seed: int, projects: list[str]) -> None:
+        self.random, self.projects = random.Random(seed), projects
+
+    def step(self) -> None:
+        """Do one thing, in one transaction, and now and then take it back."""
+        ways: list[Callable[[], object]] = [
+            self.add, self.add, self.add_many, self.decide, self.decide, self.tag, self.tag,
+            self.rate, self.rate_all, self.trash, self.undo, self.remove, self.retag, self.photo,
+        ]  # fmt: skip
+        begin_write()
+        way = self.random.choice(ways)
+        try:
+            way()
+            db.session.flush()
+        except (ServiceError, IntegrityError):
+            db.session.rollback()
+            return
+        if self.random.random() < 0.1:
+            db.session.rollback()
+        db.session.commit()
+
+    def project(self) -> Project:
+        return lock_project(self.random.choice(self.projects))
+
+    def rows(self, project: Project) -> list[models.Testimonial]:
+        query = select(models.Testimonial).where(models.Testimonial.project_id == project.id)
+        found = list(db.session.scalars(query.order_by(models.Testimonial.id)))
+        return self.random.sample(found, self.random.randint(0, len(found)))
+
+    def values(self, project: Project) -> dict[str, Any]:
+        now, pick = clock.now(), self.random.choice
+        return {
+            "id": new_identifier(),
+            "project_id": project.id,
+            "status": pick(STATUSES),
+            "source": pick(("public_page", "manual", "import")),
+            "author_name": "Visitor",
+            "author_role": "",
+            "text": "Counted.",
+            "rating": pick(RATINGS),
+            "author_avatar": pick((None, "https://example.com/a.png")),
+            "twitter": pick((None, {"avatarUrl": None}, {"avatarUrl": "https://example.com/b"})),
+            "submitted_at": now,
+            "created_at": now,
+            "updated_at": now,
+            "deleted_at": pick((None, None, None, now)),
+        }
+
+    def names(self) -> list[str]:
+        return self.random.sample(NAMES, self.random.randint(0, 3))
+
+    def add(self) -> None:
+        db.session.add(row := models.Testimonial(**self.values(self.project())))
+        row.tags = self.names()
+
+    def add_many(self) -> None:
+        project = self.project()
+        rows = [self.values(project) for _ in range(self.random.randint(1, 30))]
+        db.session.execute(insert(models.Testimonial), rows)
+        tags = [
+            {"testimonial_id": row["id"], "project_id": project.id, "name": name}
+            for row in rows
+            for name in self.names()
+        ]
+        if tags:
+            db.session.execute(insert(models.TestimonialTag), tags)
+
+    def decide(self) -> None:
+        project = self.project()
+        name = self.random.choice(("approve", "reject", "delete", "restore", "spam", "release"))
+        apply_action(project, self.rows(project), name, WHO)
+
+    def tag(self) -> None:
+        project, name = self.project(), self.random.choice(NAMES)
+        add_tag(project, self.rows(project), name, WHO)
+
+    def retag(self) -> None:
+        project = self.project()
+        known = [tag.name for tag in list_project_tags(project.id)]
+        if known and self.random.random() < 0.5:
+            delete_tag(project, self.random.choice(known), WHO)
+        elif known:
+            rename_tag(project, self.random.choice(known), self.random.choice(NAMES), WHO)
+
+    def rate(self) -> None:
+        project = self.project()
+        rows = [(row, {"rating": self.random.choice(RATINGS)}) for row in self.rows(project)]
+        change_all(project, rows, WHO, "edit")
+
+    def rate_all(self) -> None:
+        moved = update(models.Testimonial).values(rating=self.random.choice(RATINGS), kind="voice")
+        db.session.execute(moved.where(models.Testimonial.id > new_identifier()[:1]))
+        db.session.execute(update(models.TestimonialTag).values(name="one").where(
+            models.TestimonialTag.name == self.random.choice(NAMES)))  # fmt: skip
+
+    def photo(self) -> None:
+        for row in self.rows(self.project()):
+            row.avatar_id = self.random.choice((None, new_identifier()))
+
+    def trash(self) -> None:
+        status = self.random.choice(STATUSES)
+        delete_matching(self.project(), WHO, models.Testimonial.status == status)
+
+    def undo(self) -> None:
+        undo_last(self.project(), WHO)
+
+    def remove(self) -> None:
+        rows = self.rows(self.project())[:5]
+        if self.random.random() < 0.5:
+            for row in rows:
+                db.session.delete(row)
+        else:
+            ids = [row.id for row in rows]
+            db.session.execute(delete(models.Testimonial).where(models.Testimonial.id.in_(ids)))
+
+
+def list_rows(project_id: str) -> list[models.Testimonial]:
+    rows = db.session.scalars(
+        select(models.Testimonial).where(models.Testimonial.project_id == project_id)
+    )
+    return list(rows)
+
+
+def require_right_answers(project_id: str) -> None:
+    """Compare what readers say with what the rows are."""
+    project, rows = db.session.get_one(Project, project_id), list_rows(project_id)
+    kept = [row for row in rows if row.deleted_at is None]
+    tabs = count_tabs(project_id)[project_id]
+    assert tabs["trash"] == len(rows) - len(kept)
+    assert tabs["all"] == sum(row.status != "spam" for row in kept)
+    assert tabs["rejected"] == sum(row.status in ("rejected", "withdrawn") for row in kept)
+    shown = [row for row in kept if row.status in ("approved", "demo")]
+    figures = count_figures(project)
+    assert figures["total"] == len(shown)
+    assert figures["samples"] == sum(row.status == "demo" for row in shown)
+    photos = [row for row in shown if row.avatar_url or (row.twitter or {}).get("avatarUrl")]
+    assert figures["photos"] == len(photos)
+    ratings = [row.rating for row in shown if row.rating and row.status != "demo"]
+    average = sum(ratings) / len(ratings) if ratings else 0
+    assert rate(project)[1] == figures["count"] == len(ratings)
+    assert abs(rate(project)[0] - average) <= 0.05 + 1e-9
+    assert figures["stars"] == [
+        sum(int(rating + 0.5) == stars for rating in ratings) for stars in (5, 4, 3, 2, 1)
+    ]
+    assert describe_header(project)["loved"] == sum(rating >= 4 for rating in ratings)
+    of_tags = {name: sum(name in row.tags for row in kept) for row in kept for name in row.tags}
+    assert {tag.name: tag.count for tag in list_project_tags(project_id)} == of_tags
+    of_tags = {name: sum(name in row.tags for row in shown) for row in shown for name in row.tags}
+    assert dict(figures["tags"]) == of_tags
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_are_right_after_each_of_many_changes(app: Flask, owner: Caller, seed: int) -> None:
+    projects = [str(owner.create_project()["_id"]) for _ in range(2)]
+    with app.app_context():
+        walk = Walk(seed, projects)
+        for _ in range(60):
+            walk.step()
+            assert find_wrong_counts(db.session.connection()) == []
+        for project_id in projects:
+            require_right_answers(project_id)
+        db.session.rollback()
+        begin_write()
+        db.session.execute(delete(Project).where(Project.id == projects[0]))
+        db.session.commit()
+        for table in (counts.TestimonialCount, counts.TagCount):
+            assert set(db.session.scalars(select(table.project_id))) <= {projects[1]}
+        assert find_wrong_counts(db.session.connection()) == []
+
+
+def test_wrong_counts_are_found_and_mended(app: Flask, owner: Caller) -> None:
+    project_id = str(owner.create_project()["_id"])
+    with app.app_context():
+        walk = Walk(7, [project_id])
+        begin_write()
+        walk.add_many()
+        db.session.commit()
+        right = count_tabs(project_id)
+        begin_write()
+        db.session.execute(
+            update(counts.TestimonialCount).values(number=counts.TestimonialCount.number + 1)
+        )
+        db.session.execute(delete(counts.TagCount))
+        db.session.commit()
+    runner = app.test_cli_runner()
+    found = runner.invoke(args=["db", "check"])
+    assert found.exit_code == 1
+    assert "of the counts in testimonial_count are wrong" in found.output
+    assert (
+        "of the counts in tag_count are wrong; run: testimonials db check --repair" in found.output
+    )
+    assert runner.invoke(args=["db", "check", "--repair"]).exit_code == 0
+    assert runner.invoke(args=["db", "check"]).exit_code == 0
+    with app.app_context():
+        assert count_tabs(project_id) == right
+
+
+def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, owner: Caller) -> None:
+    project_id = str(owner.create_project()["_id"])
+    with app.app_context():
+        begin_write()
+        walk = Walk(11, [project_id])
+        for _ in range(400):
+            db.session.add(
+                models.Testimonial(**walk.values(lock_project(project_id)) | {"rating": 5.0})
+            )
+            db.session.flush()
+        db.session.commit()
+        rows = db.session.scalar(select(func.count()).select_from(counts.TestimonialCount))
+        before = count_tabs(project_id)
+        assert rows is not None
+        assert rows < 400
+        begin_write()
+        count_again(db.session.connection())
+        db.session.commit()
+        assert find_wrong_counts(db.session.connection()) == []
+        assert count_tabs(project_id) == before
