@@ -10,6 +10,7 @@ from sqlalchemy import delete, select
 
 from testimonials.auth.emails import ProjectSummary
 from testimonials.core import clock
+from testimonials.core.data.database import insert_row
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.urls import collection_page_url, widget_page_url
 from testimonials.core.web.paging import Cursor, Page, read_page
@@ -31,7 +32,9 @@ def add_approved_testimonial(project: Project, columns: dict[str, Any]) -> Testi
     """
     company = columns.get("author_company") or None
     approved = {"status": "approved", "source": "manual", "author_company": company}
-    return add_row(project, columns | approved)
+    row = _make_row(project, columns | approved)
+    insert_row(db.session(), row)
+    return row
 
 
 def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
@@ -64,13 +67,17 @@ def seed_demos(project: Project) -> None:
 
 def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
     """Add a testimonial of any status to the locked project, at its next time."""
-    mark_changed(project)
-    time = next_time(project)
-    times = {"submitted_at": time, "created_at": time, "updated_at": time}
-    row = Testimonial(**{"project_id": project.id, **times, **columns})
+    row = _make_row(project, columns)
     db.session.add(row)
     db.session.flush()
     return row
+
+
+def _make_row(project: Project, columns: dict[str, Any]) -> Testimonial:
+    mark_changed(project)
+    time = next_time(project)
+    times = {"submitted_at": time, "created_at": time, "updated_at": time}
+    return Testimonial(**{"project_id": project.id, **times, **columns})
 
 
 def delete_demos(project: Project) -> int:

@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Dialect, MetaData, Table, text
+from sqlalchemy import insert as plain_insert
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase, Session, make_transient_to_detached
+from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 from sqlalchemy.types import TypeDecorator
 
 from testimonials.core import clock
@@ -44,6 +46,36 @@ def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.In
 def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:
     """Insert a row unless it violates a unique constraint."""
     session.execute(insert_into(session, model, **values).on_conflict_do_nothing())
+
+
+def insert_row(session: Session, row: Base) -> None:
+    """Insert a new model by one plain statement; it is then as if it had been loaded.
+
+    That is what adding it and flushing does, without what a flush prepares for many models that
+    depend on each other: for one it takes a third of the time. `row` has columns alone.
+    """
+    if session.new:
+        # Pictures and the like, which a row may point to.
+        session.flush()
+    given = row.__dict__
+    values: dict[str, Any] = {}
+    for column in row.__table__.columns:
+        name = column.name
+        if column.computed is not None:
+            continue
+        if name not in given:
+            default = column.default
+            value = None
+            if isinstance(default, CallableColumnDefault):
+                value = default.arg(None)  # type: ignore[arg-type]
+            elif isinstance(default, ScalarElementColumnDefault):
+                value = default.arg
+            setattr(row, name, value)
+        if given[name] is not None:
+            values[name] = given[name]
+    session.connection().execute(plain_insert(type(row)), values)
+    make_transient_to_detached(row)
+    session.add(row)
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:

@@ -85,7 +85,8 @@ def change_testimonial(
 
 def record_addition(row: Testimonial, actor: str) -> None:
     """Begin the history of a testimonial."""
-    db.session.add(TestimonialChange(**_record(row, {}, new_identifier(), actor, "add")))
+    record = _record(row, {}, new_identifier(), actor, "add")
+    db.session.connection().execute(insert(TestimonialChange), record)
 
 
 def record_additions(rows: Sequence[Testimonial], actor: str) -> str:
