@@ -20,6 +20,7 @@ from testimonials.operations.jobs.link_mail import answer_link_requests
 from testimonials.operations.jobs.registry import run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.publishing.publisher import Publisher
 from testimonials.serving.processes import Seat, note_signals, restarts
 from testimonials.serving.supervisor import Supervisor, describe_count
 from testimonials.serving.worker import BACKLOG, Server, run_until_ended
@@ -128,6 +129,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
         write_mail=answer_link_requests,
         send_webhooks=Dispatcher().run,
         run_imports=run_imports,
+        publish=Publisher(settings.publish_to).run if settings.publish_to else None,
     )
     run_until_ended(server, background, seat.parent)
     end_metrics(app)

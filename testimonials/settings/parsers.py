@@ -136,6 +136,18 @@ def parse_origin(value: object) -> str:
     return text
 
 
+def parse_folder_url(value: object) -> str:
+    """Parse "" or an http(s) URL of a folder such as https://cdn.example.com/reviews."""
+    text = parse_text(value).rstrip("/")
+    found = re.fullmatch(r"(https?://[^/]+)((?:/[A-Za-z0-9._~-]+)*)", text)
+    if text and not found:
+        raise ValueError(
+            "must be http:// or https://, a host and perhaps a path, such as "
+            f"https://cdn.example.com/reviews, not {text!r}"
+        )
+    return parse_origin(found[1]) + found[2] if found else ""
+
+
 def parse_days(value: object) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(str(value))

@@ -232,6 +232,19 @@ class Settings:
         take.parse_folder,
         "The folder of the backups; a relative one is in the instance folder. Empty: `backups`.",
     )
+    publish_to: str = setting(
+        "",
+        take.parse_folder,
+        "Where widgets, walls and fragments are written as files for a static host: a folder; a "
+        "relative one is in the instance folder. It is emptied of what this service wrote when a "
+        "project goes. Needs `PUBLISH_URL`. Empty: nowhere.",
+    )
+    publish_url: str = setting(
+        "",
+        take.parse_folder_url,
+        "The public URL of what is in `PUBLISH_TO`, such as `https://cdn.example.com/reviews`. "
+        "Snippets then load the widget from there.",
+    )
     webhook_addresses: str = setting(
         "public",
         take.one_of("public", "any"),
@@ -395,6 +408,8 @@ def _complete(settings: Settings) -> Settings:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
         _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
+    if bool(settings.publish_to) != bool(settings.publish_url):
+        _refuse(PREFIX + "PUBLISH_URL", "and PUBLISH_TO need each other: set both, or neither")
     for name, start, module, extra in EXTRAS:
         value = getattr(settings, name)
         if value and value.startswith(start) and find_spec(module) is None:
@@ -416,5 +431,6 @@ def _complete(settings: Settings) -> Settings:
         base_url=base,
         app_url=app,
         mail_from=sender,
+        publish_to=settings.publish_to and str(settings.instance_path / settings.publish_to),
         backup_path=str((settings.instance_path / (settings.backup_path or "backups")).resolve()),
     )

@@ -29,6 +29,7 @@ FEATURES = (
     "webhooks",
     "transfer",
     "agents",
+    "publishing",
     "dashboard",
     "operations",
     "serving",

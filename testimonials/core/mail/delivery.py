@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from flask import Flask
 
@@ -70,7 +71,7 @@ class BackgroundWorker:
 
     One calls `write_mail` and then sends mail every `mail_seconds`, one calls `sweep` every
     `sweep_seconds`, and two call `send_webhooks` and `run_imports` each second, which end soon once
-    what they are given says so.
+    what they are given says so. `publish`, if given, is called four times a second, likewise.
     """
 
     def __init__(
@@ -83,11 +84,16 @@ class BackgroundWorker:
         write_mail: Callable[[], object] = lambda: None,
         send_webhooks: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
         run_imports: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
+        publish: Callable[[Callable[[], bool]], object] | None = None,
     ) -> None:
         self._app = app
         self._stop = threading.Event()
         settings = current_settings(app)
         self._transport = make_transport(settings.smtp_url, settings.mail_from)
+        if publish is None:
+            publishing: list[tuple[Any, ...]] = []
+        else:
+            publishing = [("publishing", 0.25, lambda: publish(self._stop.is_set))]
         self._threads = [
             threading.Thread(target=self._repeat, args=arguments, name=name, daemon=True)
             for name, *arguments in (
@@ -95,6 +101,7 @@ class BackgroundWorker:
                 ("jobs", sweep_seconds, sweep),
                 ("webhooks", 1.0, lambda: send_webhooks(self._stop.is_set)),
                 ("imports", 1.0, lambda: run_imports(self._stop.is_set)),
+                *publishing,
             )
         ]
 

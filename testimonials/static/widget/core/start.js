@@ -1,12 +1,4 @@
 // Finds the containers, and starts a widget in each.
-const load = async (url, signal) => {
-  const response = await fetch(url, { credentials: 'omit', signal: AbortSignal.timeout(8000) });
-  if (!response.ok) throw Error('HTTP ' + response.status);
-  const data = await response.json();
-  signal.throwIfAborted();
-  return data;
-};
-
 // Slow devices get the work in small tasks.
 const rest = (signal) => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
 

@@ -1,0 +1,1 @@
+"""Widgets, walls and fragments as files, which a static host serves."""
