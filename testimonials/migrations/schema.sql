@@ -749,4 +749,47 @@ CREATE TRIGGER count_project_removed AFTER DELETE ON project FOR EACH ROW BEGIN
   DELETE FROM tag_count WHERE project_id = OLD.id;
 END;
 
+CREATE TABLE insight_day (
+	project_id VARCHAR NOT NULL, 
+	day VARCHAR(10) NOT NULL, 
+	surface VARCHAR(10) NOT NULL, 
+	website VARCHAR(260) NOT NULL, 
+	views INTEGER NOT NULL, 
+	clicks INTEGER NOT NULL, 
+	last_seen_at BIGINT NOT NULL, 
+	CONSTRAINT pk_insight_day PRIMARY KEY (project_id, day, surface, website), 
+	CONSTRAINT fk_insight_day_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_insight_day_day ON insight_day (day);
+
+CREATE TABLE insight_testimonial_day (
+	project_id VARCHAR NOT NULL, 
+	day VARCHAR(10) NOT NULL, 
+	testimonial_id VARCHAR NOT NULL, 
+	seen INTEGER NOT NULL, 
+	read INTEGER NOT NULL, 
+	CONSTRAINT pk_insight_testimonial_day PRIMARY KEY (project_id, day, testimonial_id), 
+	CONSTRAINT fk_insight_testimonial_day_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_insight_testimonial_day_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_insight_testimonial_day_day ON insight_testimonial_day (day);
+
+CREATE TABLE insight_funnel_day (
+	project_id VARCHAR NOT NULL, 
+	day VARCHAR(10) NOT NULL, 
+	form VARCHAR(60) NOT NULL, 
+	opened INTEGER NOT NULL, 
+	started INTEGER NOT NULL, 
+	CONSTRAINT pk_insight_funnel_day PRIMARY KEY (project_id, day, form), 
+	CONSTRAINT fk_insight_funnel_day_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_insight_funnel_day_day ON insight_funnel_day (day);
+
+CREATE INDEX ix_insight_testimonial_day_testimonial_id ON insight_testimonial_day (testimonial_id);
+
+CREATE INDEX ix_testimonial_over_time ON testimonial (project_id, submitted_at, source, status, deleted_at, rating);
+
 INSERT INTO alembic_version (version_num) VALUES ('0012')

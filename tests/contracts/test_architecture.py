@@ -25,6 +25,7 @@ FEATURES = (
     "media",
     "widget",
     "collection",
+    "insights",
     "proposals",
     "webhooks",
     "transfer",
