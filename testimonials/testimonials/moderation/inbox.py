@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
-from sqlalchemy.orm import selectinload
+from sqlalchemy.orm import InstrumentedAttribute, selectinload
 
 from testimonials.extensions import db
-from testimonials.testimonials.counts.models import TestimonialCount
+from testimonials.testimonials.counts.models import TagCount, TestimonialCount
 from testimonials.testimonials.counts.services import count_states, count_where
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 
@@ -17,6 +17,8 @@ MAX_WORDS = 10
 TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
+# Whose tags are counted, and the status that the count has and the tab has not.
+TAG_TABS = {"all": "spam", "approved": "demo", "trash": ""}
 KINDS = ("written", "video", "voice")
 SOURCES = ("public_page", "manual", "import", "demo")
 
@@ -52,9 +54,7 @@ def list_inbox(
     project's (`count_tabs`).
     """
     condition = match_filter(project_id, wanted)
-    total = counts[wanted.tab]
-    if wanted.is_narrowed:
-        total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+    total = _count(project_id, wanted) if wanted.is_narrowed else counts[wanted.tab]
     page = min(page, max(1, -(-total // PAGE_SIZE)))
     rows = db.session.scalars(
         select(Testimonial)
@@ -110,6 +110,42 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
     return later or db.session.scalars(query.where(Testimonial.id != after.id)).one_or_none()
 
 
+def _count(project_id: str, wanted: InboxFilter) -> int:
+    """Count what a filter finds, from the counts unless it asks for words or a form."""
+    plain = InboxFilter(wanted.tab, rating=wanted.rating, source=wanted.source, kind=wanted.kind)
+    if wanted == InboxFilter(wanted.tab, tag=wanted.tag) and wanted.tab in TAG_TABS:
+        return _count_tagged(project_id, wanted)
+    if wanted != plain:
+        condition = match_filter(project_id, wanted)
+        return int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+    of = TestimonialCount
+    conditions = _match_tab(of.status, of.is_deleted.is_(True), wanted.tab)
+    if wanted.rating is not None:
+        # Two halves are a star, so a rating of four has eight or nine.
+        conditions.append(of.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
+    conditions += [of.source == wanted.source] if wanted.source else []
+    conditions += [of.kind == wanted.kind] if wanted.kind else []
+    return count_where(project_id, *conditions)
+
+
+def _count_tagged(project_id: str, wanted: InboxFilter) -> int:
+    """Count those with a tag: what its count has, without the few that the tab leaves out."""
+    of = TagCount
+    number, kept, visible = db.session.execute(
+        select(func.sum(of.number), func.sum(of.kept), func.sum(of.visible)).where(
+            of.project_id == project_id, of.name == wanted.tag
+        )
+    ).one()
+    if not number or wanted.tab == "trash":
+        return int((number or 0) - (kept or 0))
+    left_out = and_(
+        match_filter(project_id, InboxFilter("any", tag=wanted.tag)),
+        Testimonial.status == TAG_TABS[wanted.tab],
+    )
+    others = db.session.scalar(select(func.count(Testimonial.id)).where(left_out))
+    return int((kept if wanted.tab == "all" else visible) - (others or 0))
+
+
 def count_samples(project_id: str) -> int:
     counted = TestimonialCount
     return count_where(project_id, counted.status == "demo", ~counted.is_deleted)
@@ -117,15 +153,11 @@ def count_samples(project_id: str) -> int:
 
 def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
     """Return the condition for the testimonials that a filter finds."""
-    conditions: list[ColumnElement[bool]] = [Testimonial.project_id == project_id]
-    in_trash = Testimonial.deleted_at.is_not(None)
-    conditions.append(in_trash if wanted.tab == "trash" else ~in_trash)
-    if wanted.tab == "rejected":
-        conditions.append(Testimonial.status.in_(("rejected", "withdrawn")))
-    elif wanted.tab in STATES:
-        conditions.append(Testimonial.status == wanted.tab)
-    elif wanted.tab == "all":
-        conditions.append(Testimonial.status != "spam")
+    of = Testimonial
+    conditions = [
+        of.project_id == project_id,
+        *_match_tab(of.status, of.deleted_at.is_not(None), wanted.tab),
+    ]
     conditions += map(_has_word, wanted.q.split()[:MAX_WORDS])
     if wanted.rating is not None:
         conditions.append(
@@ -146,6 +178,20 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         )
         conditions.append(Testimonial.id.in_(tagged))
     return and_(*conditions)
+
+
+def _match_tab(
+    status: InstrumentedAttribute[str], is_deleted: ColumnElement[bool], tab: str
+) -> list[ColumnElement[bool]]:
+    """Return the conditions for a tab, of a table with these columns."""
+    conditions = [is_deleted if tab == "trash" else ~is_deleted]
+    if tab == "rejected":
+        conditions.append(status.in_(("rejected", "withdrawn")))
+    elif tab in STATES:
+        conditions.append(status == tab)
+    elif tab == "all":
+        conditions.append(status != "spam")
+    return conditions
 
 
 def _has_word(word: str) -> ColumnElement[bool]:

@@ -1,0 +1,76 @@
+"""How many testimonials a filter of the inbox finds, whose number comes from the counts."""
+
+import itertools
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from testimonials.extensions import db
+from testimonials.testimonials import models
+from testimonials.testimonials.moderation.inbox import (
+    TABS,
+    InboxFilter,
+    count_tabs,
+    list_inbox,
+    match_filter,
+)
+from tests.conftest import Caller, MovableClock
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.support.plans import explain_statements
+
+STATUSES = ("pending", "approved", "rejected", "withdrawn", "spam", "demo")
+RATINGS = (None, 1.0, 1.5, 3.9, 4.0, 4.4, 4.5, 4.99, 5.0)
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    """An inbox with each status and rating, in the trash and outside."""
+    inbox = open_inbox(app, owner, slug="salon")
+    states = list(itertools.product(STATUSES, RATINGS, (True, False)))
+    with app.app_context():
+        for each, (status, rating, is_deleted) in zip(inbox.fill(len(states)), states, strict=True):
+            row = db.session.get_one(models.Testimonial, each)
+            row.status, row.rating = status, rating
+            row.source = ("import", "manual")[is_deleted]
+            row.deleted_at = MovableClock().time if is_deleted else None
+            row.tags = ["Fast", "Kind"] if rating == 4 else ["Kind"] if rating else []
+        db.session.commit()
+    return inbox
+
+
+def test_the_number_is_that_of_the_rows(inbox: Inbox) -> None:
+    filters = [
+        InboxFilter(tab, rating=rating, source=source, kind=kind)
+        for tab in TABS
+        for rating in (None, 1, 2, 3, 4, 5)
+        for source in ("", "import")
+        for kind in ("", "written", "video")
+    ]
+    filters += [
+        InboxFilter(tab, tag=tag, rating=rating)
+        for tab in TABS
+        for tag in ("Fast", "Kind", "nothing")
+        for rating in (None, 4)
+    ]
+    with inbox.app.app_context():
+        counts = count_tabs(inbox.project)[inbox.project]
+        for wanted in filters:
+            total = list_inbox(inbox.project, wanted, 1, counts)[2]
+            condition = match_filter(inbox.project, wanted)
+            found = db.session.scalar(select(func.count(models.Testimonial.id)).where(condition))
+            assert total == found, wanted
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("query", ["", "?status=all", "?status=all&rating=5", "?source=import"])
+def test_nothing_is_counted_by_its_rows(inbox: Inbox, query: str) -> None:
+    """A page reads its rows in the order of an index, without sorting."""
+    with inbox.app.app_context():
+        engine = db.engine
+    inbox.client.get(f"{inbox.base}/inbox{query}")
+    plans = explain_statements(engine, lambda: inbox.client.get(f"{inbox.base}/inbox{query}"))
+    assert plans
+    for plan in plans:
+        assert "USING INDEX" in plan or "USING COVERING INDEX" in plan, plan
+        assert "SCAN testimonial" not in plan
