@@ -135,7 +135,7 @@ class Metrics:
         ticker: Ticker | None = self._app.extensions.get(TICKER)
         widget = _counter(
             "testimonials_widget_answers_from_memory",
-            "Answers with the widget's data that never reached the application.",
+            "Answers from memory (widget, script, wall) that never reached the application.",
             ticker.read() if ticker is not None else 0,
         )
         families = (self._requests, self._refused, self._process)

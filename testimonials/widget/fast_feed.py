@@ -1,8 +1,10 @@
-"""The hottest path: the widget's data, answered from memory before Flask is reached.
+"""The hottest paths, answered from memory before Flask is reached.
 
-Each page view on an owner's site makes one such request, almost always for the same data. All that
-is left to do is to ask the database whether the cached bytes are still current. Everything else
-(nothing cached, another version, an unknown project) goes to the view in `feed`.
+Each page view on an owner's site asks for the widget's script and data, almost always the same. All
+that is left to do is to ask the database whether the cached bytes are still current; the script
+needs not even that. So it is with the pages that `memory.keeping` keeps: the wall, the widget as
+the server renders it, its other formats. Everything else (nothing cached, another version, an
+unknown project) goes to the views.
 """
 
 import sqlite3
@@ -16,11 +18,20 @@ from flask import Flask
 from sqlalchemy import make_url
 
 from testimonials.core.counting import Ticker
-from testimonials.core.data.versioned_cache import VersionedCache
+from testimonials.core.data.versioned_cache import Answer, VersionedCache
 from testimonials.core.web.languages import PARAMETER
 from testimonials.settings.current import current_settings
 from testimonials.widget.design.words import read_language
-from testimonials.widget.feed import EXTENSION, FEED_CACHING, choose_answer
+from testimonials.widget.feed import (
+    EXTENSION,
+    FEED_CACHING,
+    PINNED_CACHING,
+    SCRIPT_CACHING,
+    SCRIPT_TYPE,
+)
+from testimonials.widget.memory.answers import choose_answer, choose_page
+from testimonials.widget.memory.keeping import KEPT, PageKey, make_page, read_page_key
+from testimonials.widget.script.versions import current_script, peek_script
 from testimonials.widget.selection import WHOLE, read_selection
 from testimonials.widget.sightings import Sightings, init_sightings
 
@@ -31,6 +42,9 @@ CACHE_BYTES = 64 * 1024 * 1024
 # The name under which the application keeps the number of answers from memory.
 TICKER = "testimonials_widget_answers"
 PREFIX, SUFFIX = "/widget/", "/feed"
+SCRIPT, SCRIPT_END = "/widget/v1", ".js"
+# What an answer has that is made rather than found.
+OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
 
 # The same condition as `projects.services.is_shown`; a test compares the two.
 VERSION_QUERY = """
@@ -60,7 +74,7 @@ def init_feed(app: Flask) -> None:
 
 
 class FastFeed:
-    """Wraps the application; answers feed requests whose bytes are cached and current."""
+    """Wraps the application; answers GET requests whose bytes are cached and current."""
 
     def __init__(
         self,
@@ -82,28 +96,62 @@ class FastFeed:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] != "GET":
+            return self._application(environ, start_response)
         path: str = environ["PATH_INFO"]
-        if (
-            path.startswith(PREFIX)
-            and path.endswith(SUFFIX)
-            and environ["REQUEST_METHOD"] == "GET"
-            and (key := _read_key(path, environ["QUERY_STRING"])) is not None
-            and (body := self._bodies.peek(key)) is not None
-            and body.version == self._find_version(key[0])
-        ):
-            status, headers, content = choose_answer(
-                body,
-                "application/json",
-                FEED_CACHING,
-                environ.get("HTTP_IF_NONE_MATCH", ""),
-                environ.get("HTTP_ACCEPT_ENCODING", ""),
-            )
-            if (origin := environ.get("HTTP_ORIGIN")) is not None:
-                self._sightings.note(key[0], origin)
-            next(self._ticks)
-            start_response(status, headers + self._more_headers)
+        if path.startswith(PREFIX) and path.endswith(SUFFIX):
+            answer = self._find_feed(path, environ)
+        elif path.startswith(SCRIPT) and path.endswith(SCRIPT_END):
+            answer = _find_script(path[len(SCRIPT) : -len(SCRIPT_END)], environ)
+        elif (key := read_page_key(environ)) is not None:
+            body = self._bodies.peek(key)
+            if body is None or body.version != self._find_version(body.owner):
+                return self._pass_on(key, environ, start_response)
+            answer = choose_page(body, *_read_conditions(environ))
+        else:
+            answer = None
+        if answer is None:
+            return self._application(environ, start_response)
+        status, headers, content = answer
+        next(self._ticks)
+        start_response(status, headers + self._more_headers)
+        return [content]
+
+    def _find_feed(self, path: str, environ: "WSGIEnvironment") -> Answer | None:
+        key = _read_key(path, environ["QUERY_STRING"])
+        body = self._bodies.peek(key) if key is not None else None
+        if key is None or body is None or body.version != self._find_version(key[0]):
+            return None
+        if (origin := environ.get("HTTP_ORIGIN")) is not None:
+            self._sightings.note(key[0], origin)
+        return choose_answer(body, "application/json", FEED_CACHING, *_read_conditions(environ))
+
+    def _pass_on(
+        self, key: PageKey, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Let the application answer, and keep its answer if the view allows it."""
+        begun: list[list[tuple[str, str]]] = []
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            if KEPT in environ and status.startswith("200"):
+                begun.append(headers)
+                return None
+            return start_response(status, headers, *more)
+
+        parts = self._application(environ, start)
+        if not begun:
+            return parts
+        content, headers = b"".join(parts), begun[0]
+        if (close := getattr(parts, "close", None)) is not None:
+            close()
+        page = make_page(environ[KEPT], headers, content)
+        if page is None:
+            start_response("200 OK", headers)
             return [content]
-        return self._application(environ, start_response)
+        self._bodies.put(key, page)
+        status, kept, content = choose_page(page, *_read_conditions(environ))
+        start_response(status, [*kept, *(each for each in headers if each[0] in OF_ONE_REQUEST)])
+        return [content]
 
     def _find_version(self, project_id: str) -> int | None:
         """Return the project's version; each thread has a connection of its own."""
@@ -120,6 +168,19 @@ class FastFeed:
             # The view asks again, and its error is logged and answered as usual.
             return None
         return row[0] if row else None
+
+
+def _find_script(name: str, environ: "WSGIEnvironment") -> Answer | None:
+    """Return the script's answer, or one of its pinned files; None for versions of the past."""
+    body = peek_script(name[1:]) if name.startswith("-") else None if name else current_script()
+    caching = PINNED_CACHING if name else SCRIPT_CACHING
+    if body is None:
+        return None
+    return choose_answer(body, SCRIPT_TYPE, caching, *_read_conditions(environ))
+
+
+def _read_conditions(environ: "WSGIEnvironment") -> tuple[str, str]:
+    return environ.get("HTTP_IF_NONE_MATCH", ""), environ.get("HTTP_ACCEPT_ENCODING", "")
 
 
 def _read_key(path: str, query: str) -> tuple[Any, ...] | None:

@@ -1,16 +1,15 @@
 """The widget's public endpoints: its script and its data, open to every origin."""
 
-import re
 from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
-from testimonials.core.data.versioned_cache import Answer, Body, VersionedCache
+from testimonials.core.data.versioned_cache import Body, VersionedCache
 from testimonials.core.web.endpoint import dump_json
 from testimonials.core.web.languages import PARAMETER, speaking
-from testimonials.core.web.response_headers import DATA_POLICY
 from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.design.words import read_language, write_words
+from testimonials.widget.memory.answers import choose_answer
 from testimonials.widget.script.versions import current_script, find_script
 from testimonials.widget.selection import WHOLE, Selection, read_selection
 from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
@@ -20,24 +19,23 @@ feed = Blueprint("feed", __name__)
 
 EXTENSION = "testimonials_feed"
 
+SCRIPT_TYPE = "text/javascript; charset=utf-8"
 # A changed approval shows at the next load; an unchanged one costs a 304.
 FEED_CACHING = "public, no-cache"
 SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
 PINNED_CACHING = "public, max-age=31536000, immutable"
 
-_GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
-
 
 @feed.get("/widget/v1.js")
 def get_script() -> Response:
     """Serve the widget's script; this path never changes."""
-    return _answer(current_script(), "text/javascript; charset=utf-8", SCRIPT_CACHING)
+    return _answer(current_script(), SCRIPT_TYPE, SCRIPT_CACHING)
 
 
 @feed.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
     """Serve the version of the script, or of its second file, cacheable for a year."""
-    return _answer(find_script(digest), "text/javascript; charset=utf-8", PINNED_CACHING)
+    return _answer(find_script(digest), SCRIPT_TYPE, PINNED_CACHING)
 
 
 @feed.get("/widget/<project_id>/feed")
@@ -77,46 +75,6 @@ def _describe(
             )
             described |= {"lang": language, "words": words}
         return described
-
-
-def choose_answer(
-    body: Body, content_type: str, caching: str, if_none_match: str, accept_encoding: str
-) -> Answer:
-    """Return status, headers and bytes: compressed if the client accepts it, 304 if it has them.
-
-    `if_none_match` and `accept_encoding` are the request's headers, empty if not sent.
-    """
-    # Our tag contains no comma, so a substring search is as good as parsing the list.
-    if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
-        variant = "304"
-    elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
-        variant = "gzip"
-    else:
-        variant = "plain"
-    # Built once per variant: the same few answers go out many thousand times.
-    answer = body.answers.get(variant)
-    if answer is None:
-        answer = body.answers[variant] = _write_answer(body, variant, content_type, caching)
-    return answer
-
-
-def _write_answer(body: Body, variant: str, content_type: str, caching: str) -> Answer:
-    headers = [
-        ("ETag", body.etag),
-        ("Cache-Control", caching),
-        ("Vary", "Accept-Encoding"),
-        ("Access-Control-Allow-Origin", "*"),
-        ("Cross-Origin-Resource-Policy", "cross-origin"),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Content-Security-Policy", DATA_POLICY),
-    ]
-    if variant == "304":
-        return "304 NOT MODIFIED", headers, b""
-    content = body.gzipped if variant == "gzip" else body.plain
-    headers += [("Content-Type", content_type), ("Content-Length", str(len(content)))]
-    if variant == "gzip":
-        headers.append(("Content-Encoding", "gzip"))
-    return "200 OK", headers, content
 
 
 def _answer(body: Body, content_type: str, caching: str) -> Response:

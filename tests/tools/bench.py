@@ -127,7 +127,14 @@ def prepare(
     feed = f"/widget/{project}/feed?lang=en"
     etag = service.call("GET", feed).headers["ETag"]
     testimonials = f"{service.url}/v1/projects/{project}/testimonials"
+    wall = service.call("GET", f"/v1/projects/{project}", None, headers).data["publicPageConfig"][
+        "slug"
+    ]
     return [
+        Case("script", f"{service.url}/widget/v1.js", {"Accept-Encoding": "gzip"}),
+        Case("wall", f"{service.url}/{wall}/wall", {"Accept-Encoding": "gzip"}),
+        Case("widget, rendered", f"{service.url}/widget/{project}", {"Accept-Encoding": "gzip"}),
+        Case("badge, rendered", f"{service.url}/widget/{project}?shape=badge", {}),
         Case("widget data, plain", service.url + feed, {}),
         Case("widget data, gzip", service.url + feed, {"Accept-Encoding": "gzip"}),
         Case("widget data, 304", service.url + feed, {"If-None-Match": etag}),

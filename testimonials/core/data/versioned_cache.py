@@ -26,6 +26,9 @@ class Body:
     etag: str
     # A header that goes with it.
     link: str = ""
+    # For a whole page: its project, and its headers.
+    owner: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
     # Whole responses made from it, by variant.
     answers: dict[str, Answer] = field(default_factory=dict, compare=False)
 
@@ -62,13 +65,17 @@ class VersionedCache:
         made = make()
         plain, link = made if isinstance(made, tuple) else (made, "")
         body = make_body(version, plain, level=6, link=link)
+        self.put(key, body)
+        return body
+
+    def put(self, key: Hashable, body: Body) -> None:
+        """Keep a body; the version is from before what it was made from was read."""
         with self._lock:
             self._remove(key)
             self._bodies[key] = body
             self._bytes += _size(body)
             while self._bytes > self._max_bytes and self._bodies:
                 self._remove(next(iter(self._bodies)))
-        return body
 
     def peek(self, key: Hashable) -> Body | None:
         with self._lock:

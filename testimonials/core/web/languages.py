@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from urllib.parse import urlencode
 
 from flask import Flask, Response, g, has_request_context, request
 from markupsafe import Markup, escape
+from werkzeug.datastructures import LanguageAccept
 from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_accept_header
 
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
 DOMAIN = "messages"
@@ -100,12 +102,18 @@ def choose_language() -> Language:
     """Return the language that the request asks for by its URL, a form, or the browser."""
     if (asked := asked_language()) is not None:
         return asked
+    return match_language(request.headers.get("Accept-Language", "")) or ENGLISH
+
+
+@lru_cache(maxsize=500)
+def match_language(accepted: str) -> Language | None:
+    """Return the first of our languages in an Accept-Language header."""
     # The best tags come first, each matched with its region or without: a visitor who prefers
     # Austrian German to English gets German, which matching exact tags first would miss.
-    for tag, quality in request.accept_languages:
+    for tag, quality in parse_accept_header(accepted, LanguageAccept):
         if quality > 0 and (language := find_language(tag)) is not None:
             return language
-    return ENGLISH
+    return None
 
 
 def asked_language() -> Language | None:

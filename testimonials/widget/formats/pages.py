@@ -9,6 +9,7 @@ from testimonials.widget.formats.json_feed import describe_json_feed
 from testimonials.widget.formats.markdown import write_markdown
 from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
 from testimonials.widget.formats.oembed import describe_embed
+from testimonials.widget.memory.keeping import keep_page
 from testimonials.widget.services import find_shown_project
 
 formats = Blueprint("formats", __name__)
@@ -26,7 +27,9 @@ def get_newsletter(project_id: str) -> Response:
 
     Takes ``?id=``, ``?tag=``, ``?min=``, ``?widget=``, ``?theme=dark`` and ``?lang=``.
     """
-    chosen = choose_items(find_shown_project(project_id), request.args, IN_NEWSLETTER)
+    project = find_shown_project(project_id)
+    keep_page(project)
+    chosen = choose_items(project, request.args, IN_NEWSLETTER)
     with speaking(request.args.get(PARAMETER)):
         response = _answer(render_newsletter(chosen), "text/html")
     response.headers["Content-Security-Policy"] = NEWSLETTER_POLICY
@@ -36,7 +39,9 @@ def get_newsletter(project_id: str) -> Response:
 @formats.get("/widget/<project_id>/markdown")
 def get_markdown(project_id: str) -> Response:
     """Serve Markdown, with the parameters of the newsletter but for the theme."""
-    chosen = choose_items(find_shown_project(project_id), request.args, None)
+    project = find_shown_project(project_id)
+    keep_page(project)
+    chosen = choose_items(project, request.args, None)
     with speaking(request.args.get(PARAMETER)):
         return _answer(write_markdown(chosen), "text/markdown")
 
@@ -45,6 +50,7 @@ def get_markdown(project_id: str) -> Response:
 def get_json_feed(project_id: str) -> Response:
     """Serve a JSON Feed, with the parameters of the Markdown, and ``?after=`` for further pages."""
     project = find_shown_project(project_id)
+    keep_page(project)
     chosen = choose_items(project, request.args, None)
     with speaking(request.args.get(PARAMETER)):
         content = dump_json(describe_json_feed(project, chosen))

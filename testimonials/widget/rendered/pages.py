@@ -9,6 +9,7 @@ from markupsafe import Markup
 from testimonials.core.urls import script_url, wall_url
 from testimonials.core.web.languages import use_visitors_language
 from testimonials.projects.models import Project
+from testimonials.widget.memory.keeping import FRAMES, keep_page
 from testimonials.widget.rendered.frame import render_page
 from testimonials.widget.rendered.look import shadow_styles
 from testimonials.widget.rendered.rendering import Still, render_still
@@ -20,8 +21,6 @@ from testimonials.widget.snippet import container_attributes
 rendered = Blueprint("rendered", __name__)
 rendered.before_request(use_visitors_language)
 
-FRAMES = ("iframe", "frame", "embed", "object")
-
 
 @rendered.get("/widget/<project_id>")
 def show_widget(project_id: str) -> ResponseReturnValue:
@@ -30,6 +29,7 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     Takes the parameters of `read_selection`, and ``?after=``, the cursor of a further page.
     """
     project = find_shown_project(project_id)
+    keep_page(project)
     selection, after = read_selection(request.args), request.args.get("after")
     still = render_still(project, selection, after)
     g.is_frameable = True
@@ -49,6 +49,7 @@ def get_fragment(project_id: str) -> Response:
     Takes the parameters of the widget's page, and ``?limit=``, up to 50.
     """
     project = find_shown_project(project_id)
+    keep_page(project)
     selection = read_selection(request.args)
     still = render_still(project, selection, limit=read_limit(request.args))
     content = "" if still.is_empty else _render_fragment(project, selection, still)

@@ -7,6 +7,7 @@ from testimonials.core.web.errors import NotFound, answer_service_error
 from testimonials.core.web.languages import use_visitors_language
 from testimonials.projects.changes import find_renamed
 from testimonials.projects.services import find_public_project
+from testimonials.widget.memory.keeping import keep_page
 from testimonials.widget.rendered.wall_contents import (
     find_shown_testimonial,
     read_choice,
@@ -22,6 +23,7 @@ wall.before_request(use_visitors_language)
 def show_wall(slug: str) -> str:
     """Show the public wall: everything approved, 50 a page, without scripts."""
     project = find_public_project(slug=slug)
+    keep_page(project)
     choice, after = read_choice(request.args), request.args.get("after")
     contents = read_wall(project, choice, after)
     return render_wall(project, choice, contents, is_first=after is None)
@@ -31,6 +33,7 @@ def show_wall(slug: str) -> str:
 def show_testimonial(slug: str, testimonial_id: str) -> str:
     """Show one testimonial that the wall shows, for a link to it."""
     project = find_public_project(slug=slug)
+    keep_page(project)
     return render_testimonial(project, find_shown_testimonial(project, testimonial_id))
 
 

@@ -28,12 +28,17 @@ def _pinned_files() -> dict[str, Body]:
     return {digest: make_body(0, content, level=9) for digest, content in _current_files()}
 
 
+def peek_script(digest: str) -> Body | None:
+    """Return the current version or module with this digest; no others are in memory."""
+    return _pinned_files().get(digest)
+
+
 def find_script(digest: str) -> Body:
     """Return the version with this digest; raise `NotFound` if it was never served here.
 
     It may be one of its modules, which are kept as long as the scripts that import it.
     """
-    if body := _pinned_files().get(digest):
+    if body := peek_script(digest):
         return body
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None
     if row is None:

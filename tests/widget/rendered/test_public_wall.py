@@ -118,8 +118,8 @@ def test_a_large_wall_costs_little(
                 assert "SCAN testimonial" not in plan, (query, plan)
         engine = db.engine
     client.get("/kiln/wall?tag=Wheel")
-    # Until something changes, the page is in memory: what is asked for is the project.
-    assert count_statements(engine, lambda: client.get("/kiln/wall?tag=Wheel")) == 1
+    # Until something changes, the page is in memory: what is asked for is the project at most.
+    assert count_statements(engine, lambda: client.get("/kiln/wall?tag=Wheel")) <= 1
     add_testimonial(app, project["_id"], text="New", tags=["Wheel"])
     assert "New" in _texts(client.get("/kiln/wall?tag=Wheel").text)
 

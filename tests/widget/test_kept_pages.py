@@ -1,0 +1,139 @@
+"""Pages from memory: the wall, the widget as the server renders it, and its other formats."""
+
+import gzip
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from testimonials.core import clock
+from testimonials.extensions import begin_write, db
+from testimonials.projects.changes import rename_slug, update_page_config
+from testimonials.projects.services import lock_project
+from tests.conftest import Caller
+from tests.support.plans import count_statements
+from tests.support.rows import add_testimonial, change_testimonial
+
+DOORS = (
+    "/kiln/wall",
+    "/kiln/wall?sort=best&lang=de",
+    "/widget/{id}",
+    "/widget/{id}?shape=badge",
+    "/widget/{id}/fragment",
+    "/widget/{id}/newsletter",
+    "/widget/{id}/markdown",
+    "/widget/{id}/feed.json",
+    "/kiln/{testimonial}",
+)
+# Of these there is one for each request.
+OWN = {"X-Request-Id", "Strict-Transport-Security"}
+
+
+@pytest.fixture
+def project(app: Flask, owner: Caller) -> dict[str, Any]:
+    found = owner.create_project(businessName="Kiln & Clay", slug="kiln")
+    testimonial = add_testimonial(app, found["_id"], text="The first", rating=5)
+    return dict(found) | {"testimonial": testimonial}
+
+
+def _path(door: str, project: dict[str, Any]) -> str:
+    return door.format(id=project["_id"], testimonial=project["testimonial"])
+
+
+def _headers(answer: TestResponse) -> list[tuple[str, str]]:
+    return sorted(each for each in answer.headers if each[0] not in OWN)
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("door", DOORS)
+def test_the_second_answer_is_the_first_and_asks_flask_nothing(
+    app: Flask, client: FlaskClient, project: dict[str, Any], door: str
+) -> None:
+    path = _path(door, project)
+    first = client.get(path)
+    assert first.status_code == 200
+    with app.app_context():
+        engine = db.engine
+    assert count_statements(engine, lambda: client.get(path)) == 0
+    second = client.get(path)
+    assert second.data == first.data
+    assert _headers(second) == _headers(first)
+    packed = client.get(path, headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(packed.data) == first.data
+    unchanged = client.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert (unchanged.status_code, unchanged.data) == (304, b"")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_change_shows_in_the_next_answer(
+    app: Flask, client: FlaskClient, project: dict[str, Any], door: str
+) -> None:
+    path = _path(door, project)
+    before = [client.get(path).data for _ in range(2)]
+    change_testimonial(app, project["testimonial"], text="The second", rating=1)
+    after = client.get(path)
+    assert after.status_code == 200
+    assert before[0] == before[1] != after.data
+    # As in the trash, but without the version that this raises.
+    with app.app_context():
+        begin_write()
+        lock_project(project["_id"]).deleted_at = clock.now()
+        db.session.commit()
+    assert client.get(path).status_code == 404
+
+
+def test_a_new_address_and_a_new_website_show_at_once(
+    app: Flask, client: FlaskClient, project: dict[str, Any]
+) -> None:
+    for _ in range(2):
+        assert client.get("/kiln/wall").status_code == 200
+    with app.app_context():
+        begin_write()
+        update_page_config(lock_project(project["_id"]), {"website": "https://clay.example.com"})
+        db.session.commit()
+    assert "clay.example.com" in client.get("/kiln/wall").text
+    with app.app_context():
+        begin_write()
+        rename_slug(lock_project(project["_id"]), "clay")
+        db.session.commit()
+    assert client.get("/kiln/wall").status_code == 307
+    assert client.get("/clay/wall").status_code == 200
+
+
+def test_each_language_and_a_frame_have_pages_of_their_own(
+    client: FlaskClient, project: dict[str, Any]
+) -> None:
+    path = f"/widget/{project['_id']}"
+    for _ in range(2):
+        pages = [
+            client.get(path, headers=headers)
+            for headers in (
+                {},
+                {"Accept-Language": "de-AT,en;q=0.5"},
+                {"Accept-Language": "ja"},
+                {"Sec-Fetch-Dest": "iframe"},
+            )
+        ]
+        languages = [page.headers["Content-Language"] for page in pages]
+        assert languages == ["en", "de", "ja", "en"]
+        assert len({page.data for page in pages}) == 4
+        assert all("Accept-Language" in page.headers["Vary"] for page in pages)
+
+
+@pytest.mark.sqlite
+def test_who_has_a_cookie_of_ours_is_not_answered_from_memory(
+    client: FlaskClient, project: dict[str, Any]
+) -> None:
+    assert client.get("/kiln/wall").status_code == 200
+    assert "X-Request-Id" not in client.get("/kiln/wall").headers
+    client.set_cookie("testimonials", "abc")
+    assert "X-Request-Id" in client.get("/kiln/wall").headers
+
+
+@pytest.mark.sqlite
+def test_a_mistake_is_not_kept(client: FlaskClient, project: dict[str, Any]) -> None:
+    for _ in range(2):
+        assert client.get("/kiln/wall?rating=9").status_code in (400, 422)
+        assert client.get("/none/wall").status_code == 404
