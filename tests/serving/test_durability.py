@@ -1,7 +1,11 @@
 """What was acknowledged is there after any end."""
 
 import contextlib
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 import urllib.error
 from http.client import HTTPException
@@ -10,10 +14,26 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import StartService
+from tests.support.power_cut import prepare_power_cut
 from tests.support.process import Service
 from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = pytest.mark.process
+
+needs_compiler = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("cc") is None,
+    reason="needs Linux and a C compiler",
+)
+WRITER = """
+import os, sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("PRAGMA journal_mode=WAL")
+database.execute("CREATE TABLE row (number INTEGER)")
+database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+database.execute("PRAGMA synchronous=" + sys.argv[2])
+database.execute("INSERT INTO row VALUES (1)")
+os._exit(0)
+"""
 
 
 class Stream(threading.Thread):
@@ -77,6 +97,47 @@ def test_everything_acknowledged_survives_kill_9(start: StartService, tmp_path: 
     with contextlib.closing(sqlite3.connect(tmp_path / "service" / "testimonials.db")) as database:
         query = "SELECT text FROM testimonial WHERE status = 'pending'"
         assert database.execute(query).fetchall() == [("Hello",)]
+
+
+@needs_compiler
+def test_everything_acknowledged_survives_a_power_cut(
+    start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in prepare_power_cut(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    service = start(workers="2")
+    headers = service.sign_up()
+    body = {"slug": "kiln", "skipDemoTestimonials": True}
+    created = service.call("POST", "/v1/projects", body, headers).data["_id"]
+    path = f"/v1/projects/{created}/testimonials"
+    streams = [Stream(service, path, headers) for _ in range(4)]
+    for stream in streams:
+        stream.start()
+    wait_for(lambda: sum(len(each.acknowledged) for each in streams) > 60, what="a stream")
+    service.kill()
+    acknowledged: set[str] = set()
+    for stream in streams:
+        stream.join(PATIENCE)
+        acknowledged.update(stream.acknowledged)
+    with contextlib.closing(sqlite3.connect(tmp_path / "synced/testimonials.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        kept = {row[0] for row in database.execute("SELECT id FROM testimonial")}
+    assert acknowledged <= kept
+
+
+@needs_compiler
+@pytest.mark.parametrize(("synchronous", "kept"), [("FULL", 1), ("NORMAL", 0)])
+def test_the_power_cut_takes_what_was_not_synced(
+    tmp_path: Path, synchronous: str, kept: int
+) -> None:
+    environment = dict(os.environ) | prepare_power_cut(tmp_path)
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "some.db"), synchronous]
+    subprocess.run(command, env=environment, check=True)
+    with contextlib.closing(sqlite3.connect(tmp_path / "some.db")) as database:
+        assert database.execute("SELECT count(*) FROM row").fetchone() == (1,)
+    with contextlib.closing(sqlite3.connect(tmp_path / "synced/some.db")) as database:
+        assert database.execute("SELECT count(*) FROM row").fetchone() == (kept,)
 
 
 def test_the_log_says_when_the_one_file_lacks_the_newest_changes(
