@@ -33,6 +33,7 @@ from testimonials.dashboard.inbox.pages import inbox
 from testimonials.dashboard.inbox.picture_pages import picture
 from testimonials.dashboard.inbox.recording_pages import recording
 from testimonials.dashboard.inbox.testimonial_pages import editor
+from testimonials.dashboard.insights.pages import insights_page
 from testimonials.dashboard.integrations.delivery_pages import deliveries
 from testimonials.dashboard.integrations.pages import integrations
 from testimonials.dashboard.integrations.request_pages import access_requests
@@ -119,6 +120,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     deciding,
     decision_link,
     share,
+    insights_page,
     integrations,
     tokens,
     access_requests,

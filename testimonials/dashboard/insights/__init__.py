@@ -1,0 +1,1 @@
+"""The Insights page: views, the way to a testimonial, what is read, websites and ratings."""

@@ -1,0 +1,33 @@
+"""The Insights page, and its figures as a file."""
+
+from flask import Blueprint, Response, render_template, request, send_file
+from flask.typing import ResponseReturnValue
+
+from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.insights.tables import write_days
+from testimonials.dashboard.insights.view import describe_page, read_days
+from testimonials.projects.access import Access, Role
+
+insights_page = Blueprint("insights_page", __name__)
+
+
+@insights_page.get("/dashboard/projects/<project_id>/insights")
+@require_role(Role.ADMIN)
+def show_insights(access: Access) -> ResponseReturnValue:
+    """Show the page; ``?days=`` chooses the period, ``?all=1`` shows the tables in full."""
+    is_all = request.args.get("all") == "1"
+    return render_template(
+        "dashboard/insights/insights.html",
+        shell=build_shell(access, "insights"),
+        **describe_page(access.project, read_days(request.args), is_all=is_all),
+    )
+
+
+@insights_page.get("/dashboard/projects/<project_id>/insights.csv")
+@require_role(Role.ADMIN)
+def download_insights(access: Access) -> Response:
+    """Send the views of each day as a table."""
+    days = read_days(request.args)
+    name = f"{access.project.slug}-views-{days}-days.csv"
+    file = write_days(access.project, days)
+    return send_file(file, "text/csv", as_attachment=True, download_name=name, max_age=0)
