@@ -14,6 +14,7 @@ STATIC = "static"
 # Stands for an id in an address.
 PLACE = "PLACE"
 
+_SWITCH = re.compile(r'(?<= )href="\?lang=([a-z]+)"')
 _LINK = re.compile(r'(?<= )(href|src)="/(?!/)([^"]*)"')
 _HEAD = '<meta charset="utf-8">'
 
@@ -49,4 +50,5 @@ def move_page(text: str, slug: str, policy: str) -> str:
     # A page can't say itself who may frame it.
     own = re.sub(r";?\s*frame-ancestors [^;]*", "", policy)
     meta = f'{_HEAD}\n<meta http-equiv="Content-Security-Policy" content="{escape(own)}">'
+    text = _SWITCH.sub(r'href="wall.lang-\1.html"', text)
     return _LINK.sub(move, text).replace(_HEAD, meta, 1)

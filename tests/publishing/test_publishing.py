@@ -77,6 +77,7 @@ def test_files_say_what_the_service_says(
     assert wall.count("Words ") >= 30
     assert 'href="/' not in wall
     assert 'src="/' not in wall
+    assert 'href="?' not in wall
 
 
 def test_what_is_out_is_not_written_again(
