@@ -1,10 +1,12 @@
 """Change testimonials, and record who did it and what was there before."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, insert, literal, select, update
+from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
@@ -15,6 +17,12 @@ from testimonials.testimonials.events import name_change, record_changes
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 
 T = TypeVar("T")
+# A testimonial, and what to set of it.
+Change = tuple[Testimonial, dict[str, Any]]
+
+_COLUMNS = {column.name for column in Testimonial.__table__.columns}
+# From as many on, rows that change alike are written at once: a third of the time.
+MANY, MOST_ALIKE = 100, 50
 
 # As many values as both databases take in one statement.
 CHUNK = 10_000
@@ -25,17 +33,22 @@ def change_all(
 ) -> tuple[str, int]:
     """Set columns, or `tags`, of testimonials of the locked project, as one batch; record it.
 
-    Returns the batch, for undoing, and how many rows were changed. The session writes all of them
-    in a few statements, since SQLite lets in no other writer meanwhile.
+    Returns the batch, for undoing, and how many rows were changed. All are written in a few
+    statements, since SQLite lets in no other writer meanwhile.
     """
-    batch = new_identifier()
+    batch, changes = new_identifier(), list(changes)
+    alike = _group(changes) if len(changes) >= MANY else {}
+    put = set_committed_value if alike else setattr
+    time = max([clock.now(), *(row.updated_at + clock.MILLISECOND for row, _ in changes)])
     records, told = [], []
     for row, values in changes:
-        records.append(record := _change(row, values, batch, actor, action))
+        records.append(record := _change(row, values, batch, actor, action, time, put))
         told.append((name_change(row, record["before"]), row.id))
     if records:
         mark_changed(project)
     db.session.flush()
+    for rows in alike.values():
+        _write_alike(rows, time)
     if records:
         # Without models, which would take half of the time for twenty thousand rows.
         db.session.execute(insert(TestimonialChange), records)
@@ -77,7 +90,9 @@ def change_testimonial(
     row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
 ) -> dict[str, Any]:
     """Set columns of a testimonial, or its `tags`, and record what they were; return that."""
-    record = _change(row, values, batch, actor, action)
+    # Later than any earlier change.
+    time = max(clock.now(), row.updated_at + clock.MILLISECOND)
+    record = _change(row, values, batch, actor, action, time, setattr)
     db.session.add(TestimonialChange(**record))
     before: dict[str, Any] = record["before"]
     return before
@@ -98,15 +113,43 @@ def record_additions(rows: Sequence[Testimonial], actor: str) -> str:
 
 
 def _change(
-    row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
+    row: Testimonial,
+    values: dict[str, Any],
+    batch: str,
+    actor: str,
+    action: str,
+    time: datetime,
+    put: Callable[[Any, str, Any], None],
 ) -> dict[str, Any]:
-    """Set columns, or `tags`, and return the record of what they were."""
-    # Later than any earlier change.
-    row.updated_at = max(clock.now(), row.updated_at + clock.MILLISECOND)
+    """Set columns, or `tags`, by `put`, and return the record of what they were."""
     before = {name: getattr(row, name) for name in values}
-    for name, value in values.items():
-        setattr(row, name, value)
+    for name, value in (values | {"updated_at": time}).items():
+        put(row, name, value)
     return _record(row, before, batch, actor, action)
+
+
+def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:
+    """Return changes by what they set; nothing if the session has to write them one by one.
+
+    That is where most differ, or set more than columns.
+    """
+    alike: dict[str, list[Change]] = defaultdict(list)
+    for row, values in changes:
+        alike[repr(sorted(values.items()))].append((row, values))
+    is_plain = all(_COLUMNS.issuperset(values) for _, values in changes)
+    return alike if is_plain and len(alike) <= MOST_ALIKE else {}
+
+
+def _write_alike(changes: Sequence[Change], time: datetime) -> None:
+    """Write the same columns of many rows, which their models have already."""
+    values = changes[0][1] | {"updated_at": time}
+    for ids in in_chunks([row.id for row, _ in changes]):
+        db.session.execute(
+            update(Testimonial)
+            .where(Testimonial.id.in_(ids))
+            .values(values)
+            .execution_options(synchronize_session=False)
+        )
 
 
 def _record(
