@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import StartService
-from tests.support.power_cut import prepare_power_cut
+from tests.serving.power_cut import prepare_power_cut
 from tests.support.process import Service
 from tests.support.servers import PATIENCE, wait_for
 

@@ -31,7 +31,8 @@ def test_decisions_about_many_are_written_and_undone(
     before, times = states(app, project_id), read_testimonials(app, project_id)
     path = f"/v1/projects/{project_id}"
     body = {"decision": "approve", "ids": [row.id for row in times]}
-    done = caller.post(f"{path}/submissions/decisions", body).json["data"]
+    answer: Any = caller.post(f"{path}/submissions/decisions", body).json
+    done = answer["data"]
     after = read_testimonials(app, project_id)
     assert {row.status for row in after} == {"approved"}
     assert all(row.is_visible and row.reviewed_at for row in after)
