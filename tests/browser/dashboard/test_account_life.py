@@ -1,12 +1,13 @@
-"""An account that somebody else began, and one that somebody else got into, in a browser."""
+"""Accounts in a browser: begun or got into by somebody else, and with many projects."""
 
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
-from testimonials.auth.models import Session
+from testimonials.auth.models import Account, Session
 from testimonials.extensions import begin_write, db
-from tests.browser.conftest import OpenPage, Site
+from tests.browser.axe import find_violations
+from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, numbers
 from tests.browser.screens import check_screens
 
@@ -86,3 +87,43 @@ def test_an_account_is_taken_back_from_who_moved_it(site: Site, open_page: OpenP
     thief.goto(f"{site.url}/dashboard/account")
     expect(thief.get_by_role("heading", level=1)).to_have_text("Sign in")
     assert site.service.call("GET", "/v1/me", headers=project.headers).status == 401
+
+
+def create_many(site: Site) -> Project:
+    """Create a project whose account has eleven others."""
+    project = site.create_project()
+    with site.app.app_context():
+        begin_write()
+        account = db.session.get_one(Account, project.headers["x-service-account-id"])
+        account.project_limit = 100
+        db.session.commit()
+    for letter in "abcdefghijk":
+        # No address has these letters by chance.
+        body = {"businessName": f"Bakery {5 * letter}", "slug": f"{project.slug}-{letter}"}
+        answer = site.service.call("POST", "/v1/projects", body, project.headers)
+        assert answer.status == 200, answer.body
+    return project
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_project_is_searched_for(
+    site: Site, open_page: OpenPage, width: int, has_script: bool
+) -> None:
+    project = create_many(site)
+    page = open_page(
+        project.page_url,
+        java_script_enabled=has_script,
+        viewport={"width": width, "height": 800},
+    )
+    project.sign_in(page, "/inbox")
+    page.locator(".switcher > summary").click()
+    assert not has_script or not find_violations(page)
+    menu = page.locator(".menu-search")
+    menu.get_by_label("Search projects").fill("bakery ggggg")
+    # Clicking fails where anything of the page lies on top of it.
+    menu.get_by_role("button", name="Search").click()
+    expect(page.locator(".project-name")).to_have_text(["Bakery ggggg"])
+    assert not has_script or not find_violations(page)
+    page.get_by_role("link", name="Show all").click()
+    expect(page.locator(".project-name")).to_have_count(12)
