@@ -4,6 +4,7 @@ The files are made by asking the service's own views, so that they can't say any
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from flask import Response, current_app
@@ -32,37 +33,47 @@ class Gone(Exception):
     """The project isn't shown any more."""
 
 
-def make_files(
+def make_groups(
     project_id: str, slug: str, widgets: list[str], known: set[str]
-) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each file of a project, what others name before those.
+) -> Iterator[list[tuple[str, bytes]]]:
+    """Yield name and content of a project's files in groups, what is looked at most first.
 
-    `widgets` are the names of the saved ones. Pictures never change, and what is `known` already
-    has no content (b"").
+    In a group, what others name comes before those. `widgets` are the names of the saved ones.
+    Pictures never change, and what is `known` already has no content (b"").
     """
-    pictures: set[str] = set()
-    texts = [*_read_widgets(project_id, widgets), *_read_walls(slug)]
-    written = []
-    for name, text in texts:
-        moved, found = move_pictures(text, project_id)
-        written.append((name, moved.encode()))
-        pictures |= found
-    for picture in sorted(pictures):
-        yield picture, b"" if picture in known else _read_picture(picture)
-    yield from written
+    own = partial(_read_widget, project_id)
+    groups = (own({}), _read_walls(slug), *(own({"widget": name}) for name in widgets))
+    seen = set(known)
+    for texts in (*groups, _read_shapes(project_id)):
+        pictures: set[str] = set()
+        files = []
+        for name, text in texts:
+            moved, found = move_pictures(text, project_id)
+            files.append((name, moved.encode()))
+            pictures |= found
+        yield [
+            *((name, b"" if name in seen else _read_picture(name)) for name in sorted(pictures)),
+            *files,
+        ]
+        seen |= pictures
 
 
-def _read_widgets(project_id: str, widgets: list[str]) -> Iterator[tuple[str, str]]:
+def _read_widget(project_id: str, query: dict[str, str]) -> Iterator[tuple[str, str]]:
     values = {"project_id": project_id}
-    for query in ({}, *({"widget": name} for name in widgets)):
-        yield from _read_pages(project_id, query)
-        for code in CODES:
-            spoken = query | {PARAMETER: code}
-            fragment = _text(_ask("rendered.get_fragment", values, spoken))
-            yield name_file("feed", spoken, ".json"), _text(_ask("feed.get_feed", values, spoken))
-            yield name_file("fragment", spoken, ".html"), fragment
-            if code == ENGLISH.code:
-                yield name_file("fragment", query, ".html"), fragment
+    yield from _read_pages(project_id, query)
+    for code in CODES:
+        spoken = query | {PARAMETER: code}
+        yield name_file("feed", spoken, ".json"), _text(_ask("feed.get_feed", values, spoken))
+    for code in CODES:
+        spoken = query | {PARAMETER: code}
+        fragment = _text(_ask("rendered.get_fragment", values, spoken))
+        yield name_file("fragment", spoken, ".html"), fragment
+        if code == ENGLISH.code:
+            yield name_file("fragment", query, ".html"), fragment
+
+
+def _read_shapes(project_id: str) -> Iterator[tuple[str, str]]:
+    values = {"project_id": project_id}
     for spoken in ({"shape": shape, PARAMETER: code} for shape in SHAPES for code in CODES):
         yield name_file("feed", spoken, ".json"), _text(_ask("feed.get_feed", values, spoken))
 

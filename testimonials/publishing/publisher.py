@@ -14,7 +14,7 @@ from testimonials.core.urls import app_url, base_url, published_url
 from testimonials.core.web.languages import LANGUAGES
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown
-from testimonials.publishing.contents import Gone, list_static, make_files
+from testimonials.publishing.contents import Gone, list_static, make_groups
 from testimonials.publishing.rewriting import STATIC, folder_of
 from testimonials.publishing.stores import Store, open_store
 from testimonials.publishing.turns import Turn
@@ -157,14 +157,16 @@ class Publisher:
         known = store.names(folder)
         widgets = select(SavedWidget.name).where(SavedWidget.project_id == wanted.id)
         saved = [row[0] for row in self._turn.ask(widgets.order_by(SavedWidget.name))]
-        # All is made before anything is written, so a failure leaves the former state whole.
-        files = list(make_files(wanted.id, wanted.slug, saved, known))
+        # A crash in between leaves the former mark, so that all is written again.
         self._marks[wanted.id] = ""
-        for name, content in files:
-            if content:
-                store.write(f"{folder}/{name}", content)
+        kept = {mark}
+        for files in make_groups(wanted.id, wanted.slug, saved, known):
+            for name, content in files:
+                kept.add(name)
+                if content:
+                    store.write(f"{folder}/{name}", content)
         store.write(f"{folder}/{mark}", b"\n")
-        for name in known - {name for name, _ in files} - {mark}:
+        for name in known - kept:
             store.remove(f"{folder}/{name}")
         self._marks[wanted.id] = mark
 
