@@ -35,6 +35,7 @@ from testimonials.settings.table import (
 )
 from testimonials.transfer.imports.running import run_imports
 from testimonials.webhooks.dispatch import Dispatcher
+from testimonials.widget.memory.told import begin_versions
 from testimonials.widget.script.versions import keep_script
 
 logger = logging.getLogger("testimonials.serving.server")
@@ -119,6 +120,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
 
         with app.app_context():
             limit_statements(db.engine)
+    begin_versions(app)
     server = Server(app, listener, settings.threads)
     seat.tell_ready()
     if addresses is not None:

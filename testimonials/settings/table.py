@@ -245,6 +245,12 @@ class Settings:
         "The public URL of what is in `PUBLISH_TO`, such as `https://cdn.example.com/reviews`. "
         "Snippets then load the widget from there.",
     )
+    stale_while_away: int = setting(
+        3600,
+        take.whole(0, 30 * 86400),
+        "With PostgreSQL: for how many seconds widgets and walls are still answered from memory, "
+        "marked as stale, while the database does not answer. 0: not at all.",
+    )
     webhook_addresses: str = setting(
         "public",
         take.one_of("public", "any"),

@@ -7,18 +7,14 @@ the server renders it, its other formats. Everything else (nothing cached, anoth
 unknown project) goes to the views.
 """
 
-import sqlite3
-import threading
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from flask import Flask
 from sqlalchemy import make_url
 
 from testimonials.core.counting import Ticker
-from testimonials.core.data.versioned_cache import Answer, VersionedCache
+from testimonials.core.data.versioned_cache import Answer, Body, VersionedCache
 from testimonials.core.web.languages import PARAMETER
 from testimonials.settings.current import current_settings
 from testimonials.widget.design.words import read_language
@@ -29,8 +25,10 @@ from testimonials.widget.feed import (
     SCRIPT_CACHING,
     SCRIPT_TYPE,
 )
-from testimonials.widget.memory.answers import choose_answer, choose_page
+from testimonials.widget.memory.answers import Headers, choose_answer, choose_page
 from testimonials.widget.memory.keeping import KEPT, PageKey, make_page, read_page_key
+from testimonials.widget.memory.told import make_versions
+from testimonials.widget.memory.versions import STALE, SqliteVersions, Versions
 from testimonials.widget.script.versions import current_script, peek_script
 from testimonials.widget.selection import WHOLE, read_selection
 from testimonials.widget.sightings import Sightings, init_sightings
@@ -46,31 +44,28 @@ SCRIPT, SCRIPT_END = "/widget/v1", ".js"
 # What an answer has that is made rather than found.
 OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
 
-# The same condition as `projects.services.is_shown`; a test compares the two.
-VERSION_QUERY = """
-SELECT project.feed_version FROM project JOIN account ON account.id = project.account_id
-WHERE project.id = ? AND project.deleted_at IS NULL
-AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
-"""
+# What says that the database is away, and the bytes may be old.
+STALE_HEADERS = [("Warning", '110 - "Response is Stale"')]
 
 
 def init_feed(app: Flask) -> None:
-    """Attach to `app` the cache of widget data, its sightings and, on SQLite, the fast path.
+    """Attach to `app` the cache of answers, the widget's sightings and the fast path.
 
-    With PostgreSQL the network takes the time, not Flask, so the view answers.
+    With PostgreSQL that only begins with `begin_versions`; until then the views answer.
     """
     bodies = VersionedCache(CACHE_BYTES)
     app.extensions[EXTENSION] = bodies
     sightings = init_sightings(app)
     settings = current_settings(app)
     url = make_url(settings.database_url)
-    if url.get_backend_name() == "sqlite":
-        app.extensions[TICKER] = ticker = Ticker()
-        # Proxies' headers are not read here, so the settings tell whether clients use https.
-        policy = settings.hsts if settings.base_url.startswith("https://") else ""
-        hsts = [("Strict-Transport-Security", policy)] if policy else []
-        fast = FastFeed(app.wsgi_app, bodies, sightings, url.database or "", ticker, hsts)
-        app.wsgi_app = fast  # type: ignore[method-assign]
+    is_sqlite = url.get_backend_name() == "sqlite"
+    versions = SqliteVersions(url.database or "") if is_sqlite else make_versions(app)
+    app.extensions[TICKER] = ticker = Ticker()
+    # Proxies' headers are not read here, so the settings tell whether clients use https.
+    policy = settings.hsts if settings.base_url.startswith("https://") else ""
+    hsts = [("Strict-Transport-Security", policy)] if policy else []
+    fast = FastFeed(app.wsgi_app, bodies, sightings, versions, ticker, hsts)
+    app.wsgi_app = fast  # type: ignore[method-assign]
 
 
 class FastFeed:
@@ -81,17 +76,16 @@ class FastFeed:
         application: "WSGIApplication",
         bodies: VersionedCache,
         sightings: Sightings,
-        database: str,
+        versions: Versions,
         ticker: Ticker,
         more_headers: list[tuple[str, str]],
     ) -> None:
         self._application = application
         self._bodies = bodies
         self._sightings = sightings
-        self._database = f"file:{quote(database)}?mode=ro"
+        self.versions = versions
         self._ticks = ticker.ticks
         self._more_headers = more_headers
-        self._local = threading.local()
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -104,10 +98,10 @@ class FastFeed:
         elif path.startswith(SCRIPT) and path.endswith(SCRIPT_END):
             answer = _find_script(path[len(SCRIPT) : -len(SCRIPT_END)], environ)
         elif (key := read_page_key(environ)) is not None:
-            body = self._bodies.peek(key)
-            if body is None or body.version != self._find_version(body.owner):
+            found = self._bodies.peek(key)
+            if found is None or (marks := self._judge(found, found.owner)) is None:
                 return self._pass_on(key, environ, start_response)
-            answer = choose_page(body, *_read_conditions(environ))
+            answer = _mark(choose_page(found, *_read_conditions(environ)), marks)
         else:
             answer = None
         if answer is None:
@@ -120,11 +114,19 @@ class FastFeed:
     def _find_feed(self, path: str, environ: "WSGIEnvironment") -> Answer | None:
         key = _read_key(path, environ["QUERY_STRING"])
         body = self._bodies.peek(key) if key is not None else None
-        if key is None or body is None or body.version != self._find_version(key[0]):
+        if key is None or body is None or (marks := self._judge(body, key[0])) is None:
             return None
         if (origin := environ.get("HTTP_ORIGIN")) is not None:
             self._sightings.note(key[0], origin)
-        return choose_answer(body, "application/json", FEED_CACHING, *_read_conditions(environ))
+        conditions = _read_conditions(environ)
+        return _mark(choose_answer(body, "application/json", FEED_CACHING, *conditions), marks)
+
+    def _judge(self, body: Body, project_id: str) -> Headers | None:
+        """Return the headers that say how old `body` is, None if it must not be shown."""
+        version = self.versions.find(project_id)
+        if version == body.version:
+            return []
+        return STALE_HEADERS if version == STALE else None
 
     def _pass_on(
         self, key: PageKey, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -153,21 +155,9 @@ class FastFeed:
         start_response(status, [*kept, *(each for each in headers if each[0] in OF_ONE_REQUEST)])
         return [content]
 
-    def _find_version(self, project_id: str) -> int | None:
-        """Return the project's version; each thread has a connection of its own."""
-        try:
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = sqlite3.connect(self._database, uri=True, isolation_level=None)
-                connection.execute("PRAGMA busy_timeout=5000")
-                self._local.connection = connection
-            row = connection.execute(
-                VERSION_QUERY, (project_id, time.time_ns() // 1_000_000)
-            ).fetchone()
-        except sqlite3.Error:
-            # The view asks again, and its error is logged and answered as usual.
-            return None
-        return row[0] if row else None
+
+def _mark(answer: Answer, marks: Headers) -> Answer:
+    return (answer[0], answer[1] + marks, answer[2]) if marks else answer
 
 
 def _find_script(name: str, environ: "WSGIEnvironment") -> Answer | None:

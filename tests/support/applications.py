@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import os
 import shutil
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +29,7 @@ from testimonials.settings.current import EXTENSION, current_settings
 from testimonials.settings.table import load_settings
 from testimonials.widget import sightings
 from testimonials.widget.fast_feed import FastFeed
+from testimonials.widget.memory.versions import SqliteVersions
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
 # than can be put back, or is on something that only its test knows.
@@ -142,8 +142,8 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
     for cache in app.extensions.values():
         if isinstance(cache, VersionedCache):
             cache.__init__(cache._max_bytes)  # type: ignore[misc]
-    if isinstance(app.wsgi_app, FastFeed):
-        app.wsgi_app._local = threading.local()
+    if isinstance(app.wsgi_app, FastFeed) and isinstance(app.wsgi_app.versions, SqliteVersions):
+        app.wsgi_app.versions.let_go()
 
 
 def _is_idle(engine: Engine) -> bool:

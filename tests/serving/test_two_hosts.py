@@ -1,0 +1,121 @@
+"""Two hosts on one PostgreSQL: each answers from memory, and learns what the other writes."""
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.conftest import StartService
+from tests.support.process import Service
+from tests.support.servers import PostgresServer, new_database, wait_for
+
+pytestmark = pytest.mark.process
+
+LISTENING = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_notify%'"
+SECRET = "one secret for all hosts, which is long enough"
+
+
+@dataclass
+class Hosts:
+    """Two hosts, and what the first was asked to make."""
+
+    server: PostgresServer
+    database: psycopg.Connection[tuple[int]]
+    one: Service
+    other: Service
+    keys: dict[str, str]
+    project: str
+
+    def write(self, text: str) -> None:
+        """Write on the one host."""
+        body: dict[str, object] = {"authorName": "Maya", "text": text, "rating": 5}
+        path = f"/v1/projects/{self.project}/testimonials"
+        assert self.one.call("POST", path, body, self.keys).status == 200
+
+    def shows(self, text: str) -> bool:
+        """Return whether the other host's widget and wall show it, neither marked as stale."""
+        paths = (f"/widget/{self.project}/feed", "/kiln/wall")
+        answers = [self.other.call("GET", path) for path in paths]
+        assert all(each.headers["Warning"] is None for each in answers)
+        return all(text in each.body.decode() for each in answers)
+
+    def is_from_memory(self) -> bool:
+        """Return whether the other host's application is not reached."""
+        answer = self.other.call("GET", f"/widget/{self.project}/feed")
+        return "X-Request-Id" not in answer.headers
+
+    def find_listeners(self) -> list[int]:
+        """Return the ids of the server's processes that tell the hosts."""
+        return [pid for (pid,) in self.database.execute(LISTENING)]
+
+
+@pytest.fixture
+def hosts(request: pytest.FixtureRequest, start: StartService, tmp_path: Path) -> Iterator[Hosts]:
+    if request.config.getoption("--sqlite-only"):
+        pytest.skip("run with --sqlite-only")
+    server = PostgresServer()
+    with new_database(server.url) as url:
+        one, other = (
+            start(instance=tmp_path / name, database_url=url, secret_key=SECRET)
+            for name in ("one", "other")
+        )
+        keys = one.sign_up()
+        body: dict[str, object] = {"slug": "kiln", "skipDemoTestimonials": True}
+        project = one.call("POST", "/v1/projects", body, keys).data["_id"]
+        with psycopg.connect(url, autocommit=True) as database:
+            yield Hosts(server, database, one, other, keys, project)
+            # Before the database goes.
+            one.kill()
+            other.kill()
+    server.stop()
+
+
+def test_what_one_host_writes_the_other_shows(hosts: Hosts) -> None:
+    for number in range(5):
+        hosts.write(f"No. {number}")
+        wait_for(partial(hosts.shows, f"No. {number}"), 2, what="the other host")
+        # What is known is not asked for: an answer from memory has no id of its request.
+        wait_for(hosts.is_from_memory, what="an answer from memory")
+
+
+def test_a_host_that_is_not_told_any_more_asks(hosts: Hosts) -> None:
+    hosts.write("Before")
+    wait_for(lambda: hosts.shows("Before"), 2, what="the other host")
+    wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen")
+    for pid in hosts.find_listeners():
+        hosts.database.execute("SELECT pg_terminate_backend(%s)", [pid])
+    hosts.write("Cut")
+    wait_for(lambda: hosts.shows("Cut"), 2, what="the host whose connection was cut")
+    wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen again")
+    frozen = hosts.find_listeners()
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        hosts.write("Frozen")
+        wait_for(lambda: hosts.shows("Frozen"), 2, what="the host whose connection was frozen")
+    finally:
+        for pid in frozen:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_without_a_database_what_is_kept_is_shown_as_stale(hosts: Hosts) -> None:
+    hosts.write("Kept")
+    wait_for(lambda: hosts.shows("Kept"), 2, what="the other host")
+    hosts.server.send(signal.SIGSTOP)
+    path = f"/widget/{hosts.project}/feed"
+
+    def is_stale() -> bool:
+        answers = [hosts.other.call("GET", each) for each in (path, "/kiln/wall")]
+        assert all(each.status == 200 and "Kept" in each.body.decode() for each in answers)
+        return all(each.headers["Warning"] == '110 - "Response is Stale"' for each in answers)
+
+    wait_for(is_stale, what="the mark")
+    hosts.server.send(signal.SIGCONT)
+    wait_for(lambda: hosts.other.call("GET", path).headers["Warning"] is None, what="recovery")
+    hosts.write("After")
+    wait_for(lambda: hosts.shows("After"), 2, what="the other host")
