@@ -80,6 +80,9 @@ class Publisher:
                 self._begin(self._store)
             while not is_ending() and self._has_news():
                 self._look(is_ending)
+                # What others write meanwhile is seen in a moment; a loop would never rest.
+                if not self._is_behind:
+                    break
         except Exception:
             # Another process may be luckier; this one begins anew.
             self.end()

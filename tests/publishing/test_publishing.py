@@ -13,6 +13,8 @@ from testimonials.projects.changes import move_to_trash
 from testimonials.projects.services import lock_project
 from testimonials.publishing import publisher as publisher_module
 from testimonials.publishing.publisher import Publisher
+from testimonials.settings.secret import SettingError
+from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MakeApp, MakeCaller
 
 HOST = "https://static.example.com/reviews"
@@ -163,3 +165,14 @@ def test_a_full_disk_is_tried_again_and_leaves_whole_files(
 def read_times(folder: Path) -> dict[Path, int]:
     """Return when each published file was written."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_neither_setting_goes_without_the_other(instance: Path) -> None:
+    folder = {"instance_path": str(instance)}
+    for name, value in (("publish_to", "published"), ("publish_url", HOST)):
+        with pytest.raises(SettingError, match="need each other"):
+            load_settings({}, folder | {name: value})
+    with pytest.raises(SettingError, match="such as https://cdn"):
+        load_settings({}, folder | {"publish_to": "published", "publish_url": "ftp://host"})
+    settings = load_settings({}, folder | {"publish_to": "published", "publish_url": HOST + "/"})
+    assert (settings.publish_to, settings.publish_url) == (str(instance / "published"), HOST)
