@@ -272,6 +272,7 @@ LAZY = {
     # Imports the driver of PostgreSQL.
     "extensions": {"testimonials.core.data.postgres_watch"},
     "serving.server": {"testimonials.core.data.postgres_watch"},
+    "widget.memory.told": {"psycopg", "testimonials.core.data.postgres_watch"},
 }
 
 

@@ -116,7 +116,7 @@ class ToldVersions:
         return STALE if is_kept else None
 
     def _run(self, engine: Engine) -> None:
-        import psycopg
+        from psycopg import Error
 
         from testimonials.core.data.postgres_watch import CONNECT_SECONDS, WatchedConnection
 
@@ -127,7 +127,7 @@ class ToldVersions:
                     *arguments, **options, connect_timeout=CONNECT_SECONDS, autocommit=True
                 ) as connection:
                     self._listen(connection)
-            except (psycopg.Error, OSError):
+            except (Error, OSError):
                 self._proven_at = -math.inf
             self._is_ended.wait(TURN_SECONDS)
 
