@@ -42,7 +42,8 @@ def add_testimonials(sizes: Mapping[str, int]) -> None:
             numbers = range(first, min(first + BATCH, serial + size))
             rows = [_make(project, number, chance) for number in numbers]
             db.session.execute(insert(Testimonial), rows)
-            db.session.execute(insert(TestimonialTag), list(_tag(rows, chance)))
+            if tags := list(_tag(rows, chance)):
+                db.session.execute(insert(TestimonialTag), tags)
             db.session.commit()
         serial += size
         newest = EPOCH + timedelta(minutes=serial)
