@@ -55,6 +55,8 @@ from testimonials.dashboard.share.pages import share
 from testimonials.dashboard.transfer.archive_pages import archives
 from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
+from testimonials.insights.counting import init_insights
+from testimonials.insights.pages import beacons
 from testimonials.media.pages import recordings
 from testimonials.media.playing_pages import playing
 from testimonials.operations.pages import site
@@ -100,6 +102,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     billing,
     invitation,
     feed,
+    beacons,
     rendered,
     wall,
     formats,
@@ -156,6 +159,7 @@ def register_routes(app: Flask) -> None:
     init_uses(app)
     init_feed(app)
     init_wall(app)
+    init_insights(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
     app.url_defaults(_stay_in_project)

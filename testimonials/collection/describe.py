@@ -62,6 +62,8 @@ def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
         "is_multipart": bool(collect.get("avatar") or record),
         "draft_name": draft_name(project, form.name if form else None),
         "action": url_for("collection.submit_testimonial", **at),
+        "seen_url": url_for("beacons.note_seen", project_id=project.id),
+        "form_name": form.name if form else "",
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH, "answer": ANSWER_LENGTH},
         "consents": {kind: consent_sentence(project, kind) for kind in consents},
         "prompts": shown["prompts"],

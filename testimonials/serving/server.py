@@ -17,7 +17,7 @@ from testimonials.extensions import db
 from testimonials.operations.database.shared_secret import require_known_secret
 from testimonials.operations.database.upgrading import upgrade_database
 from testimonials.operations.jobs.link_mail import answer_link_requests
-from testimonials.operations.jobs.registry import run_jobs
+from testimonials.operations.jobs.registry import end_jobs, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.publishing.publisher import Publisher
@@ -134,6 +134,8 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
         publish=Publisher(settings.publish_to).run if settings.publish_to else None,
     )
     run_until_ended(server, background, seat.parent)
+    with app.app_context():
+        end_jobs()
     end_metrics(app)
 
 

@@ -11,12 +11,18 @@ from flask import Flask, request
 from testimonials.core.urls import app_url
 from testimonials.core.web.errors import CrossSiteRefused
 
+# They change nothing but counts.
+OPEN_ENDPOINTS = frozenset({"beacons.note_seen"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def refuse_cross_site_requests() -> None:
-    """Refuse an unsafe request that a browser sent from another site; ``/v1`` takes no cookies."""
-    if request.method in SAFE_METHODS or request.path.startswith("/v1/"):
+    """Refuse an unsafe request that a browser sent from another site.
+
+    ``/v1`` takes no cookies. What a widget tells (`OPEN_ENDPOINTS`) comes from others' websites.
+    """
+    is_open = request.endpoint in OPEN_ENDPOINTS or request.path.startswith("/v1/")
+    if request.method in SAFE_METHODS or is_open:
         return
     site = request.headers.get("Sec-Fetch-Site")
     origin = request.headers.get("Origin")

@@ -17,6 +17,7 @@ from testimonials.core.data.idempotency import delete_old_keys
 from testimonials.core.data.rate_limit_counters import delete_expired_counters
 from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.insights.keeping import delete_old_insights
 from testimonials.media.removal import delete_unsent_recordings, remove_orphans
 from testimonials.projects.changes import delete_trashed_projects
 from testimonials.projects.team.invitations import delete_expired_invitations
@@ -118,6 +119,9 @@ KINDS = {
     ),
     "importFiles": Kind("files that nobody imported within a day", delete_old_files),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
+    "insights": Kind(
+        "days of insights older than 25 months", lambda: delete_old_insights(MAX_AT_ONCE)
+    ),
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),

@@ -21,6 +21,7 @@ from testimonials.core.data.leases import (
 from testimonials.core.data.outages import log_fault
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import begin_write, db
+from testimonials.insights.counting import current_counts, write_counts
 from testimonials.operations.backup.making import BackupFailed
 from testimonials.operations.backup.scheduled import (
     BACKUP_JOB,
@@ -96,6 +97,21 @@ def write_token_uses() -> None:
         db.session.commit()
 
 
+def write_insights() -> None:
+    """Store what this process has counted since the last time; commits."""
+    counts = current_counts()
+    taken = counts.take()
+    if not taken.numbers:
+        return
+    try:
+        begin_write()
+        write_counts(taken)
+        db.session.commit()
+    except Exception:
+        counts.give_back(taken)
+        raise
+
+
 def is_due_each_minute(row: BackgroundJob) -> bool:
     """Return whether no process has begun the job within the last round."""
     return is_over(row.started_at, PAUSE)
@@ -120,7 +136,17 @@ JOBS: tuple[Job, ...] = (
     Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
 )
 # These read a process's own memory, so every process does them.
-OWN_WORK: tuple[Callable[[], object], ...] = (write_seen_websites, write_token_uses)
+OWN_WORK: tuple[Callable[[], object], ...] = (
+    write_seen_websites,
+    write_token_uses,
+    write_insights,
+)
+
+
+def end_jobs() -> None:
+    """Store what this process has in memory, before it ends."""
+    for work in OWN_WORK:
+        _attempt(work)
 
 
 def run_jobs() -> None:

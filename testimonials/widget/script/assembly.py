@@ -19,6 +19,7 @@ MODULES = {
     "layouts": ("layouts",),
     "shapes": ("shapes", "badge", "marquee", "popup"),
     "extras": ("player", "extras"),
+    "seen": ("seen",),
 }
 
 # A string, a template or a pattern, which stays as it is; or white space around a sign.

@@ -1,14 +1,16 @@
 """The embed snippet, as the API returns it, on a page of another origin."""
 
+import json
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 
@@ -214,3 +216,45 @@ def test_the_owner_is_told_where_the_widget_was_seen(
     visitor.goto(f"{site.url}/widget/{project.id}")
     owner.reload()
     expect(owner.get_by_text(seen)).to_be_visible()
+
+
+PERSON = "Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false });"
+ASKS = "Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true });"
+
+
+def leave(page: Page, url: str) -> list[dict[str, Any]]:
+    """Look at the page with the widget, open it again, and leave; return what was told."""
+    told: list[dict[str, Any]] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/seen"):
+            assert "cookie" not in request.headers
+            told.append(json.loads(request.post_data or ""))
+
+    page.context.on("request", note)
+    page.goto(url)
+    check_widget(page)
+    page.wait_for_load_state("networkidle")
+    page.goto("about:blank")
+    page.wait_for_timeout(300)
+    return told
+
+
+def test_what_was_seen_is_told_when_the_page_is_left(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    fill(project, layout="list")
+    snippet = project.call("GET", "/embed-snippet")
+    host.body = snippet["container"] + snippet["script"]
+    page = open_page(host.url, viewport={"width": 1280, "height": 2000})
+    # A browser that a program moves tells nothing.
+    assert leave(page, host.url) == []
+    page.add_init_script(PERSON)
+    (told,) = leave(page, host.url)
+    assert len(set(told["seen"])) == len(TEXTS)
+    assert told | {"seen": []} == {
+        "surface": "widget", "view": True, "clicks": 0, "seen": [], "read": [],
+    }  # fmt: skip
+    page.add_init_script(ASKS)
+    assert leave(page, host.url) == []

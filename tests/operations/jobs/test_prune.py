@@ -15,6 +15,7 @@ from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
+from testimonials.insights.models import InsightFunnelDay
 from testimonials.operations.jobs.expiry import KINDS
 from testimonials.projects.models import MemberInvitation, WidgetSighting
 from testimonials.proposals.models import Proposal
@@ -86,6 +87,9 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 BillingSubscription(
                     id="sub_2", customer="cus_2", plan="pro", is_running=False, told_at=now,
                     account_id=owner.account_id,
+                ),
+                InsightFunnelDay(
+                    project_id=project, form="", day=f"{now - timedelta(days=400):%Y-%m-%d}",
                 ),
                 Image(content=b"x", width=1, height=1),
                 make_mail(MailState.SENT, sent_at=now),

@@ -19,8 +19,7 @@
 //   clamp(cards)   shows Read more where words are cut; arrange() does so but for masonry
 //   arrange()   measures and arranges anew
 //   loadNext()  adds the next page; a promise of whether there was one; announce(shown)
-const LAYOUTS = { masonry: drawMasonry, single: () => ({}) };
-const findLayout = async (kind) => LAYOUTS[kind] || (await import(BASE + (/^[cls]/.test(kind) ? 'layouts.js' : 'shapes.js'))).default;
+const use = async (file, widget) => (await import(BASE + file)).default(widget);
 
 const chooseThemes = (host, config) => {
   const wanted = host.dataset.testimonialsTheme;
@@ -109,7 +108,7 @@ const render = async (host, feed, url, signal) => {
   const progress = el('span', {});
   const fill = async (items) => {
     filling = true;
-    if (items.some((item) => item.extras)) extend ||= (await import(BASE + 'extras.js')).default(widget);
+    if (items.some((item) => item.extras)) extend ||= await use('extras.js', widget);
     measure();
     drawing.page?.(items.length);
     for (const item of items) {
@@ -185,7 +184,7 @@ const render = async (host, feed, url, signal) => {
   root.inert = true;
   root.className = look;
   host.shadowRoot.replaceChildren(root, slot);
-  drawing = await (await findLayout(kind))(widget);
+  drawing = kind === 'single' ? {} : kind === 'masonry' ? drawMasonry(widget) : await use(/^[cls]/.test(kind) ? 'layouts.js' : 'shapes.js', widget);
   signal.throwIfAborted();
   new ResizeObserver(() => requestAnimationFrame(arrange)).observe(status);
   if (animation !== 'none') listen(reducedMotion, 'change', () => restart(host));
@@ -199,5 +198,6 @@ const render = async (host, feed, url, signal) => {
   slot.remove();
   // All is laid out by then.
   await rest(signal);
+  use('seen.js', widget);
   return root;
 };
