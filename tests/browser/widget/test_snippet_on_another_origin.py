@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 
@@ -223,21 +223,17 @@ ASKS = "Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get
 
 
 def leave(page: Page, url: str) -> list[dict[str, Any]]:
-    """Look at the page with the widget, open it again, and leave; return what was told."""
-    told: list[dict[str, Any]] = []
-
-    def note(request: Request) -> None:
-        if request.url.endswith("/seen"):
-            assert "cookie" not in request.headers
-            told.append(json.loads(request.post_data or ""))
-
-    page.context.on("request", note)
+    """Look at the page with the widget, then hide it; return what was told."""
+    page.add_init_script(
+        "window.told = []; Navigator.prototype.sendBeacon = (url, body) => told.push(`${url} ${body}`)"
+    )
     page.goto(url)
     check_widget(page)
     page.wait_for_load_state("networkidle")
-    page.goto("about:blank")
-    page.wait_for_timeout(300)
-    return told
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 300)))")
+    told: list[str] = page.evaluate("dispatchEvent(new Event('pagehide')), told")
+    assert all(re.search(r"/widget/[0-9a-f]{24}/seen$", each.split(" ", 1)[0]) for each in told)
+    return [json.loads(each.split(" ", 1)[1]) for each in told]
 
 
 def test_what_was_seen_is_told_when_the_page_is_left(
