@@ -137,7 +137,7 @@ def test_inventions_are_bounded(app: Flask, client: FlaskClient, project: str) -
     for number in range(MAX_BEACONS + 5):
         body = {"surface": "widget", "view": True}
         send(client, project, body, BROWSER | {"Origin": f"https://{number}.example"})
-    send(client, "x" * 24, {"surface": "widget", "view": True})
+    send(client, "0" * 24, {"surface": "widget", "view": True})
     found = told(app, project)
     assert len(found["websites"]) == MAX_WEBSITES
     assert found["views"]["widget"] == MAX_WEBSITES
