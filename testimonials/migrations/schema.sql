@@ -691,12 +691,13 @@ CREATE TABLE testimonial_count (
 	is_deleted BOOLEAN NOT NULL, 
 	kind VARCHAR(10) NOT NULL, 
 	source VARCHAR NOT NULL, 
+	form_name VARCHAR(60) NOT NULL, 
 	halves INTEGER NOT NULL, 
 	has_photo BOOLEAN NOT NULL, 
 	part BIGINT NOT NULL, 
 	number BIGINT NOT NULL, 
 	rating_sum BIGINT NOT NULL, 
-	CONSTRAINT pk_testimonial_count PRIMARY KEY (project_id, status, is_deleted, kind, source, halves, has_photo, part)
+	CONSTRAINT pk_testimonial_count PRIMARY KEY (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part)
 );
 
 CREATE TABLE tag_count (
@@ -710,16 +711,16 @@ CREATE TABLE tag_count (
 );
 
 CREATE TRIGGER count_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, coalesce(NEW.form_name, ''), CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
 END;
 
 CREATE TRIGGER count_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, coalesce(OLD.form_name, ''), CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
 END;
 
-CREATE TRIGGER count_changed AFTER UPDATE OF project_id, status, deleted_at, kind, source, rating, avatar_id, author_avatar, twitter ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+CREATE TRIGGER count_changed AFTER UPDATE OF project_id, status, deleted_at, kind, source, form_name, rating, avatar_id, author_avatar, twitter ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, coalesce(OLD.form_name, ''), CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, coalesce(NEW.form_name, ''), CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
 END;
 
 CREATE TRIGGER count_tag_added AFTER INSERT ON testimonial_tag FOR EACH ROW BEGIN

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Text, case, cast, func, select
 
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.testimonials.counts.services import count_forms
 from testimonials.testimonials.models import Testimonial
 
 Answer = dict[str, Any]
@@ -43,12 +44,7 @@ def count_answers(project: Project, ids: Iterable[str]) -> dict[str, int]:
 
 def count_sent(project: Project) -> dict[str, int]:
     """Return how many testimonials came by each form, by its name, in the trash too."""
-    query = (
-        select(Testimonial.form_name, func.count())
-        .where(Testimonial.project_id == project.id, Testimonial.form_name.is_not(None))
-        .group_by(Testimonial.form_name)
-    )
-    return {name: count for name, count in db.session.execute(query) if name}
+    return count_forms(project.id)
 
 
 def find_kind(project: Project, question_id: str) -> str | None:

@@ -28,6 +28,8 @@ from testimonials.widget.selection import CARDS, WHOLE, Selection
 from testimonials.widget.settings import read_cta
 
 MAX_FACES = 5
+# Among so many the faces are looked for, however many there are.
+NEWEST_FACES = 200
 
 
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
@@ -75,31 +77,35 @@ def describe_header(project: Project) -> dict[str, Any]:
     """Return what a header, a badge or a row of people says of all approved ratings.
 
     `loved` is how many give four stars or more, and whose `faces` these are: at most five people,
-    those with a picture first. Samples don't count.
+    of the newest those with a picture first. Samples don't count.
     """
     counts = count_ratings(project.id) if project.is_active else []
     average, count = rate_counted(counts)
-    loved = [
-        *find_conditions(project, EVERYTHING),
-        Testimonial.status != "demo",
-        Testimonial.rating >= 4,
-    ]
-    happy = sum(each.number for each in counts if each.halves >= 8 and not each.is_sample)
-    has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
-    query = (
-        select(Testimonial)
-        .where(*loved)
-        .order_by(has_picture.desc(), Testimonial.is_pinned.desc(), Testimonial.created_at.desc())
-    )
-    # More than five, because some people have written twice.
-    rows = db.session.scalars(query.limit(3 * MAX_FACES)) if count else ()
-    faces = {row.author_name: row.avatar_url for row in rows}
+    loved = sum(each.number for each in counts if each.halves >= 8 and not each.is_sample)
+    faces = {row.author_name: row.avatar_url for row in _list_loved(project)} if loved else {}
     return {
         "average": average,
         "count": count,
-        "loved": happy,
+        "loved": loved,
         "faces": [{"name": name, "avatar": url} for name, url in faces.items()][:MAX_FACES],
     }
+
+
+def _list_loved(project: Project) -> Sequence[Testimonial]:
+    """Return some of four stars or more, from the newest; if few of these are, from the best."""
+    order = Testimonial.is_pinned.desc(), Testimonial.created_at.desc()
+    conditions = find_conditions(project, EVERYTHING)
+    newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(NEWEST_FACES)
+    is_loved = Testimonial.status != "demo", Testimonial.rank >= 4
+    has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
+    # More than five, because some people have written twice.
+    query = select(Testimonial).where(Testimonial.id.in_(newest), *is_loved)
+    rows = db.session.scalars(query.order_by(has_picture.desc(), *order).limit(3 * MAX_FACES)).all()
+    if len(rows) >= MAX_FACES:
+        return rows
+    best = select(Testimonial).where(*conditions, *is_loved)
+    best = best.order_by(order[0], Testimonial.rank.desc(), order[1]).limit(3 * MAX_FACES)
+    return [*rows, *db.session.scalars(best)]
 
 
 def describe_feed(

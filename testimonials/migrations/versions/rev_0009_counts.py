@@ -6,12 +6,10 @@ from alembic import op
 revision: str = "0009"
 down_revision: str | None = "0008"
 
-COUNT = ("project_id", "status", "is_deleted", "kind", "source", "halves", "has_photo")
+COUNT = ("project_id", "status", "is_deleted", "kind", "source", "form_name", "halves", "has_photo")
 TAG = ("project_id", "name")
 COUNTED = ("number", "rating_sum")
 TAGGED = ("number", "kept", "visible")
-# With which PostgreSQL's triggers put a project's parts together, so that one does at a time.
-LOCK = 7_263_540
 
 
 def upgrade() -> None:
@@ -23,6 +21,7 @@ def upgrade() -> None:
         sa.Column("is_deleted", sa.Boolean(), nullable=False),
         sa.Column("kind", sa.String(length=10), nullable=False),
         sa.Column("source", sa.String(), nullable=False),
+        sa.Column("form_name", sa.String(length=60), nullable=False),
         sa.Column("halves", sa.Integer(), nullable=False),
         sa.Column("has_photo", sa.Boolean(), nullable=False),
         sa.Column("part", sa.BigInteger(), nullable=False),
@@ -53,10 +52,15 @@ def upgrade() -> None:
 
 def _count_on_sqlite() -> None:
     added, removed = _add_row("NEW", 1), _add_row("OLD", -1)
-    columns = "project_id, status, deleted_at, kind, source, rating, avatar_id, author_avatar"
+    columns = "project_id, status, deleted_at, kind, source, form_name, rating, avatar_id"
     _on_row("count_added", "AFTER INSERT ON testimonial", added)
     _on_row("count_removed", "AFTER DELETE ON testimonial", removed)
-    _on_row("count_changed", f"AFTER UPDATE OF {columns}, twitter ON testimonial", removed, added)
+    _on_row(
+        "count_changed",
+        f"AFTER UPDATE OF {columns}, author_avatar, twitter ON testimonial",
+        removed,
+        added,
+    )
     of_tag = (
         "SELECT {0}.project_id, {0}.name, 0, {1} FROM testimonial it "
         "WHERE it.id = {0}.testimonial_id"
@@ -138,8 +142,6 @@ def _count_on_postgresql() -> None:
 
 
 def _count_testimonials() -> str:
-    """Return the function's body: sums by key of the rows after and before the statement."""
-
     def rows(table: str, sign: int) -> str:
         return (
             f"SELECT {_key('it')}, {sign}, {sign} * {_rating('it')}, it.id, "
@@ -175,8 +177,6 @@ def _count_testimonials() -> str:
 
 
 def _count_tags() -> str:
-    """Return the function's body; tags that go with their testimonial were counted before."""
-
     def rows(table: str, sign: int) -> str:
         return (
             f"SELECT tag.project_id, tag.name, {_tag_values('it', sign)} FROM {table} tag "
@@ -200,7 +200,6 @@ def _count_tags() -> str:
 
 
 def _count_tags_of_removed() -> str:
-    """Return the function's body, run before the tags go with the testimonial."""
     return (
         f"{_OFF.replace('NULL', 'OLD')} "
         "INSERT INTO tag_count (project_id, name, part, number, kept, visible) "
@@ -221,7 +220,7 @@ def _put_together(table: str, key: tuple[str, ...], values: tuple[str, ...]) -> 
     some = " OR ".join(f"sum({name}) <> 0" for name in values)
     _make_function(
         f"put_together_{table}",
-        f"IF pg_try_advisory_xact_lock({LOCK}, hashtext('{table}' || NEW.project_id)) THEN "
+        f"IF pg_try_advisory_xact_lock(7263540, hashtext('{table}' || NEW.project_id)) THEN "
         f"WITH gone AS (DELETE FROM {table} WHERE project_id = NEW.project_id RETURNING *), "
         f"summed AS (SELECT {keys}, {sums} FROM gone GROUP BY {keys} HAVING {some}) "
         f"INSERT INTO {table} ({keys}, part, {columns}) "
@@ -249,7 +248,7 @@ def _key(row: str) -> str:
         halves, photo = f"floor({halves})", f"{row}.twitter ->> 'avatarUrl'"
     return (
         f"{row}.project_id, {row}.status, {row}.deleted_at IS NOT NULL, {row}.kind, {row}.source, "
-        f"CAST({halves} AS INTEGER), "
+        f"coalesce({row}.form_name, ''), CAST({halves} AS INTEGER), "
         f"{row}.avatar_id IS NOT NULL OR {row}.author_avatar IS NOT NULL OR ({photo}) IS NOT NULL"
     )
 

@@ -1,6 +1,7 @@
 """Counting everything again: to check what the triggers keep, and to mend it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import (
@@ -59,8 +60,26 @@ def count_again(connection: Connection) -> None:
 
 
 def stop_counting(connection: Connection) -> None:
-    """Let a PostgreSQL transaction that adds very much count it only once, by `count_again`."""
+    """Let a PostgreSQL transaction that adds very much count it only once, in the end."""
     connection.execute(text("SET LOCAL testimonials.counting = 'off'"))
+
+
+@contextmanager
+def count_once(connection: Connection, project_id: str) -> Iterator[None]:
+    """Fill a new project with testimonials, and count them in the end, not each statement's.
+
+    SQLite's triggers count each row, which is as quick.
+    """
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    stop_counting(connection)
+    yield
+    for table, query in _queries().items():
+        names = [column.name for column in table.columns]
+        of_project = query.where(Testimonial.project_id == project_id)
+        connection.execute(insert(table).from_select(names, of_project))
+    connection.execute(text("SET LOCAL testimonials.counting = 'on'"))
 
 
 def _queries() -> Mapping[Table, Select[Any]]:
@@ -77,7 +96,8 @@ def _count_testimonials() -> Select[Any]:
     row = Testimonial
     halves = case(*((row.rating >= number / 2, number) for number in range(10, 0, -1)), else_=0)
     total = func.sum(cast(func.round(func.coalesce(row.rating, 0) * BILLION), BigInteger))
-    key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, halves, _HAS_PHOTO]
+    form = func.coalesce(row.form_name, "")
+    key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, form, halves, _HAS_PHOTO]
     columns: list[ColumnElement[Any]] = [
         each.label(f"key_{number}") for number, each in enumerate(key)
     ]

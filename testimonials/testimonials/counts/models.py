@@ -25,6 +25,8 @@ class TestimonialCount(Base):
     is_deleted: Mapped[bool] = mapped_column(Boolean, primary_key=True)
     kind: Mapped[str] = mapped_column(String(10), primary_key=True)
     source: Mapped[str] = mapped_column(primary_key=True)
+    # Empty: it came by no form of its own.
+    form_name: Mapped[str] = mapped_column(String(60), primary_key=True)
     # The rating in whole half stars, rounded down; 0 without a rating.
     halves: Mapped[int] = mapped_column(Integer, primary_key=True)
     has_photo: Mapped[bool] = mapped_column(Boolean, primary_key=True)

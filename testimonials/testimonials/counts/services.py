@@ -84,6 +84,14 @@ def count_where(project_id: str, *conditions: ColumnElement[bool]) -> int:
     return int(db.session.scalar(query) or 0)
 
 
+def count_forms(project_id: str) -> dict[str, int]:
+    """Return how many testimonials came by each form, in the trash too."""
+    of = TestimonialCount
+    query = select(of.form_name, func.sum(of.number))
+    query = query.where(of.project_id == project_id, of.form_name != "").group_by(of.form_name)
+    return {name: int(number) for name, number in db.session.execute(query) if number}
+
+
 def is_shown() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the conditions for those that everybody sees."""
     return TestimonialCount.status.in_(("approved", "demo")), ~TestimonialCount.is_deleted

@@ -1,7 +1,7 @@
 """The inbox: tabs, search, filters and counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, selectinload
@@ -111,8 +111,8 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
 
 
 def _count(project_id: str, wanted: InboxFilter) -> int:
-    """Count what a filter finds, from the counts unless it asks for words or a form."""
-    plain = InboxFilter(wanted.tab, rating=wanted.rating, source=wanted.source, kind=wanted.kind)
+    """Count what a filter finds, from the counts unless it asks for words."""
+    plain = replace(wanted, q="", min_rating=None, tag="")
     if wanted == InboxFilter(wanted.tab, tag=wanted.tag) and wanted.tab in TAG_TABS:
         return _count_tagged(project_id, wanted)
     if wanted != plain:
@@ -125,6 +125,7 @@ def _count(project_id: str, wanted: InboxFilter) -> int:
         conditions.append(of.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
     conditions += [of.source == wanted.source] if wanted.source else []
     conditions += [of.kind == wanted.kind] if wanted.kind else []
+    conditions += [of.form_name == wanted.form] if wanted.form else []
     return count_where(project_id, *conditions)
 
 

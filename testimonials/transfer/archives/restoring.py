@@ -30,6 +30,7 @@ from testimonials.projects.services import (
     require_room,
 )
 from testimonials.projects.slugs import is_reserved
+from testimonials.testimonials.counts.checking import count_once
 from testimonials.testimonials.models import (
     Recording,
     Testimonial,
@@ -90,7 +91,8 @@ def restore_project(
     _insert(SavedWidget, lists["savedWidgets"])
     _insert(CollectionForm, lists["forms"])
     _insert_images(archive, ids)
-    _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
+    with count_once(db.session.connection(), project.id):
+        _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
     _insert_recordings(archive.lists["recordings"], project, recordings, ids)
     _insert(RequestBatch, lists["invitationBatches"])
     restored.waiting = _insert_requests(

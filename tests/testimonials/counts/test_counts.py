@@ -16,6 +16,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
+from testimonials.testimonials.answers import count_sent
 from testimonials.testimonials.counts import models as counts
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
 from testimonials.testimonials.moderation.changes import change_all, delete_matching
@@ -28,9 +29,12 @@ from testimonials.testimonials.moderation.tags import (
     rename_tag,
 )
 from testimonials.testimonials.moderation.undoing import undo_last
+from testimonials.widget.content.content import EVERYTHING, Content
+from testimonials.widget.content.listing import count_shown
 from testimonials.widget.rendered.wall_contents import count_figures
 from testimonials.widget.services import describe_header, rate
 from tests.conftest import Caller
+from tests.support.plans import explain_statements
 
 STATUSES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
 # Halves, those between them, and what has no end in binary.
@@ -78,6 +82,7 @@ class Walk:
             "project_id": project.id,
             "status": pick(STATUSES),
             "source": pick(("public_page", "manual", "import")),
+            "form_name": pick((None, "Guests")),
             "author_name": "Visitor",
             "author_role": "",
             "text": "Counted.",
@@ -259,3 +264,30 @@ def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, owner: Ca
         db.session.commit()
         assert find_wrong_counts(db.session.connection()) == []
         assert count_tabs(project_id) == before
+
+
+@pytest.mark.sqlite
+def test_readers_read_no_testimonials(app: Flask, owner: Caller) -> None:
+    project_id = str(owner.create_project()["_id"])
+    with app.app_context():
+        begin_write()
+        walk = Walk(5, [project_id])
+        walk.add_many()
+        db.session.commit()
+        project = db.session.get_one(Project, project_id)
+        readers: tuple[Callable[[], object], ...] = (
+            lambda: count_tabs(project_id),
+            lambda: count_figures(project),
+            lambda: rate(project),
+            lambda: list_project_tags(project_id),
+            lambda: count_sent(project),
+            lambda: count_shown(project, EVERYTHING),
+            lambda: count_shown(project, Content(min_rating=4)),
+        )
+        for reader in readers:
+            assert explain_statements(db.engine, reader, "testimonial ") == []
+            for plan in explain_statements(db.engine, reader, "testimonial_count"):
+                assert plan.startswith("SEARCH testimonial_count USING")
+        # The faces are looked for by indexes, however many there are.
+        for plan in explain_statements(db.engine, lambda: describe_header(project), "testimonial "):
+            assert "INDEX ix_testimonial_visible_" in plan

@@ -148,13 +148,14 @@ def test_pages_are_read_from_an_index_without_sorting(
         _, cursor = list_shown(found, content, None, 3)
         first = explain_statements(db.engine, lambda: list_shown(found, content, None, 3))
         second = explain_statements(db.engine, lambda: list_shown(found, content, cursor, 3))
-        counted = explain_statements(db.engine, lambda: count_shown(found, content))
+        (counted,) = explain_statements(db.engine, lambda: count_shown(found, content))
     for plan in first + second:
         assert f"USING INDEX {INDEXES[order]}" in plan
     # The second page begins in the index where the first has ended.
     assert "is_pinned" in second[0]
     assert "is_pinned" not in first[0]
-    for plan in first + second + counted:
+    assert counted.startswith("SEARCH testimonial_count USING INDEX")
+    for plan in first + second:
         assert "TEMP B-TREE" not in plan
         assert "SCAN" not in plan
 
