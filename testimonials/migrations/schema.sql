@@ -750,6 +750,26 @@ CREATE TRIGGER count_project_removed AFTER DELETE ON project FOR EACH ROW BEGIN
   DELETE FROM tag_count WHERE project_id = OLD.id;
 END;
 
+CREATE TABLE testimonial_search_row (number INTEGER PRIMARY KEY, testimonial_id VARCHAR NOT NULL UNIQUE);
+
+CREATE VIRTUAL TABLE testimonial_search USING fts5(project, words, content='', prefix='2 3 4', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+
+CREATE TRIGGER search_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
+  INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
+  INSERT INTO testimonial_search (rowid, project, words) SELECT number, NEW.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(NEW.author_name, '') || ' ' || coalesce(NEW.author_role, '') || ' ' || coalesce(NEW.author_company, '') || ' ' || coalesce(NEW.author_email, '') || ' ' || coalesce(NEW.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(NEW.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = NEW.id;
+END;
+
+CREATE TRIGGER search_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_search (testimonial_search, rowid, project, words) SELECT 'delete', number, OLD.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(OLD.author_name, '') || ' ' || coalesce(OLD.author_role, '') || ' ' || coalesce(OLD.author_company, '') || ' ' || coalesce(OLD.author_email, '') || ' ' || coalesce(OLD.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(OLD.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = OLD.id;
+  DELETE FROM testimonial_search_row WHERE testimonial_id = OLD.id;
+END;
+
+CREATE TRIGGER search_changed AFTER UPDATE OF project_id, author_name, author_role, author_company, author_email, text, answers ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_search (testimonial_search, rowid, project, words) SELECT 'delete', number, OLD.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(OLD.author_name, '') || ' ' || coalesce(OLD.author_role, '') || ' ' || coalesce(OLD.author_company, '') || ' ' || coalesce(OLD.author_email, '') || ' ' || coalesce(OLD.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(OLD.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = OLD.id;
+  INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
+  INSERT INTO testimonial_search (rowid, project, words) SELECT number, NEW.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(NEW.author_name, '') || ' ' || coalesce(NEW.author_role, '') || ' ' || coalesce(NEW.author_company, '') || ' ' || coalesce(NEW.author_email, '') || ' ' || coalesce(NEW.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(NEW.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = NEW.id;
+END;
+
 CREATE TABLE insight_day (
 	project_id VARCHAR NOT NULL, 
 	day VARCHAR(10) NOT NULL, 

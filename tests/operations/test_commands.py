@@ -123,6 +123,7 @@ def test_every_command_answers_json(
         "db upgrade": _read(app, "db", "upgrade"),
         "db current": _read(app, "db", "current"),
         "db check": _read(app, "db", "check"),
+        "db reindex": _read(app, "db", "reindex"),
         "config show": _read(app, "config", "show"),
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
@@ -149,6 +150,7 @@ def test_every_command_answers_json(
     assert answers["db upgrade"]["before"] == answers["db upgrade"]["after"]
     assert answers["db current"]["isHead"] is True
     assert answers["db check"] == {"isSound": True, "findings": []}
+    assert answers["db reindex"] == {"rebuilt": True}
     assert answers["projects delete"] == {
         "_id": project["_id"], "deleted": True, "testimonials": 6
     }  # fmt: skip

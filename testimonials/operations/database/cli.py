@@ -19,6 +19,7 @@ from testimonials.settings.instance_folder import hold_alone
 from testimonials.settings.parsers import parse_database_url
 from testimonials.settings.table import make_instance
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
+from testimonials.testimonials.search.services import rebuild_index
 
 
 @click.group()
@@ -95,6 +96,24 @@ def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
     else:
         click.echo("\n".join(findings))
     context.exit(1 if findings else 0)
+
+
+@db.command("reindex")
+@json_option
+@database_command
+def reindex_command(as_json: bool) -> None:
+    """Make the index by which testimonials are searched again.
+
+    The database keeps it with every change, so this is for one that was damaged or changed by
+    hand. Nobody can write meanwhile.
+    """
+    begin_write()
+    rebuild_index(database.session.connection())
+    database.session.commit()
+    if as_json:
+        print_json({"rebuilt": True})
+    else:
+        click.echo("The index of words was made again.")
 
 
 def _try_upgrade(as_json: bool) -> None:

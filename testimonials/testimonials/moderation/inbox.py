@@ -10,10 +10,9 @@ from testimonials.extensions import db
 from testimonials.testimonials.counts.models import TagCount, TestimonialCount
 from testimonials.testimonials.counts.services import count_states, count_where
 from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.search.services import has_words
 
 PAGE_SIZE = 50
-# Each word is searched for in five columns of every row.
-MAX_WORDS = 10
 TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
@@ -159,7 +158,7 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         of.project_id == project_id,
         *_match_tab(of.status, of.deleted_at.is_not(None), wanted.tab),
     ]
-    conditions += map(_has_word, wanted.q.split()[:MAX_WORDS])
+    conditions += has_words(project_id, wanted.q)
     if wanted.rating is not None:
         conditions.append(
             and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)
@@ -193,14 +192,3 @@ def _match_tab(
     elif tab == "all":
         conditions.append(status != "spam")
     return conditions
-
-
-def _has_word(word: str) -> ColumnElement[bool]:
-    columns = (
-        Testimonial.text,
-        Testimonial.author_name,
-        Testimonial.author_role,
-        Testimonial.author_company,
-        Testimonial.author_email,
-    )
-    return or_(*(column.icontains(word, autoescape=True) for column in columns))

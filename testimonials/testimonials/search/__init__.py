@@ -1,0 +1,1 @@
+"""Finding testimonials by words, by an index that the database keeps."""
