@@ -25,6 +25,7 @@ FORGOTTEN = "An address is deleted so that nothing of it is kept."
 PREFERENCE = "It concerns nobody but the person who chooses it."
 WRITES_NOTHING = "It writes nothing."
 SENDING = "The log of deliveries has it."
+COUNTED = "It counts what visitors saw, in numbers."
 UNSENT = "The form that it is sent with is recorded."
 DRAFT = "A draft is a change once it is published."
 WAITING = "A file is a change once it is imported."
@@ -66,6 +67,7 @@ SILENT_VIEWS = {
     "recordings.append_piece": UNSENT,
     "recordings.set_poster": UNSENT,
     "recordings.discard_upload": UNSENT,
+    "beacons.note_seen": COUNTED,
 }
 READS = "It only reads."
 INSTANCE = "It is about the instance, of which its log and its files tell."
