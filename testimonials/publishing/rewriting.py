@@ -48,7 +48,8 @@ def move_page(text: str, slug: str, policy: str) -> str:
         return f'{name}="{published_url(path) if is_file else f"{app_url()}/{path}"}"'
 
     # A page can't say itself who may frame it.
-    own = re.sub(r";?\s*frame-ancestors [^;]*", "", policy)
+    rules = (rule.strip() for rule in policy.split(";"))
+    own = "; ".join(rule for rule in rules if not rule.startswith("frame-ancestors "))
     meta = f'{_HEAD}\n<meta http-equiv="Content-Security-Policy" content="{escape(own)}">'
     text = _SWITCH.sub(r'href="wall.lang-\1.html"', text)
     return _LINK.sub(move, text).replace(_HEAD, meta, 1)

@@ -96,6 +96,7 @@ SILENT_COMMANDS = {
     "mail test": INSTANCE,
     "db upgrade": INSTANCE,
     "db check": READS,
+    "db reindex": INSTANCE,
     "db move": INSTANCE,
     "db forget-secret": INSTANCE,
     "db current": READS,
