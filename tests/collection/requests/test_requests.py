@@ -91,7 +91,8 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
     assert "Hi Noor Haddad,\r\n<b>how</b> was it?" in noor.text
     assert parseaddr(str(noor.message["From"]))[0] == "Kiln & Clay"
     assert "Hi,\r\n<b>how</b> was it?" in li.text
-    for form in (noor.text, html.unescape(noor.html)):
+    plain = noor.html.replace("<bdi>", "").replace("</bdi>", "")
+    for form in (noor.text, html.unescape(plain)):
         assert "You are getting this mail because Kiln & Clay asked for your words" in form
         assert "noor@example.com" in form
         assert "kiln.example" in form
