@@ -7,6 +7,7 @@ from testimonials.activity.cli import activity
 from testimonials.auth.cli import accounts
 from testimonials.collection.authors.cli import authors
 from testimonials.collection.forms.cli import forms
+from testimonials.insights.cli import show_insights
 from testimonials.media.cli import recordings
 from testimonials.operations.backup.cli import backup, restore
 from testimonials.operations.config_cli import config
@@ -25,10 +26,11 @@ from testimonials.transfer.imports.testimonials_cli import (
 )
 from testimonials.webhooks.cli import webhooks
 
-# Archives contain several features' data, so a later feature defines these commands.
+# These have several features' data, so a later feature defines them.
 accounts.add_command(export_account)
 projects.add_command(export_project)
 projects.add_command(import_project)
+projects.add_command(show_insights)
 testimonials.add_command(import_testimonials)
 testimonials.add_command(list_imports)
 testimonials.add_command(undo)

@@ -55,6 +55,7 @@ from testimonials.dashboard.share.pages import share
 from testimonials.dashboard.transfer.archive_pages import archives
 from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
+from testimonials.insights.api import counted
 from testimonials.insights.counting import init_insights
 from testimonials.insights.pages import beacons
 from testimonials.media.pages import recordings
@@ -93,6 +94,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     imports,
     asked,
     purchases,
+    counted,
     proposals,
     pictures,
     webhooks,

@@ -53,7 +53,7 @@ class InsightTestimonialDay(Base):
 class InsightFunnelDay(Base):
     """How often a collection form was opened and begun on one day.
 
-    What was sent and approved is counted from the testimonials.
+    What was sent and approved the database counts (`DayCount`).
     """
 
     __tablename__ = "insight_funnel_day"
@@ -67,15 +67,3 @@ class InsightFunnelDay(Base):
     form: Mapped[str] = mapped_column(String(60), primary_key=True)
     opened: Mapped[int] = mapped_column(default=0)
     started: Mapped[int] = mapped_column(default=0)
-
-
-# Of what was said when, and how it was rated, nothing else is read.
-Index(
-    "ix_testimonial_over_time",
-    Testimonial.project_id,
-    Testimonial.submitted_at,
-    Testimonial.source,
-    Testimonial.status,
-    Testimonial.deleted_at,
-    Testimonial.rating,
-)

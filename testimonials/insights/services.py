@@ -2,38 +2,39 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, case, func, literal_column, select, type_coerce
+from sqlalchemy import ColumnElement, func, select
 
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.insights.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.counts.services import DayOf, average, count_days
 
 PERIODS = (7, 30, 90, 365)
+USUAL_PERIOD = 30
 # A website is quiet that showed the widget in the last 30 days, but not in the last 3.
 QUIET_AFTER, QUIET_UNTIL = timedelta(days=3), timedelta(days=30)
-_WEEK = 7 * 24 * 60 * 60 * 1000
-# The first Monday after the epoch.
-_MONDAY = 4 * 24 * 60 * 60 * 1000
-_FROM_PAGE = "public_page"
+# The first Monday after the epoch is the fifth day.
+_MONDAY = 4
 
 
 def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str, Any]:
     """Return what happened in the last `days`, today included, in UTC; at most `top` of a kind."""
     first = _days_ago(days - 1)
+    counted = count_days(project.id, first)
     return {
         "period": {"days": days, "from": write_day(first), "to": write_day(clock.now())},
         **_count_views(project, days),
-        "funnel": _count_funnel(project, first),
+        "funnel": _count_funnel(project, first, counted),
         "requests": _count_requests(project, first),
         "testimonials": list_testimonials(project, days, top),
         "websites": list_websites(project, days, top),
         "quiet": _list_quiet(project, top),
-        "ratings": _count_ratings(project, first),
+        "ratings": _describe_ratings(counted),
     }
 
 
@@ -116,23 +117,18 @@ def _count_views(project: Project, days: int) -> dict[str, Any]:
     }
 
 
-def _count_funnel(project: Project, first: datetime) -> dict[str, int]:
+def _count_funnel(project: Project, first: datetime, counted: list[DayOf]) -> dict[str, int]:
     row = InsightFunnelDay
     page = select(func.sum(row.opened), func.sum(row.started)).where(
         row.project_id == project.id, row.day >= write_day(first)
     )
     opened, started = db.session.execute(page).one()
-    # Of what came in these days; what is held as spam was never sent by anybody.
-    is_approved = _is_shown()
-    sent = select(func.count(), func.sum(case((is_approved, 1), else_=0))).where(
-        Testimonial.project_id == project.id,
-        Testimonial.submitted_at >= first,
-        Testimonial.source == _FROM_PAGE,
-        Testimonial.status != "spam",
-    )
-    count, approved = db.session.execute(sent).one()
-    numbers = {"opened": opened, "started": started, "sent": count, "approved": approved}
-    return {name: int(number or 0) for name, number in numbers.items()}
+    return {
+        "opened": int(opened or 0),
+        "started": int(started or 0),
+        "sent": sum(each.sent for each in counted),
+        "approved": sum(each.approved for each in counted),
+    }
 
 
 def _count_requests(project: Project, first: datetime) -> dict[str, int]:
@@ -164,44 +160,20 @@ def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
     ]
 
 
-def _count_ratings(project: Project, first: datetime) -> dict[str, Any]:
+def _describe_ratings(counted: list[DayOf]) -> dict[str, Any]:
     """Return the ratings of what is shown, by stars and by weeks that begin on Monday."""
-    time = type_coerce(Testimonial.submitted_at, BigInteger)
-    # Written out, since PostgreSQL takes no two parameters for equal when it groups.
-    week = (time - literal_column(str(_MONDAY))) // literal_column(str(_WEEK))
-    query = (
-        select(week, Testimonial.rating, func.count())
-        .where(
-            Testimonial.project_id == project.id,
-            Testimonial.submitted_at >= first,
-            Testimonial.source != "demo",
-            _is_shown(),
-            Testimonial.rating.is_not(None),
-        )
-        .group_by(week, Testimonial.rating)
-        .order_by(week)
-    )
-    rows: list[tuple[Any, ...]] = [tuple(row) for row in db.session.execute(query)]
-    stars = [0] * 5
-    for _, rating, count in rows:
-        # Halves of a star are rounded up, as people do.
-        stars[5 - min(5, max(1, int(rating + 0.5)))] += count
+    rated = [each for each in counted if any(each.stars)]
     weeks = []
-    for number in sorted({int(row[0]) for row in rows}):
-        monday = clock.from_milliseconds(number * _WEEK + _MONDAY)
-        weeks.append({"from": write_day(monday), **_average([r for r in rows if r[0] == number])})
-    return {**_average(rows), "stars": stars, "weeks": weeks}
+    for week, listed in groupby(rated, key=lambda each: (each.day - _MONDAY) // 7):
+        monday = clock.EPOCH + timedelta(days=7 * week + _MONDAY)
+        weeks.append({"from": write_day(monday), **_average(list(listed))})
+    stars = [sum(each.stars[number] for each in rated) for number in reversed(range(5))]
+    return {**_average(rated), "stars": stars, "weeks": weeks}
 
 
-def _average(rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
-    count = sum(row[2] for row in rows)
-    total = sum(row[1] * row[2] for row in rows)
-    return {"average": int(total / count * 10 + 0.5) / 10 if count else 0, "count": count}
-
-
-def _is_shown() -> ColumnElement[bool]:
-    """Return what `Testimonial.is_visible` says of all but samples, from the index alone."""
-    return (Testimonial.status == "approved") & Testimonial.deleted_at.is_(None)
+def _average(rated: Sequence[DayOf]) -> dict[str, Any]:
+    count = sum(sum(each.stars) for each in rated)
+    return {"average": average(sum(each.total for each in rated), count), "count": count}
 
 
 def _within(

@@ -80,6 +80,7 @@ SILENT_COMMANDS = {
     "proposals list": READS,
     "forms list": READS,
     "projects show": READS,
+    "projects insights": READS,
     "projects members": READS,
     "projects widgets": READS,
     "testimonials list": READS,

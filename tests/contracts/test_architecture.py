@@ -84,6 +84,7 @@ COMMITTERS = {
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_MODULES = 12
+REVISIONS = ROOT / "migrations" / "versions"
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
 MAX_VIEW_LINES = 15
@@ -189,6 +190,8 @@ def test_no_folder_holds_more_modules_than_one_can_keep_in_mind() -> None:
             for path in folder.iterdir()
         )
         for folder in folders
+        # Each schema that was released has its own, for good.
+        if folder != REVISIONS
     }
     assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES} == {}
 

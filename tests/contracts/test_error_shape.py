@@ -33,6 +33,7 @@ PATHS = (
     "/v1/projects/{id}/requests",
     "/v1/projects/{id}/requests/{id}",
     "/v1/projects/{id}/summary",
+    "/v1/projects/{id}/insights",
     "/v1/projects/{id}/page-config",
     "/v1/projects/{id}/logo",
     "/v1/projects/{id}/page-design",

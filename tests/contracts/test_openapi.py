@@ -333,6 +333,7 @@ def visit_requests(call: Call, _app: Flask, project: str) -> None:
     call(f"{requests}/{{asked_id}}", "delete", **ids)
     call("/v1/projects/{project_id}/purchase-links", "post", {"order": "A-1042"}, **here)
     call("/v1/projects/{project_id}/summary", "get", **here)
+    call("/v1/projects/{project_id}/insights", "get", **here)
 
 
 def visit_page(call: Call, _app: Flask, project: str) -> None:

@@ -17,7 +17,7 @@ from tests.conftest import StartService
 from tests.operations.instances import query, restore_here
 from tests.support.killing import run_until_statement
 from tests.support.process import clean_environment
-from tests.support.schemas import empty_database, fill, migrate_to, of_columns, read, released
+from tests.support.schemas import ROWS, empty_database, fill, migrate_to, of_columns, read, released
 
 
 @pytest.fixture
@@ -56,6 +56,10 @@ def check(app: Flask) -> str:
 def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
     migrate_to(db.engine, revision)
     fill(db.engine)
+    # What is counted by day.
+    counted = "UPDATE testimonial SET status = 'approved', source = 'public_page'"
+    with db.engine.begin() as connection:
+        connection.execute(text(counted))
     before = read(db.engine)
     assert len(before) >= 8
     assert all(before.values())
@@ -64,6 +68,7 @@ def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
     assert result.output.endswith(f"The database went from {revision} to {head()}.\n"), result
     assert of_columns(read(db.engine), before) == before
     assert check(app) == f"The database is sound, and at {head()}.\n"
+    assert sum(row["sent"] for row in read(db.engine)["day_count"]) == ROWS
 
 
 @pytest.mark.parametrize("chosen", ["Thank you! Your words mean a lot to us.", "Merci !"])
@@ -93,7 +98,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     result = runner.invoke(args=["db", "upgrade", "--dry-run"])
     assert (
         "would run 0002, 0003, 0004, 0005, 0006, 0007, 0008, "
-        "0009, 0010, 0011, 0012. It was tried successfully" in result.output
+        "0009, 0010, 0011, 0012, 0013. It was tried successfully" in result.output
     )
     assert (current(db.engine), read(db.engine), backups(database)) == ("0001", before, [])
     # One that fails is told as such.
@@ -184,12 +189,12 @@ def test_starts_at_once_upgrade_once_after_one_backup(
             pool.map(lambda _: start(instance=instance, backup_hours="0", **settings), range(2))
         )
     logs = ["".join(service.output) for service in services]
-    assert sum("database upgraded from 0003 to 0012" in log for log in logs) == 1
+    assert sum("database upgraded from 0003 to 0013" in log for log in logs) == 1
     if backend == "postgresql":
         assert sum("without a backup: back up PostgreSQL with pg_dump" in log for log in logs)
         return
     (kept,) = backups(database)
-    assert kept.name.startswith("before-0012-")
+    assert kept.name.startswith("before-0013-")
     assert sum(f"is kept in {kept}" in log for log in logs) == 1
     for service in services:
         service.kill()
@@ -202,7 +207,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(
         assert read(db.engine) == before
         db.engine.dispose()
     start(instance=old)
-    assert query(old, "SELECT version_num FROM alembic_version") == [("0012",)]
+    assert query(old, "SELECT version_num FROM alembic_version") == [("0013",)]
 
 
 def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> None:
@@ -216,6 +221,6 @@ def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> N
     assert "The backup before the upgrade failed, so nothing was upgraded" in refused.stderr
     assert query(tmp_path / "instance", "SELECT version_num FROM alembic_version") == [("0003",)]
     done = app.test_cli_runner().invoke(args=["db", "upgrade", "--no-backup"])
-    assert "from 0003 to 0012" in done.stdout
+    assert "from 0003 to 0013" in done.stdout
     with app.app_context():
         db.engine.dispose()

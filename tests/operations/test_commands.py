@@ -87,6 +87,7 @@ def test_every_command_answers_json(
         "projects list": _read(app, "projects", "list"),
         "projects show": _read(app, "projects", "show", "kiln"),
         "projects widgets": _read(app, "projects", "widgets", "kiln"),
+        "projects insights": _read(app, "projects", "insights", "kiln", "--days", "7"),
         "projects members": _read(app, "projects", "members", "kiln"),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
         "recordings list": _read(app, "recordings", "list"),

@@ -17,29 +17,28 @@ from testimonials.dashboard.insights.words import (
     write_requests,
     write_shares,
 )
-from testimonials.insights.services import describe_insights
+from testimonials.insights.schemas import MOST_LISTED
+from testimonials.insights.services import PERIODS, USUAL_PERIOD, describe_insights
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows
 
-PERIODS = (7, 30, 90, 365)
-USUAL = 30
-# How many lines a table has at first, and how many at most.
-FEW, MANY = 5, 200
+# How many lines a table has at first.
+FEW = 5
 
 
 def read_days(query: MultiDict[str, str]) -> int:
     """Return the period that was asked for, in days."""
     wanted = query.get("days", "")
-    return next((days for days in PERIODS if str(days) == wanted), USUAL)
+    return next((days for days in PERIODS if str(days) == wanted), USUAL_PERIOD)
 
 
 def describe_page(project: Project, days: int, *, is_all: bool) -> dict[str, Any]:
     """Return everything that the page shows of a project."""
-    figures = describe_insights(project, days, top=MANY)
+    figures = describe_insights(project, days, top=MOST_LISTED)
     views, funnel, period = figures["views"], figures["funnel"], figures["period"]
     testimonials, websites = figures["testimonials"], figures["websites"]
     named = [each for each in websites if each["website"] and each["views"]]
-    shown = MANY if is_all else FEW
+    shown = MOST_LISTED if is_all else FEW
     return {
         "figures": figures,
         "periods": PERIODS,

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Connection,
     Select,
     Table,
+    and_,
     case,
     cast,
     delete,
@@ -19,10 +20,11 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    type_coerce,
 )
 
-from testimonials.testimonials.counts.models import TagCount, TestimonialCount
-from testimonials.testimonials.counts.services import BILLION
+from testimonials.testimonials.counts.models import DayCount, TagCount, TestimonialCount
+from testimonials.testimonials.counts.services import BILLION, DAY
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 
 Counts = dict[tuple[Any, ...], tuple[int, ...]]
@@ -84,7 +86,11 @@ def count_once(connection: Connection, project_id: str) -> Iterator[None]:
 
 def _queries() -> Mapping[Table, Select[Any]]:
     """Return for each table the query that counts its rows, with its columns in their order."""
-    return {_table(TestimonialCount): _count_testimonials(), _table(TagCount): _count_tags()}
+    return {
+        _table(TestimonialCount): _count_testimonials(),
+        _table(TagCount): _count_tags(),
+        _table(DayCount): _count_days(),
+    }
 
 
 def _table(model: Any) -> Table:
@@ -113,6 +119,26 @@ def _count_tags() -> Select[Any]:
     query = select(*key, literal(0), func.count(), kept, shown)
     joined = query.join(Testimonial, Testimonial.id == tags.testimonial_id)
     return joined.group_by(*key)
+
+
+def _count_days() -> Select[Any]:
+    row = Testimonial
+    day = (type_coerce(row.submitted_at, BigInteger) // DAY).label("day")
+    is_sent, is_approved = row.source == "public_page", (row.status == "approved") & _IS_KEPT
+    is_rated = and_(is_approved, row.source != "demo", row.rating.is_not(None))
+    # Halves are rounded up, as people do.
+    stars = case(*((row.rating >= number - 0.5, number) for number in range(5, 1, -1)), else_=1)
+    rating = cast(func.round(row.rating * BILLION), BigInteger)
+    total = func.sum(case((is_rated, rating), else_=0))
+    conditions = [
+        and_(is_sent, row.status != "spam"),
+        and_(is_sent, is_approved),
+        *(and_(is_rated, stars == number) for number in range(1, 6)),
+    ]
+    values = [func.sum(case((each, 1), else_=0)) for each in conditions]
+    columns: list[ColumnElement[Any]] = [day, literal(0), *values, cast(total, BigInteger)]
+    query = select(row.project_id, *columns)
+    return query.where(or_(is_sent, is_rated)).group_by(row.project_id, text("day"))
 
 
 def _read_kept(connection: Connection, table: Table) -> Counts:

@@ -1,4 +1,4 @@
-"""Counts, kept by triggers of the database (revision 0009): no code of the program writes them.
+"""Counts, kept by triggers of the database (revisions 0009, 0013): no code here writes them.
 
 A count is the sum of its parts. SQLite, which has one writer at a time, keeps one part, 0. On
 PostgreSQL each statement adds parts of its own, so that no transaction waits for another and many
@@ -47,3 +47,25 @@ class TagCount(Base):
     number: Mapped[int] = mapped_column(BigInteger)
     kept: Mapped[int] = mapped_column(BigInteger)
     visible: Mapped[int] = mapped_column(BigInteger)
+
+
+class DayCount(Base):
+    """What a project's testimonials of one day are: who sent them, and how they are rated."""
+
+    __tablename__ = "day_count"
+
+    project_id: Mapped[str] = mapped_column(primary_key=True)
+    # On which they were said: days since the epoch, in UTC.
+    day: Mapped[int] = mapped_column(Integer, primary_key=True)
+    part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    # By the collection page, without spam; those of them that are shown.
+    sent: Mapped[int] = mapped_column(BigInteger)
+    approved: Mapped[int] = mapped_column(BigInteger)
+    # Shown ones that are no samples, by whole stars, halves rounded up.
+    stars_1: Mapped[int] = mapped_column(BigInteger)
+    stars_2: Mapped[int] = mapped_column(BigInteger)
+    stars_3: Mapped[int] = mapped_column(BigInteger)
+    stars_4: Mapped[int] = mapped_column(BigInteger)
+    stars_5: Mapped[int] = mapped_column(BigInteger)
+    # Of these, in billionths of a star.
+    rating_sum: Mapped[int] = mapped_column(BigInteger)

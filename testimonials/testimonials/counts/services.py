@@ -2,14 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, func, select
 
+from testimonials.core.clock import to_milliseconds
 from testimonials.extensions import db
-from testimonials.testimonials.counts.models import TagCount, TestimonialCount
+from testimonials.testimonials.counts.models import DayCount, TagCount, TestimonialCount
 
 # Of a star, in which sums of ratings are kept.
 BILLION = 1_000_000_000
+# Milliseconds.
+DAY = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,19 @@ class RatingCount:
     def stars(self) -> int:
         """Stars from 1 to 5, halves rounded up as people do; 0 without a rating."""
         return (self.halves + 1) // 2 if self.halves >= 2 else 0
+
+
+@dataclass(frozen=True)
+class DayOf:
+    """A project's testimonials that were said on one day since the epoch."""
+
+    day: int
+    sent: int
+    approved: int
+    # The sum of the ratings, in billionths.
+    total: int
+    # How many have one star, to five.
+    stars: tuple[int, ...]
 
 
 def count_states(project_ids: Collection[str] | None = None) -> list[StateCount]:
@@ -73,8 +90,13 @@ def rate_counted(counts: Sequence[RatingCount]) -> tuple[float, int]:
     """Return the average of all ratings, to one decimal, and their number; samples don't count."""
     rated = [each for each in counts if each.stars and not each.is_sample]
     number, total = sum(each.number for each in rated), sum(each.total for each in rated)
+    return average(total, number), number
+
+
+def average(total: int, number: int) -> float:
+    """Return the average of ratings whose sum is in billionths, to one decimal; 0 without any."""
     # Halves are rounded up, as people do.
-    return ((20 * total // BILLION + number) // (2 * number) / 10, number) if number else (0, 0)
+    return (20 * total // BILLION + number) // (2 * number) / 10 if number else 0
 
 
 def count_where(project_id: str, *conditions: ColumnElement[bool]) -> int:
@@ -90,6 +112,22 @@ def count_forms(project_id: str) -> dict[str, int]:
     query = select(of.form_name, func.sum(of.number))
     query = query.where(of.project_id == project_id, of.form_name != "").group_by(of.form_name)
     return {name: int(number) for name, number in db.session.execute(query) if number}
+
+
+def count_days(project_id: str, since: datetime) -> list[DayOf]:
+    """Return the days of a project since a time that have anything, oldest first."""
+    of = DayCount
+    stars = (of.stars_1, of.stars_2, of.stars_3, of.stars_4, of.stars_5)
+    values = [func.sum(each) for each in (of.sent, of.approved, of.rating_sum, *stars)]
+    query = select(of.day, *values).where(
+        of.project_id == project_id, of.day >= to_milliseconds(since) // DAY
+    )
+    rows = db.session.execute(query.group_by(of.day).order_by(of.day))
+    listed = [
+        DayOf(day, int(sent), int(approved), int(total), tuple(map(int, stars)))
+        for day, sent, approved, total, *stars in rows
+    ]
+    return [each for each in listed if each.sent or each.approved or any(each.stars)]
 
 
 def is_shown() -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -76,6 +76,8 @@ def make_value(column: Column[Any], number: int) -> Any:
         return f"key {number}"
     if column.name == "status":
         return ("approved", "pending", "demo")[number]
+    if column.name == "source":
+        return "public_page"
     return f"{number} {WORDS}"[: getattr(column.type, "length", None)]
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from testimonials.testimonials import models
 from testimonials.testimonials.answers import count_sent
 from testimonials.testimonials.counts import models as counts
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
+from testimonials.testimonials.counts.services import count_days
 from testimonials.testimonials.moderation.changes import change_all, delete_matching
 from testimonials.testimonials.moderation.inbox import count_tabs
 from testimonials.testimonials.moderation.services import apply_action
@@ -89,7 +91,7 @@ class Walk:
             "rating": pick(RATINGS),
             "author_avatar": pick((None, "https://example.com/a.png")),
             "twitter": pick((None, {"avatarUrl": None}, {"avatarUrl": "https://example.com/b"})),
-            "submitted_at": now,
+            "submitted_at": now - timedelta(hours=self.random.randint(0, 90)),
             "created_at": now,
             "updated_at": now,
             "deleted_at": pick((None, None, None, now)),
@@ -138,6 +140,8 @@ class Walk:
 
     def rate_all(self) -> None:
         moved = update(models.Testimonial).values(rating=self.random.choice(RATINGS), kind="voice")
+        if self.random.random() < 0.5:
+            moved = moved.values(source="manual", submitted_at=clock.now() - timedelta(days=9))
         db.session.execute(moved.where(models.Testimonial.id > new_identifier()[:1]))
         db.session.execute(update(models.TestimonialTag).values(name="one").where(
             models.TestimonialTag.name == self.random.choice(NAMES)))  # fmt: skip
@@ -212,7 +216,7 @@ def test_counts_are_right_after_each_of_many_changes(app: Flask, owner: Caller, 
         begin_write()
         db.session.execute(delete(Project).where(Project.id == projects[0]))
         db.session.commit()
-        for table in (counts.TestimonialCount, counts.TagCount):
+        for table in (counts.TestimonialCount, counts.TagCount, counts.DayCount):
             assert set(db.session.scalars(select(table.project_id))) <= {projects[1]}
         assert find_wrong_counts(db.session.connection()) == []
 
@@ -230,11 +234,13 @@ def test_wrong_counts_are_found_and_mended(app: Flask, owner: Caller) -> None:
             update(counts.TestimonialCount).values(number=counts.TestimonialCount.number + 1)
         )
         db.session.execute(delete(counts.TagCount))
+        db.session.execute(delete(counts.DayCount))
         db.session.commit()
     runner = app.test_cli_runner()
     found = runner.invoke(args=["db", "check"])
     assert found.exit_code == 1
     assert "of the counts in testimonial_count are wrong" in found.output
+    assert "of the counts in day_count are wrong" in found.output
     assert (
         "of the counts in tag_count are wrong; run: testimonials db check --repair" in found.output
     )
@@ -255,10 +261,11 @@ def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, owner: Ca
             )
             db.session.flush()
         db.session.commit()
-        rows = db.session.scalar(select(func.count()).select_from(counts.TestimonialCount))
+        for table in (counts.TestimonialCount, counts.DayCount):
+            rows = db.session.scalar(select(func.count()).select_from(table))
+            assert rows is not None
+            assert rows < 400
         before = count_tabs(project_id)
-        assert rows is not None
-        assert rows < 400
         begin_write()
         count_again(db.session.connection())
         db.session.commit()
@@ -283,11 +290,13 @@ def test_readers_read_no_testimonials(app: Flask, owner: Caller) -> None:
             lambda: count_sent(project),
             lambda: count_shown(project, EVERYTHING),
             lambda: count_shown(project, Content(min_rating=4)),
+            lambda: count_days(project_id, clock.EPOCH),
         )
         for reader in readers:
             assert explain_statements(db.engine, reader, "testimonial ") == []
-            for plan in explain_statements(db.engine, reader, "testimonial_count"):
-                assert plan.startswith("SEARCH testimonial_count USING")
+            for table in ("testimonial_count", "day_count"):
+                for plan in explain_statements(db.engine, reader, table):
+                    assert plan.startswith(f"SEARCH {table} USING")
         # The faces are looked for by indexes, however many there are.
         for plan in explain_statements(db.engine, lambda: describe_header(project), "testimonial "):
             assert "INDEX ix_testimonial_visible_" in plan
