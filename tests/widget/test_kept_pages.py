@@ -132,6 +132,32 @@ def test_who_has_a_cookie_of_ours_is_not_answered_from_memory(
     assert "X-Request-Id" in client.get("/kiln/wall").headers
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_nobody_chooses_what_others_are_answered(
+    client: FlaskClient, project: dict[str, Any], door: str
+) -> None:
+    path = _path(door, project)
+    headers = {
+        "Host": "evil.example",
+        "X-Forwarded-Host": "evil.example",
+        "X-Forwarded-Prefix": "/evil",
+        "X-Request-Id": "evil",
+        "Origin": "https://evil.example",
+        "Referer": "https://evil.example/",
+    }
+    # A form's field names the language where no other does.
+    client.get(path, data={"lang": "ja"}, headers=headers)
+    kept = client.get(path, headers={"Accept-Encoding": "identity"})
+    assert "ja" not in kept.headers.get("Content-Language", "")
+    assert "evil" not in f"{kept.headers} {kept.text}"
+    client.get(path, headers=headers)
+    assert "evil" not in client.get(path).text
+    # What asks for less than the page is neither kept nor answered with all of it.
+    head = client.head(path)
+    assert (head.status_code, head.data) == (200, b"")
+    assert client.get(path).data == kept.data
+
+
 @pytest.mark.sqlite
 def test_a_mistake_is_not_kept(client: FlaskClient, project: dict[str, Any]) -> None:
     for _ in range(2):

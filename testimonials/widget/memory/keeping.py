@@ -52,7 +52,9 @@ def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
     query: str = environ["QUERY_STRING"]
     languages: str = environ.get("HTTP_ACCEPT_LANGUAGE", "")
     if (
-        len(query) > LONGEST_QUERY
+        # A form that comes with it may name a language, whatever the method.
+        environ.get("CONTENT_LENGTH", "0") not in ("", "0")
+        or len(query) > LONGEST_QUERY
         or len(languages) > LONGEST_HEADER
         or SESSION in environ.get("HTTP_COOKIE", "")
     ):
