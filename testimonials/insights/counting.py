@@ -1,8 +1,9 @@
 """What is counted in memory, and written down once a minute.
 
-Anybody can send a beacon. So memory is bounded, each address is counted a few times a minute, and
-what names no testimonial, or one website more than a project may have, is dropped when it is
-written. A process that is killed loses what it has counted since the last time.
+Anybody can send a beacon. So memory is bounded, each address is counted a few times a minute and
+fills only a part of it, and what names no testimonial or form is dropped when it is written. More
+websites of a day than a project may have share a row. A process that is killed loses what it has
+counted since the last time.
 """
 
 import threading
@@ -14,19 +15,36 @@ from typing import Any
 from flask import Flask, current_app
 from sqlalchemy import select
 
+from testimonials.collection.models import CollectionForm
 from testimonials.core import clock
 from testimonials.core.data.database import Base, insert_into
 from testimonials.extensions import db
-from testimonials.insights.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
+from testimonials.insights.models import (
+    OTHER_WEBSITES,
+    InsightDay,
+    InsightFunnelDay,
+    InsightTestimonialDay,
+)
 from testimonials.insights.services import write_day
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
 EXTENSION = "testimonials_insights"
+# What is counted in each table.
+NUMBERS: dict[type[Base], tuple[str, ...]] = {
+    InsightDay: ("views", "clicks"),
+    InsightTestimonialDay: ("seen", "read"),
+    InsightFunnelDay: ("opened", "started"),
+}
 MAX_KEYS = 20_000
+# What one address may send, and how many keys may be new by it, until the next writing.
 MAX_BEACONS = 60
-# Of a project in one day: more than these share no row, and aren't counted.
+MAX_NEW_KEYS = 1000
+# Of a project in one day.
 MAX_WEBSITES = 50
+
+# Project, day, kind (which says the table) and name.
+Key = tuple[str, str, str, str]
 
 
 @dataclass
@@ -52,24 +70,33 @@ class Counts:
         self.clear()
 
     def clear(self) -> None:
-        # (project, day, kind, name, column) to a number, where the kind is one of the tables'.
+        # By key and column.
         self.numbers: Counter[tuple[str, str, str, str, str]] = Counter()
-        self.times: dict[tuple[str, str, str, str], datetime] = {}
+        self.times: dict[Key, datetime] = {}
         self._senders: Counter[str] = Counter()
+        self._new_keys: Counter[str] = Counter()
 
     def note(self, project_id: str, beacon: Beacon, sender: str) -> None:
         """Count a beacon, unless its sender has sent too many in this minute."""
         now = clock.now()
-        found = [(kind, name, column, n) for kind, name, column, n in _list(beacon) if n]
+        day = write_day(now)
         with self._lock:
-            is_full = len(self.numbers) + len(found) > MAX_KEYS or len(self._senders) > MAX_KEYS
-            if is_full or self._senders[sender] >= MAX_BEACONS:
+            if len(self._senders) > MAX_KEYS or self._senders[sender] >= MAX_BEACONS:
                 return
             self._senders[sender] += 1
-            for kind, name, column, number in found:
-                key = (project_id, write_day(now), kind, name)
-                self.numbers[*key, column] += number
-                self.times[key] = now
+            for kind, name, column, number in _list(beacon):
+                key = (project_id, day, kind, name)
+                if number and self._has_room((*key, column), sender):
+                    self.numbers[*key, column] += number
+                    self.times[key] = now
+
+    def _has_room(self, key: tuple[str, str, str, str, str], sender: str) -> bool:
+        """Return whether a key may be counted; note who brought it."""
+        if key not in self.numbers:
+            if len(self.numbers) >= MAX_KEYS or self._new_keys[sender] >= MAX_NEW_KEYS:
+                return False
+            self._new_keys[sender] += 1
+        return True
 
     def take(self) -> "Counts":
         """Return what was counted, and begin anew."""
@@ -98,32 +125,39 @@ def current_counts() -> Counts:
 
 
 def write_counts(counts: Counts) -> None:
-    """Add what was counted to the tables, for the projects and testimonials that exist."""
-    # In one order, so that two processes don't wait for each other.
-    projects = db.session.scalars(
-        select(Project.id)
-        .where(Project.id.in_({key[0] for key in counts.numbers}), Project.deleted_at.is_(None))
-        .order_by(Project.id)
-        .with_for_update(key_share=True)
-    ).all()
-    rows: dict[tuple[str, str, str, str], dict[str, int]] = {}
-    for (project_id, day, kind, name, column), number in sorted(counts.numbers.items()):
+    """Add what was counted to the tables, for what exists of it."""
+    projects = set(
+        db.session.scalars(
+            select(Project.id)
+            .where(Project.id.in_({key[0] for key in counts.numbers}), Project.deleted_at.is_(None))
+            .order_by(Project.id)
+            # None of them is removed before this is written.
+            .with_for_update(read=True, key_share=True)
+        )
+    )
+    rows: dict[Key, dict[str, int]] = {}
+    for (project_id, day, kind, name, column), number in counts.numbers.items():
         if project_id in projects:
             rows.setdefault((project_id, day, kind, name), {})[column] = number
     known = _find_known(rows)
-    for (project_id, day, kind, name), numbers in rows.items():
-        if kind == "testimonial" and name not in known[project_id]:
+    added: dict[type[Base], dict[Key, dict[str, Any]]] = {model: {} for model in NUMBERS}
+    # In one order, so that two processes don't wait for each other.
+    for key, numbers in sorted(rows.items()):
+        project_id, day, kind, name = key
+        if kind == "widget":
+            name = _choose_row(known[project_id], day, name)
+        elif kind != "wall" and f"{kind} {name}" not in known[project_id]:
             continue
-        if kind == "widget" and not _has_room(known[project_id], day, name):
-            continue
-        key: dict[str, Any] = {"project_id": project_id, "day": day}
-        if kind == "testimonial":
-            _add(InsightTestimonialDay, key | {"testimonial_id": name}, numbers)
-        elif kind == "form":
-            _add(InsightFunnelDay, key | {"form": name}, numbers)
-        else:
-            time = counts.times[project_id, day, kind, name]
-            _add(InsightDay, key | {"surface": kind, "website": name}, numbers, time)
+        model, values = _describe(project_id, day, kind, name)
+        if model is InsightDay:
+            values["last_seen_at"] = counts.times[key]
+        row = added[model].setdefault((project_id, day, kind, name), values)
+        for column in NUMBERS[model]:
+            row[column] = row.get(column, 0) + numbers.get(column, 0)
+    for model, listed in added.items():
+        if listed:
+            # Again in that order: websites may have become others.
+            _add(model, [listed[key] for key in sorted(listed)])
 
 
 def _list(beacon: Beacon) -> list[tuple[str, str, str, int]]:
@@ -140,16 +174,21 @@ def _list(beacon: Beacon) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def _find_known(rows: dict[tuple[str, str, str, str], Any]) -> dict[str, set[str]]:
-    """Return the testimonials of each project that rows are about, and its websites by day."""
-    known: dict[str, set[str]] = {project_id: set() for project_id, *_ in rows}
+def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
+    """Return the testimonials and forms of each project, and its websites by day."""
+    known: dict[str, set[str]] = {project_id: {"form "} for project_id, *_ in rows}
     ids = {name for _, _, kind, name in rows if kind == "testimonial"}
+    names = {name for _, _, kind, name in rows if kind == "form" and name}
     days = {day for _, day, kind, _ in rows if kind == "widget"}
-    one, row = Testimonial, InsightDay
+    one, form, row = Testimonial, CollectionForm, InsightDay
     for project_id, id in db.session.execute(
         select(one.project_id, one.id).where(one.id.in_(ids), one.is_visible)
     ):
-        known.get(project_id, set()).add(id)
+        known.get(project_id, set()).add(f"testimonial {id}")
+    for project_id, name in db.session.execute(
+        select(form.project_id, form.name).where(form.project_id.in_(known), form.name.in_(names))
+    ):
+        known[project_id].add(f"form {name}")
     for project_id, day, website in db.session.execute(
         select(row.project_id, row.day, row.website).where(
             row.project_id.in_(known), row.day.in_(days), row.surface == "widget"
@@ -159,27 +198,36 @@ def _find_known(rows: dict[tuple[str, str, str, str], Any]) -> dict[str, set[str
     return known
 
 
-def _has_room(known: set[str], day: str, website: str) -> bool:
-    """Return whether a website may have a row of this day; note that it does."""
-    if f"{day} {website}" not in known:
-        if sum(each.startswith(f"{day} ") for each in known) >= MAX_WEBSITES:
-            return False
-        known.add(f"{day} {website}")
-    return True
+def _choose_row(known: set[str], day: str, website: str) -> str:
+    """Return the website whose row of this day counts a view; note that it has one."""
+    if f"{day} {website}" in known:
+        return website
+    if sum(each.startswith(f"{day} ") for each in known) >= MAX_WEBSITES:
+        return OTHER_WEBSITES
+    known.add(f"{day} {website}")
+    return website
 
 
-def _add(
-    model: type[Base], key: dict[str, str], numbers: dict[str, int], time: datetime | None = None
-) -> None:
+def _describe(project_id: str, day: str, kind: str, name: str) -> tuple[type[Base], dict[str, Any]]:
+    """Return the table of a row, and its key."""
+    key = {"project_id": project_id, "day": day}
+    if kind == "testimonial":
+        return InsightTestimonialDay, key | {"testimonial_id": name}
+    if kind == "form":
+        return InsightFunnelDay, key | {"form": name}
+    return InsightDay, key | {"surface": kind, "website": name}
+
+
+def _add(model: type[Base], rows: list[dict[str, Any]]) -> None:
+    """Add the numbers of rows to those that are there, by one statement for all."""
     table = model.__table__
-    counted = [
-        column.name
-        for column in table.columns
-        if column.name in ("views", "clicks", "seen", "read", "opened", "started")
-    ]
-    values: dict[str, Any] = dict.fromkeys(counted, 0) | numbers
-    changes: dict[str, Any] = {name: table.c[name] + number for name, number in numbers.items()}
-    if time is not None:
-        values["last_seen_at"] = changes["last_seen_at"] = time
-    insert = insert_into(db.session(), model, **key, **values)
-    db.session.execute(insert.on_conflict_do_update(index_elements=[*key], set_=changes))
+    insert = insert_into(db.session(), model)
+    changes: dict[str, Any] = {
+        name: table.c[name] + insert.excluded[name] for name in NUMBERS[model]
+    }
+    if model is InsightDay:
+        changes["last_seen_at"] = insert.excluded.last_seen_at
+    keys = [column.name for column in model.__mapper__.primary_key]
+    db.session.connection().execute(
+        insert.on_conflict_do_update(index_elements=keys, set_=changes), rows
+    )

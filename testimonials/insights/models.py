@@ -9,6 +9,9 @@ from testimonials.core.data.database import Base, Timestamp
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
+# Instead of a host: the websites of a day beyond those that a project may have.
+OTHER_WEBSITES = "*"
+
 
 class InsightDay(Base):
     """Views and clicks of a project's widget on one website, or of its wall, on one day."""

@@ -112,7 +112,8 @@ class ViewedWebsiteSchema(Schema):
     """A website that showed the widget."""
 
     website = fields.String(
-        required=True, metadata={"description": "Its host; empty for the wall."}
+        required=True,
+        metadata={"description": "Its host; empty for the wall; `*` for all beyond 50 of a day."},
     )
     views = Number()
     clicks = Number()

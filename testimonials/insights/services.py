@@ -10,7 +10,12 @@ from sqlalchemy import ColumnElement, func, select
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.extensions import db
-from testimonials.insights.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
+from testimonials.insights.models import (
+    OTHER_WEBSITES,
+    InsightDay,
+    InsightFunnelDay,
+    InsightTestimonialDay,
+)
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts.services import DayOf, average, count_days
 
@@ -80,7 +85,7 @@ def list_testimonials(project: Project, days: int, top: int) -> list[dict[str, A
 
 
 def list_websites(project: Project, days: int, top: int) -> list[dict[str, Any]]:
-    """Return the websites with the most views; the wall has none, and an empty name."""
+    """Return the websites with the most views; the wall has an empty name."""
     row = InsightDay
     views = func.sum(row.views)
     query = (
@@ -149,6 +154,7 @@ def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
             InsightDay.project_id == project.id,
             InsightDay.day >= write_day(clock.now() - QUIET_UNTIL),
             InsightDay.surface == "widget",
+            InsightDay.website != OTHER_WEBSITES,
         )
         .group_by(InsightDay.website)
         .having(last < clock.now() - QUIET_AFTER)

@@ -6,10 +6,21 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
+from testimonials.collection.models import CollectionForm
+from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.urls import app_url
 from testimonials.extensions import db
-from testimonials.insights.counting import MAX_BEACONS, MAX_WEBSITES, current_counts
+from testimonials.insights.counting import (
+    MAX_BEACONS,
+    MAX_KEYS,
+    MAX_NEW_KEYS,
+    MAX_WEBSITES,
+    Beacon,
+    current_counts,
+)
+from testimonials.insights.models import OTHER_WEBSITES, InsightFunnelDay
 from testimonials.insights.services import describe_insights
 from testimonials.operations.jobs.registry import write_insights
 from testimonials.projects.models import Project
@@ -38,6 +49,11 @@ def send(client: FlaskClient, project: str, body: Any, headers: dict[str, str] =
     answer = client.post(f"/widget/{project}/seen", data=data, headers=headers)
     assert (answer.status_code, answer.data) == (204, b"")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+def elsewhere(host: str) -> dict[str, str]:
+    """Return the headers of a page on a website."""
+    return BROWSER | {"Origin": f"https://{host}"}
 
 
 def told(app: Flask, project: str) -> dict[str, Any]:
@@ -73,7 +89,7 @@ def test_the_wall_and_the_form_are_ours(app: Flask, client: FlaskClient, project
         own = BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
     send(client, project, {"surface": "wall", "view": True}, own)
     send(client, project, {"surface": "form", "opened": True}, own)
-    send(client, project, {"surface": "form", "form": "trade", "started": True}, own)
+    send(client, project, {"surface": "form", "started": True}, own)
     # The editor's preview, and others' pages that claim to be ours.
     send(client, project, {"surface": "widget", "view": True}, own)
     send(client, project, {"surface": "wall", "view": True})
@@ -136,11 +152,54 @@ def test_no_body_does_harm(app: Flask, client: FlaskClient, project: str, body: 
 def test_inventions_are_bounded(app: Flask, client: FlaskClient, project: str) -> None:
     for number in range(MAX_BEACONS + 5):
         body = {"surface": "widget", "view": True}
-        send(client, project, body, BROWSER | {"Origin": f"https://{number}.example"})
+        send(client, project, body, elsewhere(f"{number}.example"))
     send(client, "0" * 24, {"surface": "widget", "view": True})
     found = told(app, project)
-    assert len(found["websites"]) == MAX_WEBSITES
-    assert found["views"]["widget"] == MAX_WEBSITES
+    # Who invents more than a project may have takes nothing from the others' numbers.
+    assert len(found["websites"]) == MAX_WEBSITES + 1
+    others = [each for each in found["websites"] if each["website"] == OTHER_WEBSITES]
+    assert [each["views"] for each in others] == [MAX_BEACONS - MAX_WEBSITES]
+    assert found["views"]["widget"] == MAX_BEACONS
+    send(client, project, {"surface": "widget", "view": True}, elsewhere("late.example"))
+    found = told(app, project)
+    assert (len(found["websites"]), found["views"]["widget"]) == (MAX_WEBSITES + 1, MAX_BEACONS + 1)
+
+
+def test_one_address_does_not_take_the_room_of_all(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    known = add_testimonial(app, project)
+    for _ in range(MAX_NEW_KEYS // 200 + 3):
+        invented = [new_identifier() for _ in range(200)]
+        send(client, project, {"surface": "widget", "view": True, "seen": invented})
+    with app.app_context():
+        assert len(current_counts().numbers) == MAX_NEW_KEYS
+        # A full memory still counts what it has.
+        for number in range(MAX_KEYS):
+            current_counts().note(f"{number:024x}", Beacon("wall", is_view=True), str(number % 999))
+        assert len(current_counts().numbers) == MAX_KEYS
+    send(
+        client,
+        project,
+        {"surface": "widget", "seen": [known], "view": True},
+        elsewhere("fern.example"),
+    )
+    found = told(app, project)
+    assert found["views"]["widget"] == MAX_NEW_KEYS // 200 + 4
+    assert found["testimonials"] == []
+
+
+def test_only_forms_that_exist_have_rows(app: Flask, client: FlaskClient, project: str) -> None:
+    with app.app_context():
+        own = BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
+        db.session.add(CollectionForm(project_id=project, name="trade", title="Trade"))
+        db.session.commit()
+    for form in ("", "trade", *(f"invented-{number}" for number in range(5))):
+        send(client, project, {"surface": "form", "form": form, "opened": True}, own)
+    assert told(app, project)["funnel"]["opened"] == 2
+    with app.app_context():
+        rows = db.session.scalars(select(InsightFunnelDay.form).order_by(InsightFunnelDay.form))
+        assert list(rows) == ["", "trade"]
 
 
 def test_what_could_not_be_written_is_written_later(

@@ -40,7 +40,7 @@ def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.In
         # Written alike, for what both can do.
         from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]
 
-    return insert(model).values(values)
+    return insert(model).values(values) if values else insert(model)
 
 
 def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:

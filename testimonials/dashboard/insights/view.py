@@ -17,6 +17,7 @@ from testimonials.dashboard.insights.words import (
     write_requests,
     write_shares,
 )
+from testimonials.insights.models import OTHER_WEBSITES
 from testimonials.insights.schemas import MOST_LISTED
 from testimonials.insights.services import PERIODS, USUAL_PERIOD, describe_insights
 from testimonials.projects.models import Project
@@ -37,7 +38,9 @@ def describe_page(project: Project, days: int, *, is_all: bool) -> dict[str, Any
     figures = describe_insights(project, days, top=MOST_LISTED)
     views, funnel, period = figures["views"], figures["funnel"], figures["period"]
     testimonials, websites = figures["testimonials"], figures["websites"]
-    named = [each for each in websites if each["website"] and each["views"]]
+    named = [
+        each for each in websites if each["website"] not in ("", OTHER_WEBSITES) and each["views"]
+    ]
     shown = MOST_LISTED if is_all else FEW
     return {
         "figures": figures,

@@ -77,6 +77,18 @@ def test_a_website_that_shows_it_no_more_is_named(
     assert "Get the snippet for fern.example" in words
 
 
+def test_websites_beyond_those_of_a_day_have_a_name(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    add_views(app, project, 7, website="fern.example", ago=5)
+    add_views(app, project, 9, website="*", ago=5)
+    page = browser.get(f"/dashboard/projects/{project}/insights").text
+    assert "Other websites" in page
+    assert ">*<" not in page
+    # They are no website that could have lost its snippet.
+    assert page.count("Not seen since") == 1
+
+
 def test_what_was_seen_is_listed_with_its_author(
     app: Flask, browser: FlaskClient, project: str
 ) -> None:
