@@ -129,10 +129,6 @@ CREATE TABLE testimonial (
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
 );
 
-CREATE INDEX ix_testimonial_by_time ON testimonial (project_id, created_at, id);
-
-CREATE INDEX ix_testimonial_inbox ON testimonial (project_id, status, created_at, id);
-
 CREATE INDEX ix_testimonial_visible_by_time ON testimonial (project_id, is_visible, created_at, id);
 
 CREATE INDEX ix_testimonial_visible_pinned_first ON testimonial (project_id, is_visible, is_pinned, created_at, id);
@@ -841,6 +837,37 @@ END;
 
 CREATE TRIGGER count_day_project_removed AFTER DELETE ON project FOR EACH ROW BEGIN
   DELETE FROM day_count WHERE project_id = OLD.id;
+END;
+
+CREATE INDEX ix_testimonial_by_time ON testimonial (project_id, created_at, id, status, deleted_at, source, kind, form_name, rating);
+
+CREATE INDEX ix_testimonial_inbox ON testimonial (project_id, status, created_at, id, deleted_at, source, kind, form_name, rating);
+
+CREATE INDEX ix_testimonial_untold ON testimonial (project_id, returned_at, created_at) WHERE status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL;
+
+CREATE TABLE answer_count (
+	project_id VARCHAR NOT NULL, 
+	question_id VARCHAR NOT NULL, 
+	part BIGINT NOT NULL, 
+	number BIGINT NOT NULL, 
+	CONSTRAINT pk_answer_count PRIMARY KEY (project_id, question_id, part)
+);
+
+CREATE TRIGGER count_answers_added AFTER INSERT ON testimonial FOR EACH ROW WHEN NEW.answers IS NOT NULL BEGIN
+  INSERT INTO answer_count (project_id, question_id, part, number) SELECT DISTINCT NEW.project_id, json_extract(NEW.answers, each.fullkey || '.id') AS question, 0, 1 FROM json_each(NEW.answers) AS each WHERE question IS NOT NULL ON CONFLICT (project_id, question_id, part) DO UPDATE SET number = number + excluded.number;
+END;
+
+CREATE TRIGGER count_answers_removed AFTER DELETE ON testimonial FOR EACH ROW WHEN OLD.answers IS NOT NULL BEGIN
+  INSERT INTO answer_count (project_id, question_id, part, number) SELECT DISTINCT OLD.project_id, json_extract(OLD.answers, each.fullkey || '.id') AS question, 0, -1 FROM json_each(OLD.answers) AS each WHERE question IS NOT NULL ON CONFLICT (project_id, question_id, part) DO UPDATE SET number = number + excluded.number;
+END;
+
+CREATE TRIGGER count_answers_changed AFTER UPDATE OF answers, project_id ON testimonial FOR EACH ROW WHEN coalesce(OLD.answers, NEW.answers) IS NOT NULL BEGIN
+  INSERT INTO answer_count (project_id, question_id, part, number) SELECT DISTINCT OLD.project_id, json_extract(OLD.answers, each.fullkey || '.id') AS question, 0, -1 FROM json_each(OLD.answers) AS each WHERE question IS NOT NULL ON CONFLICT (project_id, question_id, part) DO UPDATE SET number = number + excluded.number;
+  INSERT INTO answer_count (project_id, question_id, part, number) SELECT DISTINCT NEW.project_id, json_extract(NEW.answers, each.fullkey || '.id') AS question, 0, 1 FROM json_each(NEW.answers) AS each WHERE question IS NOT NULL ON CONFLICT (project_id, question_id, part) DO UPDATE SET number = number + excluded.number;
+END;
+
+CREATE TRIGGER count_answers_forgotten AFTER DELETE ON project FOR EACH ROW WHEN OLD.id IS NOT NULL BEGIN
+  DELETE FROM answer_count WHERE project_id = OLD.id;
 END;
 
 INSERT INTO alembic_version (version_num) VALUES ('0013')

@@ -93,13 +93,6 @@ def list_shared_projects(account_id: str) -> Sequence[Project]:
     ).all()
 
 
-def list_own_ids(account_id: str) -> Sequence[str]:
-    """Return the ids of the projects that the account owns."""
-    return db.session.scalars(
-        select(Project.id).where(Project.account_id == account_id, Project.deleted_at.is_(None))
-    ).all()
-
-
 def search_shared(account_id: str, q: str, skip: int, limit: int) -> Sequence[Project]:
     """Return so many of the shared projects whose name or address has all words of `q`.
 

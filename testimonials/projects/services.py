@@ -12,6 +12,7 @@ from testimonials.auth.billing.services import find_plan
 from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.web.languages import gettext_noop
@@ -139,6 +140,17 @@ def read_projects(account_id: str, only_id: str | None = None, after: Cursor | N
         Project.account_id == account_id, Project.deleted_at.is_(None), is_wanted
     )
     return read_page(query, Project, LISTED_PROJECTS, after)
+
+
+def list_choosable(account_id: str, also: str | None) -> Sequence[Project]:
+    """Return what a form offers of an account's projects: the newest 50, and `also` this one."""
+    newest = list_projects(account_id)
+    if not is_identifier(also or "") or also in {each.id for each in newest}:
+        return newest
+    query = select(Project).where(
+        Project.id == also, Project.account_id == account_id, Project.deleted_at.is_(None)
+    )
+    return [*db.session.scalars(query), *newest]
 
 
 def list_all_projects() -> Sequence[Project]:

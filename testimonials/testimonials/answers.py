@@ -7,11 +7,11 @@ leaves them as they are.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, case, cast, func, select
+from sqlalchemy import ColumnElement, Text, cast, select
 
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.testimonials.counts.services import count_forms
+from testimonials.testimonials.counts.services import count_answered, count_forms
 from testimonials.testimonials.models import Testimonial
 
 Answer = dict[str, Any]
@@ -32,14 +32,9 @@ def write_answer(answer: Mapping[str, Any]) -> str:
 
 def count_answers(project: Project, ids: Iterable[str]) -> dict[str, int]:
     """Return how many testimonials of the project answer each question, in the trash too."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
-        return {}
-    counts = (func.coalesce(func.sum(case((_has_answer(each), 1), else_=0)), 0) for each in wanted)
-    query = select(*counts).where(
-        Testimonial.project_id == project.id, Testimonial.answers.is_not(None)
-    )
-    return dict(zip(wanted, map(int, db.session.execute(query).one()), strict=True))
+    wanted = list(ids)
+    counts = count_answered(project.id) if wanted else {}
+    return {each: counts.get(each, 0) for each in wanted}
 
 
 def count_sent(project: Project) -> dict[str, int]:
@@ -49,6 +44,8 @@ def count_sent(project: Project) -> dict[str, int]:
 
 def find_kind(project: Project, question_id: str) -> str | None:
     """Return the kind that a question had when it was answered; None if nobody has."""
+    if not count_answers(project, [question_id])[question_id]:
+        return None
     query = select(Testimonial.answers).where(
         Testimonial.project_id == project.id,
         Testimonial.answers.is_not(None),

@@ -38,6 +38,13 @@ def _of_recording(name: str, nothing: Any) -> Any:
     return property(read, write)
 
 
+_PINNED = ("project_id", "is_visible", "is_pinned")
+# What the inbox filters by: a page of few among many is found in the index alone.
+_FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
+# Those that somebody may still have to be told of; what was released from spam is known already.
+UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
+
+
 class Testimonial(Base):
     """One testimonial (spec, "Testimonial").
 
@@ -47,28 +54,21 @@ class Testimonial(Base):
 
     __tablename__ = "testimonial"
     __table_args__ = (
-        Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id"),
-        Index("ix_testimonial_by_time", "project_id", "created_at", "id"),
+        Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id", *_FILTERED),
+        Index("ix_testimonial_by_time", "project_id", "created_at", "id", "status", *_FILTERED),
+        Index(
+            "ix_testimonial_untold",
+            "project_id",
+            "returned_at",
+            "created_at",
+            sqlite_where=sql(UNTOLD),
+            postgresql_where=sql(UNTOLD),
+        ),
         # Text first: PostgreSQL would use an index that starts with the project elsewhere.
         Index("ix_testimonial_words", "text_fingerprint", "project_id", "created_at"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
-        Index(
-            "ix_testimonial_visible_pinned_first",
-            "project_id",
-            "is_visible",
-            "is_pinned",
-            "created_at",
-            "id",
-        ),
-        Index(
-            "ix_testimonial_visible_best_first",
-            "project_id",
-            "is_visible",
-            "is_pinned",
-            "rank",
-            "created_at",
-            "id",
-        ),
+        Index("ix_testimonial_visible_pinned_first", *_PINNED, "created_at", "id"),
+        Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "created_at", "id"),
         Index(
             "ix_testimonial_trash",
             "project_id",

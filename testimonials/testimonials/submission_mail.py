@@ -6,8 +6,10 @@ lock, so that nobody is notified twice, however many processes run.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, text, true, union_all
+from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -15,7 +17,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import NotificationChoice, Project, ProjectMember
 from testimonials.projects.notifications.services import Reader, list_readers, note_told
 from testimonials.testimonials.emails import send_submissions_mail
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.models import UNTOLD, Testimonial
 
 # A flood of submissions becomes one mail in this time.
 PAUSE = timedelta(minutes=5)
@@ -110,36 +112,48 @@ def _is_rested(reader: Reader, now: datetime) -> bool:
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
     """Return the oldest testimonials that the person wasn't told of, and how many there are."""
-    condition = and_(Testimonial.project_id == project.id, _is_waiting())
-    for time in (reader.told_until, reader.since):
-        if time is not None:
-            condition = and_(condition, _queued_at() > time)
-    total = int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
-    rows = db.session.scalars(
-        select(Testimonial).where(condition).order_by(_queued_at(), Testimonial.id).limit(LISTED)
-    ).all()
-    return rows, total
+    since = max((each for each in (reader.told_until, reader.since) if each), default=clock.EPOCH)
+    found = [and_(Testimonial.project_id == project.id, each) for each in _are_queued_after(since)]
+    counts = [select(func.count(Testimonial.id)).where(each).scalar_subquery() for each in found]
+    oldest = union_all(*map(_pick_oldest, found)).subquery()
+    query = select(Testimonial).where(Testimonial.id.in_(select(oldest.c.id)))
+    queued_at = func.coalesce(Testimonial.returned_at, Testimonial.created_at)
+    rows = db.session.scalars(query.order_by(queued_at, Testimonial.id).limit(LISTED)).all()
+    return rows, int(db.session.scalar(select(counts[0] + counts[1])) or 0)
+
+
+def _pick_oldest(condition: ColumnElement[bool]) -> Select[tuple[str]]:
+    """Return a query of the ids of the oldest; one of their two times is the same for all."""
+    of = Testimonial
+    query = select(of.id).where(condition).order_by(of.returned_at, of.created_at, of.id)
+    return select(query.limit(LISTED).subquery().c.id)
 
 
 def _has_untold(until: datetime | None) -> ColumnElement[bool]:
-    found = exists().where(
-        Testimonial.project_id == NotificationChoice.project_id,
-        _is_waiting(),
-        _queued_at() > NotificationChoice.told_until,
+    choice = NotificationChoice
+    return or_(
+        *(
+            exists().where(Testimonial.project_id == choice.project_id, each)
+            for each in _are_queued_after(choice.told_until, until)
+        )
     )
-    return found if until is None else found.where(_queued_at() < until)
 
 
-def _queued_at() -> ColumnElement[datetime]:
-    # The author may have returned it to the queue.
-    return func.coalesce(Testimonial.returned_at, Testimonial.created_at)
+def _are_queued_after(
+    since: Any, until: datetime | None = None
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions for those that wait since a time after `since`: new, or returned.
 
-
-def _is_waiting() -> ColumnElement[bool]:
-    return and_(
-        Testimonial.status == "pending",
-        # What was released from spam is known already.
-        Testimonial.held_for.is_(None),
-        Testimonial.source == "public_page",
-        Testimonial.deleted_at.is_(None),
+    Each of the two reads a part of an index that has only those that may have to be told of.
+    """
+    of = Testimonial
+    return (
+        and_(text(UNTOLD), of.returned_at.is_(None), *_is_between(of.created_at, since, until)),
+        and_(text(UNTOLD), *_is_between(of.returned_at, since, until)),
     )
+
+
+def _is_between(
+    time: InstrumentedAttribute[Any], since: Any, until: datetime | None
+) -> list[ColumnElement[bool]]:
+    return [time > since] + ([time < until] if until is not None else [])

@@ -15,10 +15,14 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
 from testimonials.operations.jobs.registry import run_jobs, send_gathered_mail
+from testimonials.projects.models import Project
+from testimonials.projects.notifications.services import list_readers
 from testimonials.settings.current import current_settings
+from testimonials.testimonials.submission_mail import _find_untold, find_waiting
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.support.plans import explain_statements
 from tests.support.rows import add_member, add_testimonial
 from tests.support.servers import MailSink
 
@@ -290,3 +294,22 @@ def test_opening_the_link_ends_nothing_and_its_button_does(
         assert "You get no more mail" in client.post(path).text
     site.send("Cy")
     assert len(site.told()) == 2
+
+
+@pytest.mark.sqlite
+def test_who_was_told_is_looked_up_in_an_index(site: Site, owner: Caller) -> None:
+    """However many wait that everybody knows of."""
+    site.choose(owner, "at_once")
+    site.send("Ann")
+    site.send("Bea")
+    with site.app.app_context():
+        (waiting,) = explain_statements(db.engine, find_waiting)
+        found = [line for line in waiting.splitlines() if " testimonial " in line]
+        assert len(found) == 4
+        assert all("ed_at>?" in line for line in found)
+        project = db.session.get_one(Project, site.project)
+        (reader,) = list_readers(project)
+        plans = explain_statements(db.engine, lambda: _find_untold(project, reader))
+    read = [line for line in "\n".join(plans).splitlines() if " testimonial " in line]
+    assert len([line for line in read if "ed_at>?" in line]) == 4
+    assert all("ed_at>?" in line or "(id=?)" in line for line in read)

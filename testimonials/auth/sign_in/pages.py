@@ -37,7 +37,7 @@ from testimonials.core.passwords import hash_password
 from testimonials.core.web.errors import RateLimited
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
-from testimonials.projects.access import list_shared_projects
+from testimonials.projects.services import list_projects
 from testimonials.projects.team.services import judge_password
 
 session = Blueprint("session", __name__)
@@ -133,7 +133,7 @@ def show_reset(token: str) -> ResponseReturnValue:
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
     account, password = find_account_to_reset(token), request.form.get("password", "")
-    if problem := judge_password(password, account.email, list_shared_projects(account.id)):
+    if problem := judge_password(password, account.email, list_projects(account.id)):
         return _reset_form(account, problem)
     password_hash = hash_password(password)
     begin_write()

@@ -49,10 +49,10 @@ from testimonials.dashboard.guards import (
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.media.quota import find_account_share
-from testimonials.projects.access import list_own_ids, list_shared_projects, search_shared
+from testimonials.projects.access import list_shared_projects, search_shared
 from testimonials.projects.notifications.services import find_modes
+from testimonials.projects.services import count_projects, list_projects
 from testimonials.projects.team.services import judge_password
-from testimonials.testimonials.services import count_by_project
 
 account = Blueprint("account", __name__)
 
@@ -193,7 +193,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
 
 
 def _judge_new_password(owner: SignedIn) -> Errors:
-    projects = list_shared_projects(owner.account_id)
+    projects = list_projects(owner.account_id)
     problem = judge_password(request.form.get("password", ""), owner.email, projects)
     return {"password": [problem]} if problem else {}
 
@@ -220,7 +220,6 @@ def _page(
 ) -> str:
     found = get_account(owner.account_id)
     newest = search_shared(owner.account_id, "", 0, LISTED + 1)
-    own = list_own_ids(owner.account_id)
     return render_template(
         "dashboard/account/account.html",
         shell=build_shell(owner, "account"),
@@ -239,8 +238,5 @@ def _page(
         modes=MODES,
         sessions=list_sessions(owner.account_id),
         session_id=owner.session_id,
-        delete_counts={
-            "projects": len(own),
-            "testimonials": sum(sum(each.values()) for each in count_by_project(own).values()),
-        },
+        own_count=count_projects(owner.account_id),
     )

@@ -22,6 +22,7 @@ from testimonials.testimonials.moderation.inbox import (
     SOURCES,
     TABS,
     InboxFilter,
+    Total,
     list_inbox,
 )
 from testimonials.testimonials.moderation.services import ACTIONS
@@ -158,11 +159,12 @@ def _describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, 
     return [{"name": name, "url": _describe_address(replace(wanted, tag=name))} for name in names]
 
 
-def _describe_pager(wanted: InboxFilter, page: int, total: int) -> dict[str, Any]:
-    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
+def _describe_pager(wanted: InboxFilter, page: int, total: Total) -> dict[str, Any]:
+    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total.number)
+    has_next = last < total.number or not total.is_whole
     return {
         "prev_url": _describe_address(wanted, page - 1) if page > 1 else None,
-        "next_url": _describe_address(wanted, page + 1) if last < total else None,
+        "next_url": _describe_address(wanted, page + 1) if has_next else None,
         "label": f"{first} to {last} of {total}" if last >= first else "",
     }
 

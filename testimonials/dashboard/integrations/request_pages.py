@@ -23,7 +23,7 @@ from testimonials.dashboard.integrations.token_form import (
     read_token_form,
 )
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import list_shared_projects
+from testimonials.projects.services import list_choosable
 
 access_requests = Blueprint("access_requests", __name__)
 
@@ -90,12 +90,11 @@ def _page(owner: SignedIn, request_id: str, form: TokenForm | None = None) -> Re
 
 
 def _suggest(owner: SignedIn, asked: AccessRequest) -> TokenForm:
-    form = TokenForm(_choices(owner), project=asked.project_id or ALL)
+    form = TokenForm(_choices(owner, asked), project=asked.project_id or ALL)
     form.scopes = [each for each in Scope if each in asked.scopes]
     return form
 
 
-def _choices(owner: SignedIn) -> dict[str, str]:
-    shared = list_shared_projects(owner.account_id)
-    own = [project for project in shared if project.account_id == owner.account_id]
-    return list_choices(own, with_all=True)
+def _choices(owner: SignedIn, asked: AccessRequest | None = None) -> dict[str, str]:
+    also = request.form.get("project", "") if asked is None else asked.project_id
+    return list_choices(list_choosable(owner.account_id, also), with_all=True)

@@ -18,7 +18,8 @@ from testimonials.dashboard.integrations.token_form import (
 )
 from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Access, Role, find_access, list_shared_projects
+from testimonials.projects.access import Access, Role, find_access, search_shared
+from testimonials.projects.services import list_choosable, list_projects
 
 tokens = Blueprint("tokens", __name__)
 
@@ -29,12 +30,11 @@ HERE = "integrations.show_integrations"
 @require_session
 def choose_project(owner: SignedIn) -> ResponseReturnValue:
     """Go on to the form that a link fills in; agents that know no project hand it out."""
-    shared = list_shared_projects(owner.account_id)
-    own = [project for project in shared if project.account_id == owner.account_id]
-    if not (own or shared):
+    found = list_projects(owner.account_id) or search_shared(owner.account_id, "", 0, 1)
+    if not found:
         return redirect(url_for("dashboard.show_projects"), 303)
     name, scopes = request.args.get("name"), request.args.get("scopes")
-    first = (own or shared)[0].id
+    first = found[0].id
     return redirect(url_for(".show_form", project_id=first, name=name, scopes=scopes), 303)
 
 
@@ -94,9 +94,8 @@ def _reach(access: Access) -> str | None:
 def _choices(access: Access) -> dict[str, str]:
     if access.role != Role.OWNER:
         return list_choices([access.project], with_all=False)
-    user = access.user.account_id
-    own = [each for each in list_shared_projects(user) if each.account_id == user]
-    return list_choices(own, with_all=True)
+    choosable = list_choosable(access.user.account_id, access.project.id)
+    return list_choices(choosable, with_all=True)
 
 
 def _form(access: Access, form: TokenForm) -> str:

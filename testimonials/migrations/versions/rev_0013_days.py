@@ -1,9 +1,11 @@
-"""What was sent, approved and rated, by day; whether a mail a month is wanted."""
+"""What was sent, approved and rated, by day; a mail a month; what the inbox filters and counts."""
 
 from itertools import pairwise
 
 import sqlalchemy as sa
 from alembic import op
+
+from testimonials.migrations.inbox_0013 import upgrade_filters_and_answers
 
 revision: str = "0013"
 down_revision: str | None = "0012"
@@ -16,6 +18,7 @@ VALUES = ("sent", "approved", *STARS, "rating_sum")
 def upgrade() -> None:
     """Change the schema."""
     _count_days()
+    upgrade_filters_and_answers()
     op.add_column(
         "notification_choice",
         sa.Column("is_monthly", sa.Boolean(), nullable=False, server_default=sa.false()),

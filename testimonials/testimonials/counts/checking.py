@@ -20,10 +20,16 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     type_coerce,
 )
 
-from testimonials.testimonials.counts.models import DayCount, TagCount, TestimonialCount
+from testimonials.testimonials.counts.models import (
+    AnswerCount,
+    DayCount,
+    TagCount,
+    TestimonialCount,
+)
 from testimonials.testimonials.counts.services import BILLION, DAY
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 
@@ -40,7 +46,7 @@ _IS_KEPT = Testimonial.deleted_at.is_(None)
 def find_wrong_counts(connection: Connection) -> list[str]:
     """Return what is wrong about the counts, a sentence for each table."""
     found = []
-    for table, query in _queries().items():
+    for table, query in _queries(connection).items():
         kept, right = _read_kept(connection, table), _read(connection, query, table)
         wrong = sum(kept.get(key) != right.get(key) for key in kept.keys() | right.keys())
         if wrong:
@@ -55,7 +61,7 @@ def count_again(connection: Connection) -> None:
     """Replace the counts by what a count of everything finds; nobody may write meanwhile."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE testimonial, testimonial_tag IN SHARE MODE"))
-    for table, query in _queries().items():
+    for table, query in _queries(connection).items():
         connection.execute(delete(table))
         names = [column.name for column in table.columns]
         connection.execute(insert(table).from_select(names, query))
@@ -77,19 +83,20 @@ def count_once(connection: Connection, project_id: str) -> Iterator[None]:
         return
     stop_counting(connection)
     yield
-    for table, query in _queries().items():
+    for table, query in _queries(connection).items():
         names = [column.name for column in table.columns]
         of_project = query.where(Testimonial.project_id == project_id)
         connection.execute(insert(table).from_select(names, of_project))
     connection.execute(text("SET LOCAL testimonials.counting = 'on'"))
 
 
-def _queries() -> Mapping[Table, Select[Any]]:
+def _queries(connection: Connection) -> Mapping[Table, Select[Any]]:
     """Return for each table the query that counts its rows, with its columns in their order."""
     return {
         _table(TestimonialCount): _count_testimonials(),
         _table(TagCount): _count_tags(),
         _table(DayCount): _count_days(),
+        _table(AnswerCount): _count_answers(is_sqlite=connection.dialect.name == "sqlite"),
     }
 
 
@@ -139,6 +146,27 @@ def _count_days() -> Select[Any]:
     columns: list[ColumnElement[Any]] = [day, literal(0), *values, cast(total, BigInteger)]
     query = select(row.project_id, *columns)
     return query.where(or_(is_sent, is_rated)).group_by(row.project_id, text("day"))
+
+
+def _count_answers(*, is_sqlite: bool) -> Select[Any]:
+    answers = Testimonial.answers
+    each: Any
+    if is_sqlite:
+        each = func.json_each(answers).table_valued("fullkey", name="each")
+        question = func.json_extract(answers, each.c.fullkey + ".id")
+    else:
+        is_list = func.json_typeof(answers) == "array"
+        each = func.json_array_elements(case((is_list, answers))).table_valued("value", name="each")
+        each = each.render_derived()
+        question = each.c.value.op("->>")(text("'id'"))
+    query = select(
+        Testimonial.project_id,
+        question.label("question"),
+        literal(0),
+        func.count(Testimonial.id.distinct()),
+    )
+    query = query.join_from(Testimonial, each, true()).where(question.is_not(None))
+    return query.group_by(Testimonial.project_id, text("question"))
 
 
 def _read_kept(connection: Connection, table: Table) -> Counts:

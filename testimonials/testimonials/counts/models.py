@@ -69,3 +69,14 @@ class DayCount(Base):
     stars_5: Mapped[int] = mapped_column(BigInteger)
     # Of these, in billionths of a star.
     rating_sum: Mapped[int] = mapped_column(BigInteger)
+
+
+class AnswerCount(Base):
+    """How many testimonials of a project answer a question, those in the trash too."""
+
+    __tablename__ = "answer_count"
+
+    project_id: Mapped[str] = mapped_column(primary_key=True)
+    question_id: Mapped[str] = mapped_column(primary_key=True)
+    part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger)

@@ -8,7 +8,12 @@ from sqlalchemy import ColumnElement, func, select
 
 from testimonials.core.clock import to_milliseconds
 from testimonials.extensions import db
-from testimonials.testimonials.counts.models import DayCount, TagCount, TestimonialCount
+from testimonials.testimonials.counts.models import (
+    AnswerCount,
+    DayCount,
+    TagCount,
+    TestimonialCount,
+)
 
 # Of a star, in which sums of ratings are kept.
 BILLION = 1_000_000_000
@@ -128,6 +133,14 @@ def count_days(project_id: str, since: datetime) -> list[DayOf]:
         for day, sent, approved, total, *stars in rows
     ]
     return [each for each in listed if each.sent or each.approved or any(each.stars)]
+
+
+def count_answered(project_id: str) -> dict[str, int]:
+    """Return how many testimonials answer each question, by its id, in the trash too."""
+    of = AnswerCount
+    query = select(of.question_id, func.sum(of.number)).where(of.project_id == project_id)
+    rows = db.session.execute(query.group_by(of.question_id))
+    return {question: int(number) for question, number in rows if number}
 
 
 def is_shown() -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, selectinload
@@ -13,6 +14,8 @@ from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.search.services import has_words
 
 PAGE_SIZE = 50
+# What no count knows is counted so far, or to the end of the page.
+MOST_COUNTED = 1_000
 TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
@@ -44,17 +47,30 @@ class InboxFilter:
         return self != InboxFilter(self.tab)
 
 
+class Total(NamedTuple):
+    """How many a filter finds; `is_whole` is False where there are more."""
+
+    number: int
+    is_whole: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.number}{'' if self.is_whole else '+'}"
+
+
 def list_inbox(
     project_id: str, wanted: InboxFilter, page: int, counts: dict[str, int]
-) -> tuple[Sequence[Testimonial], int, int]:
+) -> tuple[Sequence[Testimonial], int, Total]:
     """Return a page (from 1) of testimonials, newest first; its number; how many there are.
 
     A page past the end gives the last one, since decisions shorten the list. `counts` are the
     project's (`count_tabs`).
     """
     condition = match_filter(project_id, wanted)
-    total = _count(project_id, wanted) if wanted.is_narrowed else counts[wanted.tab]
-    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    most = max(MOST_COUNTED, page * PAGE_SIZE)
+    total = _count(project_id, wanted, most) if wanted.is_narrowed else Total(counts[wanted.tab])
+    if not total.number:
+        return [], 1, total
+    page = min(page, -(-total.number // PAGE_SIZE))
     rows = db.session.scalars(
         select(Testimonial)
         .where(condition)
@@ -109,23 +125,26 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
     return later or db.session.scalars(query.where(Testimonial.id != after.id)).one_or_none()
 
 
-def _count(project_id: str, wanted: InboxFilter) -> int:
-    """Count what a filter finds, from the counts unless it asks for words."""
-    plain = replace(wanted, q="", min_rating=None, tag="")
+def _count(project_id: str, wanted: InboxFilter, most: int) -> Total:
+    """Count what a filter finds: by the counts, or up to `most` rows for words, tags with others
+    and the like.
+    """
     if wanted == InboxFilter(wanted.tab, tag=wanted.tag) and wanted.tab in TAG_TABS:
-        return _count_tagged(project_id, wanted)
-    if wanted != plain:
-        condition = match_filter(project_id, wanted)
-        return int(db.session.scalar(select(func.count(Testimonial.id)).where(condition)) or 0)
+        return Total(_count_tagged(project_id, wanted))
+    if wanted != replace(wanted, q="", tag=""):
+        rows = select(Testimonial.id).where(match_filter(project_id, wanted)).limit(most + 1)
+        found = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
+        return Total(min(found, most), found <= most)
     of = TestimonialCount
     conditions = _match_tab(of.status, of.is_deleted.is_(True), wanted.tab)
     if wanted.rating is not None:
         # Two halves are a star, so a rating of four has eight or nine.
         conditions.append(of.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
+    conditions += [of.halves >= 2 * wanted.min_rating] if wanted.min_rating else []
     conditions += [of.source == wanted.source] if wanted.source else []
     conditions += [of.kind == wanted.kind] if wanted.kind else []
     conditions += [of.form_name == wanted.form] if wanted.form else []
-    return count_where(project_id, *conditions)
+    return Total(count_where(project_id, *conditions))
 
 
 def _count_tagged(project_id: str, wanted: InboxFilter) -> int:

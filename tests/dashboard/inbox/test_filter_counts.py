@@ -1,6 +1,7 @@
 """How many testimonials a filter of the inbox finds, whose number comes from the counts."""
 
 import itertools
+import re
 
 import pytest
 from flask import Flask
@@ -59,7 +60,7 @@ def test_the_number_is_that_of_the_rows(inbox: Inbox) -> None:
             total = list_inbox(inbox.project, wanted, 1, counts)[2]
             condition = match_filter(inbox.project, wanted)
             found = db.session.scalar(select(func.count(models.Testimonial.id)).where(condition))
-            assert total == found, wanted
+            assert total == (found, True), wanted
 
 
 @pytest.mark.sqlite
@@ -74,3 +75,20 @@ def test_nothing_is_counted_by_its_rows(inbox: Inbox, query: str) -> None:
     for plan in plans:
         assert "USING INDEX" in plan or "USING COVERING INDEX" in plan, plan
         assert "SCAN testimonial" not in plan
+
+
+def test_what_no_count_knows_is_counted_so_far(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testimonials.testimonials.moderation.inbox.MOST_COUNTED", 3)
+    monkeypatch.setattr("testimonials.testimonials.moderation.inbox.PAGE_SIZE", 2)
+    monkeypatch.setattr("testimonials.dashboard.inbox.view.PAGE_SIZE", 2)
+    names = inbox.receive(*(f"Zelda {number}" for number in range(5)))
+    assert len(names) == 5
+    pages = [inbox.client.get(f"{inbox.base}/inbox?q=zelda&page={page}").text for page in (1, 2, 3)]
+    assert [
+        re.search(r"\d to \d of \d\+?", page)[0]
+        for page in pages  # type: ignore[index]
+    ] == ["1 to 2 of 3+", "3 to 4 of 4+", "5 to 5 of 5"]
+    assert "Select all 3+" in pages[0]
+    assert ['rel="next"' in page for page in pages] == [True, True, False]

@@ -172,6 +172,20 @@ def test_a_link_fills_the_form_in(app: Flask, owner: Caller, project: str) -> No
     assert "An agent sent you here" in answer.text
 
 
+def test_of_many_projects_the_newest_and_this_one_can_be_chosen(
+    app: Flask, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testimonials.projects.services.LISTED_PROJECTS", 2)
+    newer = [str(owner.create_project(slug=f"shop-{each}")["_id"]) for each in range(3)]
+    browser = open_browser(app, owner)
+    page = browser.get(f"/dashboard/projects/{project}/integrations/tokens/new").text
+    options = page.partition('id="token-project"')[2].partition("</select>")[0]
+    offered = re.findall(r'<option value="(\w+)"', options)
+    assert offered == [project, newer[2], newer[1], "all"]
+    read_token(make(browser, project))
+    assert make(browser, project, project=newer[0]).status_code == 422
+
+
 def test_a_testimonial_names_who_wrote_changed_and_approved_it(
     app: Flask, owner: Caller, project: str
 ) -> None:

@@ -17,7 +17,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
-from testimonials.testimonials.answers import count_sent
+from testimonials.testimonials.answers import count_answers, count_sent
 from testimonials.testimonials.counts import models as counts
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
 from testimonials.testimonials.counts.services import count_days
@@ -41,6 +41,7 @@ from tests.support.plans import explain_statements
 STATUSES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
 # Halves, those between them, and what has no end in binary.
 RATINGS = (None, 1.0, 1.4, 2.5, 3.49, 3.5, 4.0, 4.3, 4.499999, 4.5, 13 / 3, 5.0)
+QUESTIONS = ("why", 'a "quoted" one')
 NAMES = ("press", "Ärzte", "東京", "a/b")
 WHO = "walker@example.com"
 
@@ -56,6 +57,7 @@ class Walk:
         ways: list[Callable[[], object]] = [
             self.add, self.add, self.add_many, self.decide, self.decide, self.tag, self.tag,
             self.rate, self.rate_all, self.trash, self.undo, self.remove, self.retag, self.photo,
+            self.answer_again,
         ]  # fmt: skip
         begin_write()
         way = self.random.choice(ways)
@@ -89,6 +91,7 @@ class Walk:
             "author_role": "",
             "text": "Counted.",
             "rating": pick(RATINGS),
+            "answers": self.answer(),
             "author_avatar": pick((None, "https://example.com/a.png")),
             "twitter": pick((None, {"avatarUrl": None}, {"avatarUrl": "https://example.com/b"})),
             "submitted_at": now - timedelta(hours=self.random.randint(0, 90)),
@@ -145,6 +148,14 @@ class Walk:
         db.session.execute(moved.where(models.Testimonial.id > new_identifier()[:1]))
         db.session.execute(update(models.TestimonialTag).values(name="one").where(
             models.TestimonialTag.name == self.random.choice(NAMES)))  # fmt: skip
+
+    def answer(self) -> list[dict[str, Any]] | None:
+        ids = [*QUESTIONS, QUESTIONS[0]][: self.random.randint(0, 3)]
+        return [{"id": each, "answer": "Yes"} for each in ids] or None
+
+    def answer_again(self) -> None:
+        for row in self.rows(self.project()):
+            row.answers = self.answer()
 
     def photo(self) -> None:
         for row in self.rows(self.project()):
@@ -288,6 +299,7 @@ def test_readers_read_no_testimonials(app: Flask, owner: Caller) -> None:
             lambda: rate(project),
             lambda: list_project_tags(project_id),
             lambda: count_sent(project),
+            lambda: count_answers(project, QUESTIONS),
             lambda: count_shown(project, EVERYTHING),
             lambda: count_shown(project, Content(min_rating=4)),
             lambda: count_days(project_id, clock.EPOCH),

@@ -63,6 +63,7 @@ OTHER_TABLES = {
     "testimonial_count": "Triggers count what an archive brings.",
     "tag_count": "Triggers count what an archive brings.",
     "day_count": "Triggers count what an archive brings.",
+    "answer_count": "Triggers count what an archive brings.",
     "oauth_code": "It is gone within a minute.",
     "proposal": "An agent of one instance waits for its answer.",
     "webhook_endpoint": "Its receiver knows one instance, whose events it follows.",

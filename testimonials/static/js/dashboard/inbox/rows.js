@@ -42,14 +42,15 @@ export function showSelection() {
   const chosen = boxes.filter((box) => box.checked).length;
   const all = head.querySelector('[data-all]');
   if (all && chosen < boxes.length) all.checked = false;
-  const count = all?.checked ? Number(list().dataset.total) : chosen;
+  const { total, plus } = list().dataset;
+  const count = all?.checked ? `${total}${plus}` : chosen;
   const master = head.querySelector('[data-master]');
   master.checked = chosen > 0 && chosen === boxes.length;
   master.indeterminate = chosen > 0 && chosen < boxes.length;
   head.classList.toggle('has-selection', chosen > 0);
   head.querySelector('[data-selected]').textContent = chosen ? `${count} selected` : '';
   head.querySelector('[data-rest]').hidden = chosen > 0;
-  head.querySelector('[data-rest]').textContent = plural(Number(list().dataset.total));
+  head.querySelector('[data-rest]').textContent = plus ? `${total}${plus} testimonials` : plural(Number(total));
   for (const place of head.querySelectorAll('[data-bulk-number]')) place.textContent = count || '';
 }
 
