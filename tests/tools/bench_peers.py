@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.support.process import start_service
 from tests.support.servers import free_port, wait_for
-from tests.tools.bench import (
+from tests.tools.bench_paths import (
     FLOOR,
     ITEMS,
     ROUNDS,

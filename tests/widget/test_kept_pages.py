@@ -27,6 +27,7 @@ DOORS = (
     "/widget/{id}/feed.json",
     "/kiln/{testimonial}",
 )
+EMBED = "/oembed?url=https%3A%2F%2Ftestimonials.example.com%2Fwidget%2F{id}"
 # Of these there is one for each request.
 OWN = {"X-Request-Id", "Strict-Transport-Security"}
 
@@ -47,7 +48,7 @@ def _headers(answer: TestResponse) -> list[tuple[str, str]]:
 
 
 @pytest.mark.sqlite
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [*DOORS, EMBED])
 def test_the_second_answer_is_the_first_and_asks_flask_nothing(
     app: Flask, client: FlaskClient, project: dict[str, Any], door: str
 ) -> None:
@@ -87,8 +88,10 @@ def test_a_change_shows_in_the_next_answer(
 def test_a_new_address_and_a_new_website_show_at_once(
     app: Flask, client: FlaskClient, project: dict[str, Any]
 ) -> None:
+    embed = EMBED.format(id=project["_id"])
     for _ in range(2):
         assert client.get("/kiln/wall").status_code == 200
+        assert client.get(embed).json["author_url"].endswith("/kiln/wall")  # type: ignore[index]
     with app.app_context():
         begin_write()
         update_page_config(lock_project(project["_id"]), {"website": "https://clay.example.com"})
@@ -100,6 +103,12 @@ def test_a_new_address_and_a_new_website_show_at_once(
         db.session.commit()
     assert client.get("/kiln/wall").status_code == 307
     assert client.get("/clay/wall").status_code == 200
+    assert client.get(embed).json["author_url"].endswith("/clay/wall")  # type: ignore[index]
+    with app.app_context():
+        begin_write()
+        lock_project(project["_id"]).deleted_at = clock.now()
+        db.session.commit()
+    assert client.get(embed).status_code == 404
 
 
 def test_each_language_and_a_frame_have_pages_of_their_own(

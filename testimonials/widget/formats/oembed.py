@@ -51,8 +51,9 @@ class Page:
     selection: Selection
 
 
-def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Return oEmbed's answer to query parameters: a frame with the widget's page.
+def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any]]:
+    """Return oEmbed's answer to query parameters, a frame with the widget's page, and of which
+    project that is.
 
     Raises `ValidationFailed`, `FormatUnknown`, and `NotFound` for addresses that show nothing.
     """
@@ -68,7 +69,7 @@ def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
     )
     title = gettext("What customers say about %(name)s", name=page.project.name)
     address = add_query(widget_page_url(page.project.id), page.selection.query)
-    return {
+    answer = {
         "version": "1.0",
         "type": "rich",
         "title": title,
@@ -82,6 +83,7 @@ def describe_embed(arguments: Mapping[str, str]) -> dict[str, Any]:
         "reserve": reserve_space(page.project, page.selection),
         "html": HTML.format(wall_url(page.project.slug), title, address, title, width, height),
     }
+    return page.project, answer
 
 
 def find_page(address: str) -> Page:

@@ -61,8 +61,9 @@ def get_json_feed(project_id: str) -> Response:
 def get_embed() -> Response:
     """Answer oEmbed: ``?url=``, ``?maxwidth=``, ``?maxheight=`` and ``?format=json``."""
     with speaking(request.args.get(PARAMETER)):
-        content = dump_json(describe_embed(request.args))
-    return _answer(content, "application/json")
+        project, answer = describe_embed(request.args)
+    keep_page(project)
+    return _answer(dump_json(answer), "application/json")
 
 
 def _answer(content: str | bytes, mimetype: str) -> Response:

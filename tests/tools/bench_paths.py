@@ -1,0 +1,222 @@
+"""The part of `scripts/bench` about the hot paths, on SQLite and on PostgreSQL, beside a floor.
+
+The floor of the service is a bare WSGI function of 1 kB on the same server, kept to one core.
+"""
+
+import json
+import re
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from tests.support.process import Service, run_command, start_service
+from tests.support.servers import PostgresServer, free_port, new_database, wait_for
+
+CONNECTIONS = 16
+SECONDS = 3
+ROUNDS = 3
+ITEMS = 50
+BY_KEY, BY_TOKEN = "API list, by key", "API list, by access token"
+TEXT = (
+    "We switched on a Tuesday and by Friday every one of us had stopped asking where things are. "
+)
+VALUES = {"authorName": "Maya Kowalski", "authorRole": "Owner", "text": TEXT * 3, "rating": 5}
+
+FLOOR = """
+import logging, os, sys
+logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+from waitress import serve
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+BODY = b"x" * 1024
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1024")])
+    return [BODY]
+serve(app, host="127.0.0.1", port=int(sys.argv[1]), threads=4, asyncore_use_poll=True)
+"""
+
+
+@dataclass
+class Case:
+    """One address to load, with headers and, for a write, a body."""
+
+    name: str
+    url: str
+    headers: dict[str, str]
+    body: dict[str, object] | None = None
+
+
+@dataclass
+class Site:
+    """A running service with a project, and what to load of it."""
+
+    service: Service
+    headers: dict[str, str]
+    project: str
+    cases: list[Case]
+
+
+def main() -> None:
+    """Load each case on both databases, and print the medians and their ratios."""
+    folder = Path(tempfile.mkdtemp(prefix="testimonials-bench-"))
+    try:
+        with open_sites(folder) as (floor, sites):
+            measure_paths(floor, sites, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def open_sites(folder: Path) -> Iterator[tuple[Case, list[Site]]]:
+    """Start the floor, and the service on SQLite in `folder` and on PostgreSQL."""
+    if shutil.which("wrk") is None:
+        sys.exit("scripts/bench needs wrk: apt-get install wrk")
+    port, sites = free_port(), []
+    floor = subprocess.Popen([sys.executable, "-c", FLOOR, str(port)])
+    server = PostgresServer()
+    try:
+        with new_database(server.url) as url:
+            for name, home, settings in (
+                ("", folder, {}),
+                ("PostgreSQL: ", folder / "postgres", {"database_url": url}),
+            ):
+                service = start_service(home, (), {"log_level": "warning"} | settings)
+                sites.append(_make_site(name, service, home))
+            case = Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {})
+            wait_for(lambda: measure(case, 1, folder) > 0, what="the floor")
+            yield case, sites
+            # Before the database goes.
+            for site in sites:
+                site.service.kill()
+    finally:
+        floor.kill()
+        for site in sites:
+            site.service.kill()
+        server.stop()
+
+
+def _make_site(name: str, service: Service, folder: Path) -> Site:
+    headers = service.sign_up()
+    project = make_project(service, headers)
+    cases = prepare(service, headers, project, give_token(service, folder, headers))
+    if name:
+        # Writes are none here: the server for tests doesn't wait for the disk.
+        cases = [replace(case, name=name + case.name) for case in cases if case.body is None]
+    return Site(service, headers, project, cases)
+
+
+def measure_paths(floor: Case, sites: list[Site], folder: Path) -> float:
+    """Print what each case of the sites answers in a second; return the rate of the floor."""
+    cases = [floor, *(case for site in sites for case in site.cases)]
+    rates: dict[str, list[float]] = {case.name: [] for case in cases}
+    for _ in range(ROUNDS):
+        for case in cases:
+            rates[case.name].append(measure(case, SECONDS, folder))
+    report(rates)
+    return statistics.median(rates[floor.name])
+
+
+def make_project(service: Service, headers: dict[str, str]) -> str:
+    """Make a project with approved testimonials; return its id."""
+    body = {"skipDemoTestimonials": True}
+    project = str(service.call("POST", "/v1/projects", body, headers).data["_id"])
+    path = f"/v1/projects/{project}"
+    service.call("PATCH", f"{path}/widget-config", {"initialCount": ITEMS}, headers)
+    for _ in range(ITEMS):
+        service.call("POST", f"{path}/testimonials", VALUES, headers)
+    return project
+
+
+def give_token(service: Service, folder: Path, headers: dict[str, str]) -> dict[str, str]:
+    """Claim the account past its mail; return the headers of an access token that may read."""
+    claim = "UPDATE account SET claimed_at = created_at"
+    if url := service.environment.get("TESTIMONIALS_DATABASE_URL"):
+        with psycopg.connect(url) as connection:
+            connection.execute(claim)
+    else:
+        with closing(sqlite3.connect(folder / "testimonials.db")) as database, database:
+            database.execute(claim)
+    account = headers["x-service-account-id"]
+    arguments = ("tokens", "create", "--account", account, "--name", "bench", "--json")
+    made = run_command(arguments, service.environment)
+    return {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+
+
+def prepare(
+    service: Service, headers: dict[str, str], project: str, token: dict[str, str]
+) -> list[Case]:
+    """Return the cases to load."""
+    second = service.call("POST", "/v1/projects", {}, headers).data["_id"]
+    # As the script asks for it.
+    feed = f"/widget/{project}/feed?lang=en"
+    etag = service.call("GET", feed).headers["ETag"]
+    testimonials = f"{service.url}/v1/projects/{project}/testimonials"
+    wall = service.call("GET", f"/v1/projects/{project}", None, headers).data["publicPageConfig"][
+        "slug"
+    ]
+    return [
+        Case("script", f"{service.url}/widget/v1.js", {"Accept-Encoding": "gzip"}),
+        Case("wall", f"{service.url}/{wall}/wall", {"Accept-Encoding": "gzip"}),
+        Case("widget, rendered", f"{service.url}/widget/{project}", {"Accept-Encoding": "gzip"}),
+        Case("badge, rendered", f"{service.url}/widget/{project}?shape=badge", {}),
+        Case("oEmbed", f"{service.url}/oembed?url={quote(f'{service.url}/widget/{project}')}", {}),
+        Case("widget data, plain", service.url + feed, {}),
+        Case("widget data, gzip", service.url + feed, {"Accept-Encoding": "gzip"}),
+        Case("widget data, 304", service.url + feed, {"If-None-Match": etag}),
+        Case(BY_KEY, testimonials, headers),
+        Case(BY_TOKEN, testimonials, token),
+        Case(
+            "POST testimonial, durable",
+            f"{service.url}/v1/projects/{second}/testimonials",
+            headers | {"Content-Type": "application/json"},
+            dict(VALUES),
+        ),
+    ]
+
+
+def measure(case: Case, seconds: int, folder: Path) -> float:
+    """Load one case for `seconds`; return the requests a second that were answered without
+    error."""
+    script = folder / "case.lua"
+    lines = [f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in case.headers.items()]
+    if case.body is not None:
+        lines += ['wrk.method = "POST"', f"wrk.body = {json.dumps(json.dumps(case.body))}"]
+    script.write_text("\n".join(lines))
+    result = subprocess.run(
+        ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(script), case.url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if "Non-2xx" in result.stdout and "304" not in case.name:
+        sys.exit(f"{case.name}: errors\n{result.stdout}")
+    found = re.search(r"Requests/sec:\s+([0-9.]+)", result.stdout)
+    return float(found[1]) if found else 0.0
+
+
+def report(rates: dict[str, list[float]]) -> None:
+    """Print each case's median and its ratio to the first one."""
+    medians = {name: statistics.median(values) for name, values in rates.items()}
+    floor = next(iter(medians.values()))
+    for name, rate in medians.items():
+        print(f"{name:40} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
+    print(f"a token instead of the key: {medians[BY_TOKEN] / medians[BY_KEY]:.2f} times the rate")
+
+
+def resident_megabytes(pid: int) -> float:
+    """Return the memory that a process holds."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+if __name__ == "__main__":
+    main()
