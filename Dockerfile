@@ -6,7 +6,7 @@ WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY testimonials testimonials
 RUN python -m venv /opt/testimonials \
- && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe,metrics,sentry]'
+ && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe,metrics,sentry,s3]'
 
 FROM python:3.11-slim
 # Pictures to share bring fonts for Latin, Cyrillic, Greek, Arabic, Hebrew, Chinese, Japanese, Korean

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, Response, current_app, g, request
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
 from testimonials.core.counting import Ticker
-from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.media.quota import find_whole_share
-from testimonials.operations.health import measure_free
+from testimonials.operations.health import list_jobs, measure_free
 from testimonials.operations.shared_metrics import SharedPages, merge
+from testimonials.publishing.progress import EXTENSION as PUBLISHING
+from testimonials.publishing.progress import Progress
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.counts.services import count_states
 from testimonials.webhooks.deliveries import count_by_state, list_failing
@@ -139,12 +140,24 @@ class Metrics:
             ticker.read() if ticker is not None else 0,
         )
         families = (self._requests, self._refused, self._process)
-        for family in (widget, *(each for found in families for each in found.collect())):
+        collected = (each for found in families for each in found.collect())
+        for family in (widget, *self._collect_publishing(), *collected):
             family.samples = [
                 sample._replace(labels=dict(sample.labels) | {"process": self.pages.name})
                 for sample in family.samples
             ]
             yield family
+
+    def _collect_publishing(self) -> Iterator["Metric"]:
+        progress: Progress | None = self._app.extensions.get(PUBLISHING)
+        if progress is None or (found := progress.measure()) is None:
+            # Another process has the turn.
+            return
+        waiting, seconds = found
+        words = "Projects whose published files are not those of their latest change."
+        yield _gauge("testimonials_publishing_waiting", words, {(): waiting})
+        words = "For how long the oldest of them has waited."
+        yield _gauge("testimonials_publishing_lag_seconds", words, {(): seconds})
 
     def _collect_host(self) -> Iterator["Metric"]:
         build: Values = {(__version__, platform.python_version(), db.engine.dialect.name): 1}
@@ -179,7 +192,7 @@ class Metrics:
         yield _gauge("testimonials_webhook_endpoints_failing", words, {(): len(list_failing())})
 
     def _collect_jobs(self) -> Iterator["Metric"]:
-        jobs = db.session.scalars(select(BackgroundJob)).all()
+        jobs = list_jobs()
         for word, attribute in (("success", "finished_at"), ("failure", "failed_at")):
             times: Values = {
                 (job.name,): time_of.timestamp()

@@ -3,8 +3,7 @@
 The files are made by asking the service's own views, so that they can't say anything else.
 """
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flask import Response, current_app
@@ -24,6 +23,9 @@ CODES = tuple(language.code for language in LANGUAGES)
 # What walls load beside their cards, in the folder of static files.
 STATIC_PARTS = ("css/widget/*.css", "widget/**/*.js", "js/widget/*.js", "img/mark.svg")
 
+Texts = Iterator[tuple[str, str]]
+Batch = list[tuple[str, bytes]]
+
 
 class Refused(Exception):
     """The service answered with an error where it should have shown something."""
@@ -33,64 +35,73 @@ class Gone(Exception):
     """The project isn't shown any more."""
 
 
-def make_groups(
+def make_batches(
     project_id: str, slug: str, widgets: list[str], known: set[str]
-) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield name and content of a project's files in groups, what is looked at most first.
+) -> tuple[Iterator[Batch], Iterator[Batch]]:
+    """Return the files of a project in batches: what its widgets show, and all else.
 
-    In a group, what others name comes before those. `widgets` are the names of the saved ones.
-    Pictures never change, and what is `known` already has no content (b"").
+    The files of a batch go out in any order, and what names others after those. `widgets` are the
+    names of the saved ones. Pictures never change: what is `known` already has no content (b"").
     """
-    own = partial(_read_widget, project_id)
-    groups = (own({}), _read_walls(slug), *(own({"widget": name}) for name in widgets))
+    queries = ({}, *({"widget": name} for name in widgets))
+    data = (part for query in queries for part in _read_data(project_id, query))
+    fragments = (_read_fragments(project_id, query) for query in queries)
+    rest = (_read_walls(slug), *fragments, _read_shapes(project_id))
     seen = set(known)
-    for texts in (*groups, _read_shapes(project_id)):
+    return _add_pictures(project_id, data, seen), _add_pictures(project_id, rest, seen)
+
+
+def _add_pictures(project_id: str, parts: Iterable[Texts], seen: set[str]) -> Iterator[Batch]:
+    for texts in parts:
         pictures: set[str] = set()
         files = []
         for name, text in texts:
             moved, found = move_pictures(text, project_id)
             files.append((name, moved.encode()))
             pictures |= found
-        yield [
-            *((name, b"" if name in seen else _read_picture(name)) for name in sorted(pictures)),
-            *files,
-        ]
+        yield [(name, b"" if name in seen else _read_picture(name)) for name in sorted(pictures)]
+        yield files
         seen |= pictures
 
 
-def _read_widget(project_id: str, query: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _read_data(project_id: str, query: dict[str, str]) -> tuple[Texts, Texts]:
+    """Return the further pages of a widget, and what it shows first, which names those."""
+    spoken = (query | {PARAMETER: code} for code in CODES)
+    return _read_pages(project_id, query), _read_feeds(project_id, spoken)
+
+
+def _read_feeds(project_id: str, queries: Iterable[dict[str, str]]) -> Texts:
     values = {"project_id": project_id}
-    yield from _read_pages(project_id, query)
+    for query in queries:
+        yield name_file("feed", query, ".json"), _text(_ask("feed.get_feed", values, query))
+
+
+def _read_fragments(project_id: str, query: dict[str, str]) -> Texts:
     for code in CODES:
         spoken = query | {PARAMETER: code}
-        yield name_file("feed", spoken, ".json"), _text(_ask("feed.get_feed", values, spoken))
-    for code in CODES:
-        spoken = query | {PARAMETER: code}
-        fragment = _text(_ask("rendered.get_fragment", values, spoken))
+        fragment = _text(_ask("rendered.get_fragment", {"project_id": project_id}, spoken))
         yield name_file("fragment", spoken, ".html"), fragment
         if code == ENGLISH.code:
             yield name_file("fragment", query, ".html"), fragment
 
 
-def _read_shapes(project_id: str) -> Iterator[tuple[str, str]]:
-    values = {"project_id": project_id}
-    for spoken in ({"shape": shape, PARAMETER: code} for shape in SHAPES for code in CODES):
-        yield name_file("feed", spoken, ".json"), _text(_ask("feed.get_feed", values, spoken))
+def _read_shapes(project_id: str) -> Texts:
+    spoken = ({"shape": shape, PARAMETER: code} for shape in SHAPES for code in CODES)
+    return _read_feeds(project_id, spoken)
 
 
-def _read_pages(project_id: str, query: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the further pages of a widget, the last one first."""
-    pages: list[tuple[str, str]] = []
+def _read_pages(project_id: str, query: dict[str, str]) -> Texts:
     cursor = _ask("feed.get_feed", {"project_id": project_id}, query).json["next"]  # type: ignore[index]
-    while cursor and len(pages) < MOST_PAGES:
+    for _ in range(MOST_PAGES):
+        if not cursor:
+            return
         asked = query | {"after": cursor}
         page = _ask("feed.get_feed", {"project_id": project_id}, asked)
-        pages.append((name_file("feed", asked, ".json"), _text(page)))
+        yield name_file("feed", asked, ".json"), _text(page)
         cursor = page.json["next"]  # type: ignore[index]
-    yield from reversed(pages)
 
 
-def _read_walls(slug: str) -> Iterator[tuple[str, str]]:
+def _read_walls(slug: str) -> Texts:
     for code in CODES:
         wall = _ask("wall.show_wall", {"slug": slug}, {PARAMETER: code})
         page = move_page(_text(wall), slug, wall.headers["Content-Security-Policy"])

@@ -3,8 +3,9 @@
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from sqlalchemy import Select, select, text
 
@@ -14,7 +15,8 @@ from testimonials.core.urls import app_url, base_url, published_url
 from testimonials.core.web.languages import LANGUAGES
 from testimonials.projects.models import Project
 from testimonials.projects.services import is_shown
-from testimonials.publishing.contents import Gone, list_static, make_groups
+from testimonials.publishing.contents import Batch, Gone, list_static, make_batches
+from testimonials.publishing.progress import Progress
 from testimonials.publishing.rewriting import STATIC, folder_of
 from testimonials.publishing.stores import Store, open_store
 from testimonials.publishing.turns import Turn
@@ -26,16 +28,27 @@ from testimonials.widget.script.embedded import find_published_script, name_scri
 logger = logging.getLogger("testimonials.publishing")
 
 WIDGETS = "widget"
-# The name of the file that says which version of a project is out; it is written last.
-MARK = "published-"
+# The folder of files of which each says which version of a project is out; they are written last.
+MARKS = "published"
 # Between two looks for changes: SQLite tells of them, and PostgreSQL is asked for them.
 ROUND_SECONDS = 0.25
 # Without a change, accounts can still expire, and what failed is tried again.
 LOOK_SECONDS = 10.0
-# After a failure, before the project is tried again.
+# After a failure, before it is tried again.
 PAUSE_SECONDS = 8.0
-# How many are written before looking again, so that a new change never waits for many old ones.
-AT_ONCE = 4
+# Then it looks again, so that a new change never waits for many old ones.
+SLICE_SECONDS = 0.4
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A project of which what widgets show is out, and not yet all else."""
+
+    mark: str
+    # The names of the files that were there, and of those that are out now.
+    known: set[str]
+    kept: set[str]
+    rest: Iterator[Batch]
 
 
 @dataclass(frozen=True)
@@ -61,19 +74,22 @@ class Publisher:
     """What this process has published, if it is its turn."""
 
     def __init__(self, place: str) -> None:
+        self.progress = Progress()
         self._turn = Turn()
         self._store: Store = open_store(place)
         self._has_begun = False
         self._edition = ""
         self._marks: dict[str, str] = {}
+        self._begun: dict[str, Begun] = {}
         self._paused: dict[str, float] = {}
+        self._rests_until = 0.0
         self._next_look = 0.0
         self._data_version: object = None
         self._is_behind = True
 
     def run(self, is_ending: Callable[[], bool] = lambda: False) -> None:
         """Publish what has changed, if it is this process's turn."""
-        if not self._turn.take():
+        if time.monotonic() < self._rests_until or not self._turn.take():
             return
         try:
             if not self._has_begun:
@@ -83,14 +99,19 @@ class Publisher:
                 # What others write meanwhile is seen in a moment; a loop would never rest.
                 if not self._is_behind:
                     break
-        except Exception:
+        except Exception as error:
             # Another process may be luckier; this one begins anew.
             self.end()
+            self._rests_until = time.monotonic() + PAUSE_SECONDS
+            self.progress.note_failure(error)
+            self.progress.write()
             raise
+        self.progress.write()
 
     def end(self) -> None:
         """Let another process have its turn."""
         self._has_begun = False
+        self.progress.end()
         self._turn.end()
 
     def _begin(self, store: Store) -> None:
@@ -99,16 +120,17 @@ class Publisher:
         known = {f"{WIDGETS}/{name}" for name in store.names(WIDGETS)}
         script = find_published_script()
         modules = [(name_script(module_digest(name)), build_module(name)) for name in MODULES]
-        for name, content in (*modules, (name_script(digest_of(script)), script)):
-            if f"{WIDGETS}/{name}" not in known:
-                store.write(f"{WIDGETS}/{name}", content)
-        for path, content in list_static():
-            # What has a version in its path never changes.
-            if path.rpartition("/")[2] not in store.names(path.rpartition("/")[0]):
-                store.write(path, content)
+        shared = [(f"{WIDGETS}/{name}", content) for name, content in modules]
+        shared.append((f"{WIDGETS}/{name_script(digest_of(script))}", script))
+        for folder, files in groupby(list_static(), key=lambda file: file[0].rpartition("/")[0]):
+            known |= {f"{folder}/{name}" for name in store.names(folder)}
+            shared += files
+        # What has a version in its path never changes.
+        store.write(file for file in shared if file[0] not in known)
         # Last, since it loads the others.
-        store.write(f"{WIDGETS}/{name_script()}", script)
-        self._marks = {folder: _read_mark(store, folder) for folder in store.folders(WIDGETS)}
+        store.write([(f"{WIDGETS}/{name_script()}", script)])
+        self._marks = dict.fromkeys(store.folders(WIDGETS), "") | read_marks(store)
+        self._begun = {}
         self._has_begun, self._is_behind, self._next_look = True, True, 0.0
 
     def _has_news(self) -> bool:
@@ -125,64 +147,100 @@ class Publisher:
         for project_id in [each for each in self._marks if each not in shown]:
             self._remove(project_id)
         now = time.monotonic()
-        behind = [
-            each
-            for each in wanted
-            if self._marks.get(each.id) != self._mark(each)
-            and self._paused.get(each.id, 0.0) <= now
-        ]
-        for each in behind[:AT_ONCE]:
-            if not is_ending():
-                self._attempt(each)
-        self._is_behind = len(behind) > AT_ONCE
+        behind = [each for each in wanted if self._marks.get(each.id) != self._mark(each)]
+        due = [each for each in behind if self._paused.get(each.id, 0.0) <= now]
+        # Of all that changed, what widgets show goes out first.
+        self._do(self._write_data, [each for each in due if not self._is_begun(each)], is_ending)
+        self._do(self._write_rest, [each for each in due[::-1] if self._is_begun(each)], is_ending)
+        left = {each.id for each in behind if self._marks.get(each.id) != self._mark(each)}
+        self.progress.note_behind(left)
+        self._is_behind = any(self._paused.get(each, 0.0) <= now for each in left)
         wait = LOOK_SECONDS if current_settings().is_sqlite else 2 * ROUND_SECONDS
         self._next_look = time.monotonic() + wait
 
     def _mark(self, wanted: Wanted) -> str:
-        return f"{MARK}{wanted.version}-{self._edition}.txt"
+        return f"{wanted.version}-{self._edition}"
 
-    def _attempt(self, wanted: Wanted) -> None:
+    def _is_begun(self, wanted: Wanted) -> bool:
+        begun = self._begun.get(wanted.id)
+        return begun is not None and begun.mark == self._mark(wanted)
+
+    def _do(
+        self,
+        work: Callable[[Wanted], None],
+        projects: list[Wanted],
+        is_ending: Callable[[], bool],
+    ) -> None:
+        end = time.monotonic() + SLICE_SECONDS
+        for each in projects:
+            self._attempt(work, each)
+            if is_ending() or time.monotonic() > end:
+                break
+
+    def _attempt(self, work: Callable[[Wanted], None], wanted: Wanted) -> None:
         try:
-            self._publish(wanted)
-        except Gone:
-            # The next look sees that too.
-            self._is_behind = True
-        except Exception as error:
-            self._paused[wanted.id] = time.monotonic() + PAUSE_SECONDS
-            log_fault(logger, "a project was not published; it is tried again", error)
-        else:
+            work(wanted)
             self._paused.pop(wanted.id, None)
+        except Exception as error:
+            self._begun.pop(wanted.id, None)
+            self._paused[wanted.id] = time.monotonic() + PAUSE_SECONDS
+            # What is gone, the next look sees too.
+            if not isinstance(error, Gone):
+                self.progress.note_failure(error)
+                log_fault(logger, "a project was not published; it is tried again", error)
 
-    def _publish(self, wanted: Wanted) -> None:
-        """Write a project's files, remove those that it no longer has, and mark its version."""
-        store = self._store
-        folder, mark = folder_of(wanted.id), self._mark(wanted)
-        known = store.names(folder)
+    def _write_data(self, wanted: Wanted) -> None:
+        """Write what a project's widgets show."""
+        folder = folder_of(wanted.id)
+        known = self._store.names(folder)
         widgets = select(SavedWidget.name).where(SavedWidget.project_id == wanted.id)
         saved = [row[0] for row in self._turn.ask(widgets.order_by(SavedWidget.name))]
-        # A crash in between leaves the former mark, so that all is written again.
-        self._marks[wanted.id] = ""
-        kept = {mark}
-        for files in make_groups(wanted.id, wanted.slug, saved, known):
-            for name, content in files:
-                kept.add(name)
-                if content:
-                    store.write(f"{folder}/{name}", content)
-        store.write(f"{folder}/{mark}", b"\n")
-        for name in known - kept:
-            store.remove(f"{folder}/{name}")
-        self._marks[wanted.id] = mark
+        data, rest = make_batches(wanted.id, wanted.slug, saved, known)
+        kept = self._write_batches(folder, data)
+        self._begun[wanted.id] = Begun(self._mark(wanted), known, kept, rest)
+
+    def _write_rest(self, wanted: Wanted) -> None:
+        """Write all else of a project, remove what it no longer has, and mark its version."""
+        begun, store, folder = self._begun[wanted.id], self._store, folder_of(wanted.id)
+        kept = begun.kept | self._write_batches(folder, begun.rest)
+        store.remove(f"{folder}/{name}" for name in begun.known - kept)
+        # A crash before this leaves the former mark, so that all is written again.
+        store.write([(_name_mark(wanted.id, begun.mark), b"\n")])
+        if former := self._marks.get(wanted.id):
+            store.remove([_name_mark(wanted.id, former)])
+        self._marks[wanted.id] = begun.mark
+        del self._begun[wanted.id]
+
+    def _write_batches(self, folder: str, batches: Iterable[Batch]) -> set[str]:
+        kept = set()
+        for batch in batches:
+            kept |= {name for name, _ in batch}
+            self._store.write((f"{folder}/{name}", content) for name, content in batch if content)
+        return kept
 
     def _remove(self, project_id: str) -> None:
         self._store.remove_folder(folder_of(project_id))
-        del self._marks[project_id]
+        if mark := self._marks.pop(project_id):
+            self._store.remove([_name_mark(project_id, mark)])
+        self._begun.pop(project_id, None)
         self._paused.pop(project_id, None)
 
 
-def _read_mark(store: Store, project_id: str) -> str:
-    """Return the one mark of a project; two are what a crash left."""
-    marks = [name for name in store.names(folder_of(project_id)) if name.startswith(MARK)]
-    return marks[0] if len(marks) == 1 else ""
+def _name_mark(project_id: str, mark: str) -> str:
+    return f"{MARKS}/{project_id}.{mark}.txt"
+
+
+def read_marks(store: Store) -> dict[str, str]:
+    """Return the mark of each project that is out."""
+    found: dict[str, str] = {}
+    for name in store.names(MARKS):
+        project_id, _, mark = name.removesuffix(".txt").partition(".")
+        # Two are what a crash left: neither is right.
+        if project_id in found:
+            store.remove([f"{MARKS}/{name}", _name_mark(project_id, found[project_id])])
+            mark = ""
+        found[project_id] = mark
+    return found
 
 
 def _name_edition() -> str:

@@ -1,13 +1,15 @@
-"""Where published files go: a folder."""
+"""Where published files go: a folder, or a bucket."""
 
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.publishing.buckets import BucketStore
+from testimonials.settings.parsers import BUCKET
 
 # A file that is being written; static hosts are told not to serve dot files.
 UNFINISHED = ".unfinished-"
@@ -24,12 +26,12 @@ class Store(Protocol):
         """Return the names of the folders directly in a folder."""
         ...
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file, so that a reader gets either the whole old or the whole new one."""
+    def write(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Write files in any order; a reader gets the whole old or the whole new content."""
         ...
 
-    def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files, if they are there."""
         ...
 
     def remove_folder(self, folder: str) -> None:
@@ -59,9 +61,12 @@ class FolderStore:
         with contextlib.suppress(FileNotFoundError), os.scandir(self._root / folder) as entries:
             yield from (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file beside its place, and move it there."""
-        target = self._root / path
+    def write(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Write each file beside its place, and move it there."""
+        for path, content in files:
+            self._write(self._root / path, content)
+
+    def _write(self, target: Path, content: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished = target.with_name(UNFINISHED + new_identifier())
         try:
@@ -72,9 +77,10 @@ class FolderStore:
                 unfinished.unlink(missing_ok=True)
             raise
 
-    def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
-        (self._root / path).unlink(missing_ok=True)
+    def remove(self, paths: Iterable[str]) -> None:
+        """Remove files, if they are there."""
+        for path in paths:
+            (self._root / path).unlink(missing_ok=True)
 
     def remove_folder(self, folder: str) -> None:
         """Remove a folder with its files, if it is there."""
@@ -84,4 +90,4 @@ class FolderStore:
 
 def open_store(place: str) -> Store:
     """Return the store that the setting PUBLISH_TO names."""
-    return FolderStore(Path(place))
+    return BucketStore(place) if place.startswith(BUCKET) else FolderStore(Path(place))

@@ -20,6 +20,8 @@ from sqlalchemy.exc import ArgumentError
 Parser = Callable[[object], Any]
 
 MOST_PROJECTS = 1_000_000
+# How the address of a bucket begins.
+BUCKET = "s3://"
 _HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
@@ -122,6 +124,17 @@ def parse_folder(value: object) -> str:
         return str(Path(text).expanduser()) if text else ""
     except (RuntimeError, UnicodeEncodeError) as error:
         raise ValueError(f"can't be used as a folder: {error}") from None
+
+
+def parse_place(value: object) -> str:
+    """Parse "", a folder, or a bucket with perhaps a prefix such as s3://bucket/reviews."""
+    text = parse_text(value)
+    if not text.startswith(BUCKET):
+        return parse_folder(value)
+    text = text.rstrip("/")
+    if not re.fullmatch(BUCKET + r"[a-z0-9][a-z0-9.-]+[a-z0-9](/[A-Za-z0-9._-]+)*", text):
+        raise ValueError(f"must be a folder, or a bucket such as s3://bucket/reviews, not {text!r}")
+    return text
 
 
 def parse_origin(value: object) -> str:

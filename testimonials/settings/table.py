@@ -35,6 +35,7 @@ EXTRAS = (
     ("ratelimit_storage_url", "", "redis", "redis"),
     ("metrics_token", "", "prometheus_client", "metrics"),
     ("sentry_dsn", "", "sentry_sdk", "sentry"),
+    ("publish_to", take.BUCKET, "obstore", "s3"),
 )
 
 
@@ -234,10 +235,10 @@ class Settings:
     )
     publish_to: str = setting(
         "",
-        take.parse_folder,
-        "Where widgets, walls and fragments are written as files for a static host: a folder; a "
-        "relative one is in the instance folder. It is emptied of what this service wrote when a "
-        "project goes. Needs `PUBLISH_URL`. Empty: nowhere.",
+        take.parse_place,
+        "Where widgets, walls and fragments are written as files for a static host: a folder (a "
+        "relative one is in the instance folder), or `s3://bucket/prefix`. It is emptied of what "
+        "this service wrote when a project goes. Needs `PUBLISH_URL`. Empty: nowhere.",
     )
     publish_url: str = setting(
         "",
@@ -437,6 +438,11 @@ def _complete(settings: Settings) -> Settings:
         base_url=base,
         app_url=app,
         mail_from=sender,
-        publish_to=settings.publish_to and str(settings.instance_path / settings.publish_to),
+        publish_to=_find_place(settings),
         backup_path=str((settings.instance_path / (settings.backup_path or "backups")).resolve()),
     )
+
+
+def _find_place(settings: Settings) -> str:
+    is_folder = settings.publish_to and not settings.publish_to.startswith(take.BUCKET)
+    return str(settings.instance_path / settings.publish_to) if is_folder else settings.publish_to

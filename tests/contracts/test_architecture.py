@@ -272,6 +272,7 @@ LAZY = {
     },
     "operations.shared_metrics": {"prometheus_client.parser"},
     "projects.slugs": {"text_unidecode"},
+    "publishing.buckets": {"obstore.store"},
     # Imports the driver of PostgreSQL.
     "extensions": {"testimonials.core.data.postgres_watch"},
     "serving.server": {"testimonials.core.data.postgres_watch"},

@@ -14,6 +14,8 @@ from testimonials.core import clock
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
 from testimonials.operations.metrics import EXTENSION, end_metrics
+from testimonials.publishing.progress import EXTENSION as PUBLISHING
+from testimonials.publishing.progress import Progress
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.servers import free_port, wait_for
@@ -186,6 +188,26 @@ def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: Flask
     failed = read(client, "testimonials_job_last_failure_timestamp_seconds")
     assert ended == {(("job", "sweep"),): pytest.approx(now.timestamp(), abs=0.01)}
     assert list(failed) == [(("job", "backup"),)]
+
+
+def test_what_waits_to_be_published_is_told(make_app: MakeApp, tmp_path: Path) -> None:
+    place = {"publish_to": str(tmp_path / "out"), "publish_url": "https://cdn.example.com"}
+    published = make_app(metrics_token=TOKEN, **place)
+    client = published.test_client()
+    assert read(client, "testimonials_publishing_waiting") == {}
+    progress = published.extensions[PUBLISHING] = Progress()
+    progress.note_behind({"one", "two"})
+    assert list(read(client, "testimonials_publishing_waiting").values()) == [2.0]
+    (seconds,) = read(client, "testimonials_publishing_lag_seconds").values()
+    assert seconds > 0
+    with published.app_context():
+        progress.note_failure(OSError("no room"))
+        progress.write()
+    (failed,) = read(client, "testimonials_job_last_failure_timestamp_seconds")
+    assert failed == (("job", "publish"),)
+    # Whoever no longer publishes isn't told of it for ever.
+    other = make_app(metrics_token=TOKEN).test_client()
+    assert read(other, "testimonials_job_last_failure_timestamp_seconds") == {}
 
 
 def test_no_address_and_no_secret_is_in_it(

@@ -2,17 +2,22 @@
 
 import errno
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
+from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
 from testimonials.projects.changes import move_to_trash
 from testimonials.projects.services import lock_project
 from testimonials.publishing import publisher as publisher_module
+from testimonials.publishing.progress import PUBLISH_JOB
 from testimonials.publishing.publisher import Publisher
+from testimonials.publishing.stores import FolderStore
 from testimonials.settings.secret import SettingError
 from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MakeApp, MakeCaller
@@ -80,6 +85,11 @@ def test_files_say_what_the_service_says(
     assert 'href="/' not in wall
     assert 'src="/' not in wall
     assert 'href="?' not in wall
+    # Its filters are pages of the service.
+    filters = {unescape(each) for each in re.findall(r'href="([^"]*/wall\?[^"]*)"', wall)}
+    assert any("rating=4" in each for each in filters), filters
+    for address in filters:
+        assert client.get(address).status_code == 200
 
 
 def test_what_is_out_is_not_written_again(
@@ -162,6 +172,79 @@ def test_a_full_disk_is_tried_again_and_leaves_whole_files(
     assert b"once there is room" in (own / "feed.lang-en.json").read_bytes()
 
 
+def test_a_change_waits_for_no_backlog(
+    published_app: Flask,
+    publisher: Publisher,
+    publishing_owner: Caller,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ids = [publishing_owner.create_project(businessName=f"Loom {n}")["_id"] for n in range(3)]
+    run(published_app, publisher)
+    for project in ids:
+        publishing_owner.create_testimonial(project, text="The first words")
+    order: list[str] = []
+    write = FolderStore.write
+
+    def note(store: FolderStore, files: Iterable[tuple[str, bytes]]) -> None:
+        batch = list(files)
+        write(store, batch)
+        names = {path.removeprefix("widget/") for path, _ in batch}
+        found = [each for each in names if each.endswith(("/feed.lang-en.json", "/wall.html"))]
+        order.extend(found)
+        if found and len(order) == 2:
+            # Somebody writes while the first wall goes out and two projects wait.
+            publishing_owner.create_testimonial(ids[0], text="The newest words")
+
+    monkeypatch.setattr(FolderStore, "write", note)
+    # Each look writes one thing of a kind.
+    monkeypatch.setattr(publisher_module, "SLICE_SECONDS", 0.0)
+    run(published_app, publisher)
+    assert order == [
+        *(f"{ids[2]}/feed.lang-en.json", f"{ids[2]}/wall.html"),
+        *(f"{ids[0]}/feed.lang-en.json", f"{ids[0]}/wall.html"),
+        *(f"{ids[1]}/feed.lang-en.json", f"{ids[1]}/wall.html"),
+    ]
+    feed = folder / "widget" / ids[0] / "feed.lang-en.json"
+    assert "The newest words" in feed.read_text()
+
+
+def test_what_waits_is_told(
+    published_app: Flask,
+    publisher: Publisher,
+    publishing_owner: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_job() -> BackgroundJob:
+        with published_app.app_context():
+            return db.session.get_one(BackgroundJob, PUBLISH_JOB)
+
+    assert publisher.progress.measure() is None
+    publishing_owner.create_project(businessName="Loom & Co")
+    run(published_app, publisher)
+    assert publisher.progress.measure() == (0, 0.0)
+    assert read_job().finished_at is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderStore, "write", refuse)
+        publishing_owner.create_project(businessName="Another")
+        run(published_app, publisher)
+    waiting, seconds = publisher.progress.measure() or (0, 0.0)
+    assert waiting == 1
+    assert seconds > 0
+    assert read_job().error == "PermissionError: [Errno 13] Permission denied"
+    monkeypatch.setattr(publisher_module, "PAUSE_SECONDS", 0.0)
+    publisher._paused.clear()
+    run(published_app, publisher)
+    assert publisher.progress.measure() == (0, 0.0)
+    assert read_job().error is None
+    publisher.end()
+    assert publisher.progress.measure() is None
+
+
+def refuse(_store: FolderStore, _files: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
 def read_times(folder: Path) -> dict[Path, int]:
     """Return when each published file was written."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
@@ -176,3 +259,12 @@ def test_neither_setting_goes_without_the_other(instance: Path) -> None:
         load_settings({}, folder | {"publish_to": "published", "publish_url": "ftp://host"})
     settings = load_settings({}, folder | {"publish_to": "published", "publish_url": HOST + "/"})
     assert (settings.publish_to, settings.publish_url) == (str(instance / "published"), HOST)
+
+
+def test_a_bucket_is_no_folder(instance: Path) -> None:
+    given = {"instance_path": str(instance), "publish_url": HOST}
+    settings = load_settings({}, given | {"publish_to": "s3://bucket/reviews/"})
+    assert settings.publish_to == "s3://bucket/reviews"
+    for wrong in ("s3://", "s3://B", "s3://bucket//reviews", "s3://bucket/a b", "s3://../x"):
+        with pytest.raises(SettingError, match="such as s3://bucket"):
+            load_settings({}, given | {"publish_to": wrong})

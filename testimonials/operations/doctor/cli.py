@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials.core.commands import json_option, print_json
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.extensions import db
-from testimonials.operations.doctor import data, network, settings
+from testimonials.operations.doctor import data, network, publishing, settings
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
 
 Check = Callable[[], Iterator[Finding]]
@@ -30,9 +30,18 @@ CHECKS: dict[str, Check] = {
     "webhooks": data.check_webhooks,
     "backups": data.check_backups,
     "recordings": data.check_recordings,
+    "publishing": publishing.check_publishing,
 }
 # These query tables, and connecting would create a database if there is none.
-NEED_SCHEMA = ("clock", "outbox", "background work", "webhooks", "backups", "recordings")
+NEED_SCHEMA = (
+    "clock",
+    "outbox",
+    "background work",
+    "webhooks",
+    "backups",
+    "recordings",
+    "publishing",
+)
 
 
 @click.command()

@@ -42,10 +42,12 @@ def published(instance: Path, tmp_path: Path) -> Iterator[Published]:
         values = {"businessName": "Loom & Co", "skipDemoTestimonials": True}
         project = service.call("POST", "/v1/projects", values, headers).data
         path = f"/v1/projects/{project['_id']}/testimonials"
+        first = ""
         for number in range(MANY):
             words = {"authorName": f"Maya {number}", "text": f"Words {number}.", "rating": 5}
             answer = service.call("POST", path, words, headers)
             assert answer.status == 200
+            first = first or answer.data["_id"]
         photo = to_bytes(photo_of(), "PNG")
         kind = {"Content-Type": "image/png"}
         # It waits for the owner.
@@ -66,6 +68,8 @@ def published(instance: Path, tmp_path: Path) -> Iterator[Published]:
         (website / "tag.html").write_text(
             f"<!doctype html><html lang=en><h1>Shop</h1>{answer.data['script']}"
             f"<div data-testimonials-project={project['_id']} data-testimonials-min=3></div>"
+            f"<div data-testimonials-project={project['_id']} data-testimonials-id={first}></div>"
+            f"<div data-testimonials-project={project['_id']} data-testimonials-tag=kind></div>"
         )
         yield Published(service, project, folder, host, other)
         service.kill()
@@ -74,6 +78,12 @@ def published(instance: Path, tmp_path: Path) -> Iterator[Published]:
 def test_service_is_asked_for_what_has_no_file(published: Published, open_page: OpenPage) -> None:
     page = open_page(f"{published.website}/tag.html")
     expect(page.get_by_text(f"Words {MANY - 1}.")).to_be_visible()
+    one = page.locator("[data-testimonials-id]")
+    expect(one.get_by_text("Words 0.")).to_be_visible()
+    expect(one.locator("figure")).to_have_count(1)
+    # Nothing has this tag.
+    tagged = page.locator("[data-testimonials-tag]")
+    expect(tagged).to_have_attribute("data-testimonials-state", "empty")
 
 
 def test_widget_and_wall_need_no_service(published: Published, open_page: OpenPage) -> None:

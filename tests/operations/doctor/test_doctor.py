@@ -456,6 +456,7 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
         "webhooks",
         "backups",
         "recordings",
+        "publishing",
     }
     assert not file.exists()
 

@@ -12,7 +12,7 @@ const load = async (address, signal) => {
   const url = new URL(address);
   const name = nameFile(url);
   const asked = SERVICE + url.href.slice(BASE.length);
-  const data = await (/[^\w.-]/.test(name) ? get(asked) : get(BASE + url.pathname.split('/').slice(-2).join('/') + name).catch(() => get(asked)));
+  const data = await (/[^\w.-]|\.(id|tag|min)-/.test(name) ? get(asked) : get(BASE + url.pathname.split('/').slice(-2).join('/') + name).catch(() => get(asked)));
   signal.throwIfAborted();
   return data;
 };
