@@ -9,7 +9,7 @@ from flask import Request
 
 from testimonials.auth.sign_in.cookies import read_session_cookie
 from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.urls import app_url, base_url
+from testimonials.core.urls import app_url, base_url, published_url
 from testimonials.insights.counting import Beacon
 
 MAX_BYTES = 16 * 1024
@@ -36,11 +36,14 @@ def read_beacon(request: Request) -> Beacon | None:
         return None
     if not request.user_agent.string or _PROGRAM.search(request.user_agent.string):
         return None
-    website = read_website(headers.get("Origin", ""))
+    origin = headers.get("Origin", "")
+    website = read_website(origin)
     sent = _read_body(request)
     surface = sent.get("surface")
     # The widget on our own pages is the editor's preview.
     surfaces = ("widget",) if website else ("wall", "form")
+    if surface == "wall" and origin == _published_origin():
+        website, surfaces = "", ("wall",)
     if website is None or not isinstance(surface, str) or surface not in surfaces:
         return None
     form = sent.get("form", "")
@@ -70,6 +73,11 @@ def read_website(origin: str) -> str | None:
     if parts.scheme not in ("http", "https") or is_here or host == "localhost":
         return None
     return host if _HOST.fullmatch(host) else None
+
+
+def _published_origin() -> str:
+    parts = urlsplit(published_url())
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _read_body(request: Request) -> dict[str, Any]:

@@ -8,14 +8,14 @@ import re
 
 from markupsafe import escape
 
-from testimonials.core.urls import app_url, image_url, published_url
+from testimonials.core.urls import app_url, base_url, image_url, published_url
 
 STATIC = "static"
 # Stands for an id in an address.
 PLACE = "PLACE"
 
 _SWITCH = re.compile(r'(?<= )href="\?lang=([a-z]+)"')
-_LINK = re.compile(r'(?<= )(href|src)="/(?!/)([^"]*)"')
+_LINK = re.compile(r'(?<= )(href|src|data-seen)="/(?!/)([^"]*)"')
 _HEAD = '<meta charset="utf-8">'
 
 
@@ -44,6 +44,9 @@ def move_page(text: str, slug: str, policy: str) -> str:
         name, path = found.groups()
         if switch := re.fullmatch(rf"{re.escape(slug)}/wall\?lang=([a-z]+)", path):
             return f'{name}="wall.lang-{switch[1]}.html"'
+        if name == "data-seen":
+            # The page's policy allows this one.
+            return f'{name}="{base_url()}/{path}"'
         is_file = path.startswith(f"{STATIC}/")
         return f'{name}="{published_url(path) if is_file else f"{app_url()}/{path}"}"'
 

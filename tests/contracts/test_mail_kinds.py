@@ -24,7 +24,7 @@ ANSWERS = {
     "backup-works": "The operator named this address in the settings.",
 }
 # Each comes because somebody else did something, or again and again.
-ENDABLE = {"flood", "proposals", "submissions", "invitation", "invitation-reminder"}
+ENDABLE = {"flood", "proposals", "submissions", "invitation", "invitation-reminder", "month"}
 
 
 @dataclass(frozen=True)

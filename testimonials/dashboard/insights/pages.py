@@ -3,8 +3,9 @@
 from flask import Blueprint, Response, render_template, request, send_file
 from flask.typing import ResponseReturnValue
 
+from testimonials.core.web.errors import NotFound
 from testimonials.dashboard.guards import build_shell, require_role
-from testimonials.dashboard.insights.tables import write_days
+from testimonials.dashboard.insights.tables import TABLES, write_figures
 from testimonials.dashboard.insights.view import describe_page, read_days
 from testimonials.projects.access import Access, Role
 
@@ -26,8 +27,10 @@ def show_insights(access: Access) -> ResponseReturnValue:
 @insights_page.get("/dashboard/projects/<project_id>/insights.csv")
 @require_role(Role.ADMIN)
 def download_insights(access: Access) -> Response:
-    """Send the views of each day as a table."""
-    days = read_days(request.args)
-    name = f"{access.project.slug}-views-{days}-days.csv"
-    file = write_days(access.project, days)
+    """Send the views of each day; ``?of=`` chooses another of the tables."""
+    days, of = read_days(request.args), request.args.get("of", "views")
+    if of not in TABLES:
+        raise NotFound("There is no such table.")
+    name = f"{access.project.slug}-{of}-{days}-days.csv"
+    file = write_figures(access.project, days, of)
     return send_file(file, "text/csv", as_attachment=True, download_name=name, max_age=0)

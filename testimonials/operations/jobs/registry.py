@@ -22,6 +22,8 @@ from testimonials.core.data.outages import log_fault
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import begin_write, db
 from testimonials.insights.counting import current_counts, write_counts
+from testimonials.insights.monthly_mail import find_due as find_monthly
+from testimonials.insights.monthly_mail import tell_of_month
 from testimonials.operations.backup.making import BackupFailed
 from testimonials.operations.backup.scheduled import (
     BACKUP_JOB,
@@ -45,11 +47,16 @@ LONGEST = timedelta(minutes=10)
 
 
 def send_gathered_mail() -> int:
-    """Write the mail about new testimonials and proposals that is due; return how many.
+    """Write the mail about new testimonials, proposals and months that is due; return how many.
 
     Commits each.
     """
-    return _tell(find_waiting, tell_waiting) + _tell(find_due, tell_of_proposals)
+    kinds = (
+        (find_waiting, tell_waiting),
+        (find_due, tell_of_proposals),
+        (find_monthly, tell_of_month),
+    )
+    return sum(_tell(find, tell) for find, tell in kinds)
 
 
 def _tell(find: Callable[[], list[tuple[str, str]]], tell: Callable[[Project, str], bool]) -> int:

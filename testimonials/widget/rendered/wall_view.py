@@ -46,6 +46,7 @@ def render_wall(
         is_indexed=figures["total"] > figures["samples"],
         plays_here=still.has_extras,
         seen_url=url_for("beacons.note_seen", project_id=project.id),
+        seen_ids=" ".join(item["id"] for item in items),
         structured_data=describe_ratings(project, items, figures),
     )
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
+from tests.browser.insights.test_telling import listen, wait_until_told
 from tests.publishing.static_host import serve_folder
 from tests.support.pictures import photo as photo_of
 from tests.support.pictures import to_bytes
@@ -84,6 +85,19 @@ def test_service_is_asked_for_what_has_no_file(published: Published, open_page: 
     # Nothing has this tag.
     tagged = page.locator("[data-testimonials-tag]")
     expect(tagged).to_have_attribute("data-testimonials-state", "empty")
+
+
+def test_files_tell_the_service_what_was_seen(published: Published, open_page: OpenPage) -> None:
+    wall = f"{published.host}/widget/{published.project['_id']}/wall.html"
+    page = open_page("about:blank")
+    listen(page)
+    for url in (f"{published.website}/index.html", wall):
+        page.goto(url)
+        expect(page.get_by_text(f"Words {MANY - 1}.")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        wait_until_told(page, lambda all: bool(all["seen"]))
+        asked = f"{published.service.url}/widget/{published.project['_id']}/seen"
+        assert set(page.evaluate("places")) == {asked}
 
 
 def test_widget_and_wall_need_no_service(published: Published, open_page: OpenPage) -> None:

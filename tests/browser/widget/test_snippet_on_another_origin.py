@@ -1,13 +1,11 @@
 """The embed snippet, as the API returns it, on a page of another origin."""
 
-import json
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -216,41 +214,3 @@ def test_the_owner_is_told_where_the_widget_was_seen(
     visitor.goto(f"{site.url}/widget/{project.id}")
     owner.reload()
     expect(owner.get_by_text(seen)).to_be_visible()
-
-
-PERSON = "Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false });"
-ASKS = "Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true });"
-
-
-def leave(page: Page, url: str) -> list[dict[str, Any]]:
-    """Look at the page with the widget, then hide it; return what was told."""
-    page.add_init_script(
-        "window.told = []; Navigator.prototype.sendBeacon = (url, body) => told.push(`${url} ${body}`)"
-    )
-    page.goto(url)
-    check_widget(page)
-    page.wait_for_load_state("networkidle")
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 300)))")
-    told: list[str] = page.evaluate("dispatchEvent(new Event('pagehide')), told")
-    assert all(re.search(r"/widget/[0-9a-f]{24}/seen$", each.split(" ", 1)[0]) for each in told)
-    return [json.loads(each.split(" ", 1)[1]) for each in told]
-
-
-def test_what_was_seen_is_told_when_the_page_is_left(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
-    project = site.create_project()
-    fill(project, layout="list")
-    snippet = project.call("GET", "/embed-snippet")
-    host.body = snippet["container"] + snippet["script"]
-    page = open_page(host.url, viewport={"width": 1280, "height": 2000})
-    # A browser that a program moves tells nothing.
-    assert leave(page, host.url) == []
-    page.add_init_script(PERSON)
-    (told,) = leave(page, host.url)
-    assert len(set(told["seen"])) == len(TEXTS)
-    assert told | {"seen": []} == {
-        "surface": "widget", "view": True, "clicks": 0, "seen": [], "read": [],
-    }  # fmt: skip
-    page.add_init_script(ASKS)
-    assert leave(page, host.url) == []

@@ -143,6 +143,29 @@ def test_the_days_are_a_file(app: Flask, browser: FlaskClient, project: str) -> 
     assert "fern-views-7-days.csv" in answer.headers["Content-Disposition"]
 
 
+def test_testimonials_and_websites_are_files(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    add_views(app, project, 12, website="fern.example", clicks=2)
+    add_views(app, project, 3)
+    said = add_testimonial(app, project, author_name="=Ida")
+    add_reads(app, project, said, 9, 4)
+    page = browser.get(f"/dashboard/projects/{project}/insights?days=7").text
+    found = {}
+    for name in ("testimonials", "websites"):
+        path = f"/dashboard/projects/{project}/insights.csv?days=7&of={name}"
+        assert path.replace("&", "&amp;") in page
+        answer = browser.get(path)
+        assert f"fern-{name}-7-days.csv" in answer.headers["Content-Disposition"]
+        found[name] = answer.data.decode("utf-8-sig").splitlines()
+    # No spreadsheet takes it for a formula.
+    assert found["testimonials"] == ["id,authorName,seen,read", f"{said},'=Ida,9,4"]
+    assert found["websites"][0] == "website,views,clicks,lastSeenAt"
+    assert found["websites"][1].startswith("fern.example,12,2,")
+    assert found["websites"][2].startswith(",3,0,")
+    assert browser.get(f"/dashboard/projects/{project}/insights.csv?of=x").status_code == 404
+
+
 def test_a_moderator_has_no_insights(app: Flask, project: str, outsider: Caller) -> None:
     add_member(app, project, outsider, "moderator")
     browser = open_browser(app, outsider)

@@ -14,6 +14,8 @@ const load = async (address, signal) => {
   const asked = SERVICE + url.href.slice(BASE.length);
   const data = await (/[^\w.-]|\.(id|tag|min)-/.test(name) ? get(asked) : get(BASE + url.pathname.split('/').slice(-2).join('/') + name).catch(() => get(asked)));
   signal.throwIfAborted();
+  // Where to tell what was seen.
+  data.service = SERVICE;
   return data;
 };
 

@@ -1,7 +1,8 @@
 // Tells the service once, when the page is left, which testimonials were seen and read, and clicks on
 // the button. No cookie, nothing about the visitor; nothing at all for who asks not to be tracked.
-// The core (../core/widget.js) imports this last, and hands over the widget.
-export default ({ feed, cards, root, signal }) => {
+// The core (../core/widget.js) imports this last, and hands over the widget; the wall its cards
+// (wall.js).
+export default ({ feed, cards, root, signal, surface = 'widget', url = new URL(feed.project.id + '/seen', feed.service || import.meta.url) }) => {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === '1' || navigator.webdriver) return;
   const ids = new Map();
   const timers = new Map();
@@ -28,16 +29,16 @@ export default ({ feed, cards, root, signal }) => {
   watch();
 
   root.addEventListener('click', ({ target }) => {
-    if (target.closest('.cta')) clicks += 1;
+    if (target.closest('.cta, .action')) clicks += 1;
     const id = target.closest('.more, .play') && ids.get(target.closest('.card'));
     if (id) read.add(id);
   }, { signal });
 
   const takeNew = (all, before) => [...all].filter((id) => !before.has(id) && before.add(id)).slice(0, 200);
   const tell = () => {
-    const body = { surface: 'widget', view, clicks, seen: takeNew(seen, told[0]), read: takeNew(read, told[1]) };
+    const body = { surface, view, clicks, seen: takeNew(seen, told[0]), read: takeNew(read, told[1]) };
     if (!view && !clicks && !body.seen.length && !body.read.length) return;
-    navigator.sendBeacon(new URL(feed.project.id + '/seen', import.meta.url), JSON.stringify(body));
+    navigator.sendBeacon(url, JSON.stringify(body));
     view = false;
     clicks = 0;
   };

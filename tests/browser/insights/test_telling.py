@@ -1,0 +1,212 @@
+"""What pages tell of what was seen and read: nothing of anybody, once, when they are left."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.widget.test_recordings import fill as fill_with_recordings
+from tests.browser.widget.test_snippet_on_another_origin import (
+    TEXTS,
+    HostPage,
+    check_widget,
+    fill,
+    host,
+)
+from tests.support.rows import add_testimonial
+from tests.support.servers import wait_for
+
+__all__ = ["host"]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PERSON = "Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false });"
+ASKS = {"globalPrivacyControl": "true", "doNotTrack": "'1'"}
+NOTES = """window.told = []; window.places = [];
+Navigator.prototype.sendBeacon = (url, body) => Boolean(places.push(`${url}`) && told.push(body));
+"""
+# Five seconds never pass.
+TIMELESS = """const later = setTimeout;
+window.setTimeout = (work, time) => time >= 5000 ? 0 : later(work, time);
+"""
+# About three hundred words, which no card shows whole.
+LONG = "We came for bread and stayed for the people. " * 60
+
+
+def listen(page: Page, *scripts: str) -> None:
+    """Note from now on what pages would tell of somebody who is no program."""
+    for script in (NOTES, PERSON, *scripts):
+        page.add_init_script(script)
+
+
+def leave(page: Page) -> list[dict[str, Any]]:
+    """Hide the page; return all that was told since it was opened."""
+    told: list[str] = page.evaluate("dispatchEvent(new Event('pagehide')), told")
+    return [json.loads(each) for each in told]
+
+
+def wait_until_told(page: Page, has: Callable[[dict[str, set[str]]], bool]) -> dict[str, set[str]]:
+    """Leave the page again and again until it has told this; return all that was seen and read."""
+
+    def read() -> dict[str, set[str]]:
+        told = leave(page)
+        return {name: {id for each in told for id in each[name]} for name in ("seen", "read")}
+
+    wait_for(lambda: has(read()), what="what was seen")
+    return read()
+
+
+def put_on(host: HostPage, project: Project, space: int = 0) -> None:
+    """Put the widget on the website, below so much space."""
+    snippet = project.call("GET", "/embed-snippet")
+    shown = f'<h1 style="margin-bottom:{space}px">Host</h1>{snippet["container"]}'
+    host.body = f"{shown}{snippet['script']}"
+
+
+def test_what_was_seen_is_told_once_when_the_page_is_left(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    fill(project, layout="list")
+    put_on(host, project)
+    page = open_page("about:blank", viewport={"width": 1280, "height": 2000})
+    listen(page)
+    page.goto(host.url)
+    check_widget(page)
+    found = wait_until_told(page, lambda all: len(all["seen"]) == len(TEXTS))
+    assert found["read"] == set()
+    told = leave(page)
+    # A view is told once, and no testimonial twice.
+    assert [each["view"] for each in told] == [True] + [False] * (len(told) - 1)
+    assert sum(len(each["seen"]) for each in told) == len(TEXTS)
+    assert told[0] | {"seen": []} == {
+        "surface": "widget", "view": True, "clicks": 0, "seen": [], "read": [],
+    }  # fmt: skip
+    assert set(page.evaluate("places")) == {f"{site.url}/widget/{project.id}/seen"}
+
+
+@pytest.mark.parametrize("asks", ASKS)
+def test_who_asks_not_to_be_tracked_tells_nothing(
+    site: Site, host: HostPage, open_page: OpenPage, asks: str
+) -> None:
+    project = site.create_project()
+    fill(project)
+    put_on(host, project)
+    page = open_page("about:blank")
+    asking = f"Object.defineProperty(Navigator.prototype, '{asks}', {{ get: () => {ASKS[asks]} }})"
+    listen(page, asking)
+    for url in (host.url, f"{project.page_url}/wall", project.page_url):
+        page.goto(url)
+        if url == host.url:
+            check_widget(page)
+        page.wait_for_load_state("networkidle")
+        assert leave(page) == []
+
+
+def test_a_browser_that_a_program_moves_tells_nothing(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    fill(project)
+    put_on(host, project)
+    page = open_page("about:blank")
+    page.add_init_script(NOTES)
+    page.goto(host.url)
+    check_widget(page)
+    page.wait_for_load_state("networkidle")
+    assert leave(page) == []
+
+
+def test_half_a_card_for_five_seconds_is_read(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project(skipDemoTestimonials=True)
+    ids = {add_testimonial(site.app, project.id) for _ in range(3)}
+    project.call("PATCH", "/widget-config", {"layout": "list"})
+    put_on(host, project, space=3000)
+    page = open_page("about:blank", viewport={"width": 1280, "height": 1000})
+    listen(page)
+    page.clock.install()
+    page.goto(host.url)
+    expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert wait_until_told(page, lambda _: True) == {"seen": set(), "read": set()}
+    # From now on time passes as this test says.
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
+    page.evaluate("scrollTo(0, 9000)")
+    assert wait_until_told(page, lambda all: all["seen"] == ids)["read"] == set()
+    page.clock.run_for(4990)
+    assert wait_until_told(page, lambda _: True)["read"] == set()
+    page.clock.run_for(20)
+    assert wait_until_told(page, lambda _: True)["read"] == ids
+
+
+def test_what_was_scrolled_past_is_seen_and_not_read(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project(skipDemoTestimonials=True)
+    said = add_testimonial(site.app, project.id)
+    put_on(host, project, space=3000)
+    page = open_page("about:blank", viewport={"width": 1280, "height": 1000})
+    listen(page)
+    page.clock.install()
+    page.goto(host.url)
+    expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
+    page.evaluate("scrollTo(0, 9000)")
+    wait_until_told(page, lambda all: all["seen"] == {said})
+    # Another observer of the same page is called after the widget's own.
+    page.evaluate("""new Promise((done) => {
+      new IntersectionObserver(([{ isIntersecting }]) => isIntersecting || done())
+        .observe(document.querySelector('[data-testimonials-project]'));
+      scrollTo(0, 0);
+    })""")
+    page.clock.run_for(60_000)
+    assert wait_until_told(page, lambda _: True) == {"seen": {said}, "read": set()}
+
+
+def test_read_more_and_a_recording_that_is_played_are_read(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project(skipDemoTestimonials=True)
+    fill_with_recordings(site, project)
+    long = add_testimonial(site.app, project.id, text=LONG)
+    put_on(host, project)
+    page = open_page("about:blank")
+    listen(page, TIMELESS)
+    page.goto(host.url)
+    page.get_by_role("button", name=re.compile("Read more")).click()
+    assert wait_until_told(page, lambda all: bool(all["read"]))["read"] == {long}
+    page.get_by_role("button", name="Play the recording of Theo voice, 0:58").click()
+    assert len(wait_until_told(page, lambda all: len(all["read"]) == 2)["read"]) == 2
+
+
+def test_the_wall_tells_of_each_testimonial(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project(skipDemoTestimonials=True)
+    ids = {add_testimonial(site.app, project.id, text=text) for text in TEXTS}
+    page = open_page("about:blank", viewport={"width": 1280, "height": 2000})
+    listen(page)
+    page.goto(f"{project.page_url}/wall")
+    page.wait_for_load_state("networkidle")
+    wait_until_told(page, lambda all: all["seen"] == ids)
+    told = leave(page)
+    assert {each["surface"] for each in told} == {"wall"}
+    assert told[0]["view"] is True
+    assert set(page.evaluate("places")) == {f"/widget/{project.id}/seen"}
+
+
+def test_a_form_tells_that_it_was_opened_and_begun(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page("about:blank")
+    listen(page)
+    page.goto(project.page_url)
+    page.wait_for_function("told.length === 1")
+    page.get_by_label("5 stars").check(force=True)
+    page.wait_for_function("told.length === 2")
+    opened, begun = (json.loads(each) for each in page.evaluate("told"))
+    assert opened == {"surface": "form", "form": "", "opened": True}
+    assert begun == {"surface": "form", "form": "", "started": True}
