@@ -86,11 +86,10 @@ def find_rows(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[Testimonial]:
     """Return the project's testimonials with these ids, or with `is_all` all that match."""
-    condition = match_filter(project_id, wanted)
-    if not is_all:
-        condition = and_(Testimonial.project_id == project_id, Testimonial.id.in_(ids))
+    # Named together with its project, each would be looked for among all that the project has.
+    condition = match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
     query = select(Testimonial).where(condition).options(selectinload(Testimonial.tag_rows))
-    return db.session.scalars(query).all()
+    return [row for row in db.session.scalars(query) if row.project_id == project_id]
 
 
 def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:

@@ -22,7 +22,7 @@ from testimonials.testimonials.counts import models as counts
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
 from testimonials.testimonials.counts.services import count_days
 from testimonials.testimonials.moderation.changes import change_all, delete_matching
-from testimonials.testimonials.moderation.inbox import count_tabs
+from testimonials.testimonials.moderation.inbox import InboxFilter, count_tabs, find_rows
 from testimonials.testimonials.moderation.services import apply_action
 from testimonials.testimonials.moderation.tags import (
     add_tag,
@@ -309,6 +309,11 @@ def test_readers_read_no_testimonials(app: Flask, owner: Caller) -> None:
             for table in ("testimonial_count", "day_count"):
                 for plan in explain_statements(db.engine, reader, table):
                     assert plan.startswith(f"SEARCH {table} USING")
+        # Those that are named are looked for by their names.
+        (plan, *_) = explain_statements(
+            db.engine, lambda: find_rows(project_id, InboxFilter(), ["a", "b"], is_all=False)
+        )
+        assert plan.splitlines()[0].endswith("(id=?)")
         # The faces are looked for by indexes, however many there are.
         for plan in explain_statements(db.engine, lambda: describe_header(project), "testimonial "):
             assert "INDEX ix_testimonial_visible_" in plan
