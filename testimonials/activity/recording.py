@@ -9,7 +9,7 @@ from testimonials.activity.actors import Actor, current_actor, current_network
 from testimonials.activity.event_types import COUNTED, GUESSES, EventType
 from testimonials.activity.models import Event
 from testimonials.core import clock
-from testimonials.core.data.identifiers import first_identifier, new_identifier
+from testimonials.core.data.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.extensions import db
 
 COUNTED_WITHIN = timedelta(hours=1)
@@ -66,14 +66,17 @@ def add_event(
         "actor_kind": str(actor.kind),
         "actor_name": actor.name,
     }
+    earlier, batch = None, details.get("batch", "")
     if type in COUNTED:
         earlier, network = _find_same(values, network)
-        if earlier is not None and len(earlier.details.get("batches", ())) < MOST_BATCHES:
-            earlier.times += 1
-            if type not in GUESSES:
-                _tell_again(earlier, details)
-            db.session.flush()
-            return
+    elif batch != whole_of(batch):
+        earlier = _find_begun(values, whole_of(batch))
+    if earlier is not None and len(earlier.details.get("batches", ())) < MOST_BATCHES:
+        earlier.times += 1
+        if type not in GUESSES:
+            _tell_again(earlier, details)
+        db.session.flush()
+        return
     values |= {"id": _next_id(account_id), "network": network, "details": details}
     # Straight on the connection, which takes half the time: adding a testimonial waits for it.
     db.session.connection().execute(insert(Event), values)
@@ -86,9 +89,12 @@ def _tell_again(event: Event, details: dict[str, Any]) -> None:
     """
     last, event.id = event.id, _next_id(event.account_id)
     if "batch" in details:
-        batches = event.details.get("batches") or {last: event.details["batch"]}
+        known = dict(event.details)
+        batches = known.pop("batches", None) or {last: known.pop("batch")}
         event.details = {
-            "count": event.details["count"] + details["count"],
+            **known,
+            **{name: value for name, value in details.items() if name != "batch"},
+            "count": known["count"] + details["count"],
             "batches": batches | {event.id: details["batch"]},
         }
 
@@ -98,6 +104,18 @@ def _next_id(account_id: str | None) -> str:
     newest = select(func.max(Event.id)).where(Event.account_id == account_id)
     last = db.session.connection().execute(newest).scalar()
     return max(new_identifier(), f"{int(last or '0', 16) + 1:024x}")
+
+
+def _find_begun(values: dict[str, Any], batch: str) -> Event | None:
+    """Return the event of the earlier parts of a batch."""
+    recent = db.session.scalars(
+        select(Event).filter_by(**values).where(Event.id > batch).order_by(Event.id.desc())
+    )
+    for event in recent.yield_per(MOST_NETWORKS):
+        told = event.details.get("batches") or {event.id: event.details.get("batch", "")}
+        if any(whole_of(each) == batch for each in told.values()):
+            return event
+    return None
 
 
 def _find_same(values: dict[str, Any], network: str | None) -> tuple[Event | None, str | None]:

@@ -43,7 +43,7 @@ from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors, wants_json
 from testimonials.dashboard.proposals.view import count_for
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.access import Access, Role, find_access, list_last_shared
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.inbox import count_tabs
@@ -97,6 +97,19 @@ def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], 
         return wrapper
 
     return decorate
+
+
+def lock_again(access: Access, needed: Role) -> Project:
+    """Begin a writing transaction, and return the project locked; raises as `require_role`."""
+    begin_write()
+    return find_access(access.user, access.project.id, needed, for_update=True).project
+
+
+def go_on_writing(access: Access, needed: Role) -> Project:
+    """Commit a part of a long change, let others write, and return the project locked anew."""
+    db.session.commit()
+    let_others_write()
+    return lock_again(access, needed)
 
 
 def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Callable[[View], View]:

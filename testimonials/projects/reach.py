@@ -5,6 +5,7 @@ from sqlalchemy import bindparam, select
 from testimonials.access.callers import Caller
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.writes import pause_call
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 
@@ -21,6 +22,12 @@ def find_project(caller: Caller, project_id: str, *, for_update: bool = False) -
     if project is None:
         raise NotFound
     return project
+
+
+def go_on_writing(caller: Caller, project_id: str) -> Project:
+    """Begin the next part of a long call (`pause_call`); return the project, locked anew."""
+    pause_call(caller.id)
+    return find_project(caller, project_id, for_update=True)
 
 
 def _require_reach(caller: Caller, project_id: str) -> None:

@@ -9,6 +9,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event, record_project_event
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.parts import Part
 
 # Reasons in `held_for`: the owner marked it as spam, or the holder of the address denies having
 # written it. Anything else was held before anybody heard of it.
@@ -50,9 +51,9 @@ def is_held(row: Testimonial) -> bool:
 
 
 def record_changes(
-    project: Project, batch: str, action: str, changed: Iterable[tuple[EventType | None, str]]
+    project: Project, part: Part, action: str, changed: Iterable[tuple[EventType | None, str]]
 ) -> None:
-    """Record a batch of changes: one event for each type, however many testimonials there are.
+    """Record a part of changes: one event for each type, however many testimonials there are.
 
     `some` says that the batch has others too, which are of another type.
     """
@@ -63,10 +64,10 @@ def record_changes(
         if type is None:
             continue
         details: dict[str, Any] = {"action": action}
-        if len(ids) == 1:
+        if len(ids) == 1 and not part.is_one_of_many:
             details["testimonial"] = ids[0]
         else:
-            details |= {"batch": batch, "count": len(ids)}
+            details |= {"batch": part.id, "count": len(ids)}
             details |= {"some": True} if len(by_type) > 1 else {}
         told = EventType.REPLY_CHANGED if action == "reply" else type
         record_project_event(told, project, **details)

@@ -51,6 +51,12 @@ def keep_answer(session: Session, owner: str, key: str, status: int, body: bytes
     session.execute(row.values(status=status, body=body))
 
 
+def leave_key(session: Session, owner: str, key: str) -> None:
+    """Let go of a key that was taken in this transaction, as its call is not done yet."""
+    row = delete(IdempotencyKey).where(IdempotencyKey.owner == owner, IdempotencyKey.key == key)
+    session.execute(row)
+
+
 def forget_answers(session: Session, account_id: str) -> None:
     """Empty the answers kept for an account: what was erased could be in them.
 

@@ -14,6 +14,7 @@ KEY_PREFIX = "tst_live_"
 TOKEN_PREFIX = "tst_tok_"  # noqa: S105 - what every token begins with
 SIGNING_PREFIX = "tst_sign_"
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+ID_LENGTH = 24
 SECRET_LENGTH = 32  # 190 random bits
 CHECKSUM_LENGTH = 6
 
@@ -28,6 +29,21 @@ def new_identifier() -> str:
     method 3).
     """
     return f"{time.time_ns() * 4096 // 1_000_000:015x}{secrets.randbits(36):09x}"
+
+
+def name_part(identifier: str, number: int) -> str:
+    """Return the id of a part (from 0) of what has an id; it sorts right after the earlier ones."""
+    return f"{identifier}{number:04x}" if number else identifier
+
+
+def whole_of(part: str) -> str:
+    """Return the id of that of which this is the id of a part."""
+    return part[:ID_LENGTH]
+
+
+def end_of_parts(identifier: str) -> str:
+    """Return a text that sorts after the ids of all parts, and before every later id."""
+    return f"{identifier}g"
 
 
 def first_identifier(time: datetime) -> str:

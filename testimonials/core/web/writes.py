@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Response, abort, g, request
 
-from testimonials.core.data.idempotency import keep_answer, take_key
+from testimonials.core.data.idempotency import keep_answer, leave_key, take_key
 from testimonials.core.web.endpoint import (
     DRY_RUN,
     answer_bytes,
@@ -21,7 +21,7 @@ from testimonials.core.web.endpoint import (
     wrap,
 )
 from testimonials.core.web.errors import ServiceError, ValidationFailed
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import begin_write, db, let_others_write
 
 KEY_HEADER = "Idempotency-Key"
 # What an answer with a secret holds that a dry run has not made.
@@ -97,6 +97,23 @@ def begin_call(owner: str) -> None:
     response.status_code = found.status
     response.headers["Idempotent-Replayed"] = "true"
     abort(response)
+
+
+def pause_call(owner: str) -> None:
+    """Commit a part of what a call changes, let others write, and begin the next part.
+
+    The Idempotency-Key is taken anew: a call that was interrupted can be repeated and goes on, and
+    if another with the key was done first, the view ends here with its answer. A dry run takes
+    back the part.
+    """
+    if is_dry_run():
+        db.session.rollback()
+    else:
+        if taken := g.get("taken_key"):
+            leave_key(db.session(), *taken)
+        db.session.commit()
+    let_others_write()
+    begin_call(owner)
 
 
 def require_match(data: Any) -> None:

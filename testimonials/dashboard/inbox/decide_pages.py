@@ -3,6 +3,8 @@
 A GET changes nothing. How many were decided on the way travels in the URL.
 """
 
+from functools import partial
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -10,7 +12,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.authors.thanking import thank_author
 from testimonials.core.web.errors import NotFound
-from testimonials.dashboard.guards import require_role
+from testimonials.dashboard.guards import go_on_writing, require_role
 from testimonials.dashboard.inbox.deciding import (
     Tally,
     decide_url,
@@ -87,7 +89,8 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
 def undo(access: Access) -> ResponseReturnValue:
     """Undo the person's last change, and lead back to what it was about."""
     tally = read_tally(request.form)
-    step = undo_last(access.project, access.user.email).step
+    go_on = partial(go_on_writing, access, Role.MODERATOR)
+    step = undo_last(access.project, access.user.email, go_on).step
     row = find_testimonial(access.project, step.testimonial_id)
     db.session.commit()
     return redirect(decide_url(row, tally.add(step.action, -1)), 303)

@@ -5,6 +5,7 @@ A decision answers a form with a redirect back to the list, and a script with JS
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
@@ -13,7 +14,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
-from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.guards import build_shell, go_on_writing, lock_again, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
 from testimonials.dashboard.inbox.view import (
     describe_inbox,
@@ -34,12 +35,15 @@ from testimonials.testimonials.moderation.inbox import (
     InboxFilter,
     count_samples,
     count_tabs,
+    find_ids,
     find_rows,
 )
+from testimonials.testimonials.moderation.parts import GoOn
 from testimonials.testimonials.moderation.services import (
     ACTIONS,
     ActionRefused,
     apply_action,
+    apply_to_many,
     find_testimonial,
 )
 from testimonials.testimonials.moderation.tags import (
@@ -92,29 +96,28 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Role.MODERATOR)
 def decide_many(access: Access) -> ResponseReturnValue:
     """Apply an action to the selected testimonials, or to all that match the filter."""
-    project = access.project
-    rows = _find_chosen(project)
-    name = _read_action()
-    batch, count = apply_action(project, rows, name, access.user.email)
+    name, ids = _read_action(), _find_chosen(access.project)
+    project = lock_again(access, Role.MODERATOR)
+    batch, count = apply_to_many(project, ids, name, access.user.email, _go_on(access))
     if not count:
         raise ActionRefused("This can’t be done to any of the selected testimonials.")
     tab = read_filter(request.form).tab
-    text = report_action(name, _count(count), tab) + _tell_rest(len(rows) - count)
+    text = report_action(name, _count(count), tab) + _tell_rest(len(ids) - count)
     return _finish(project, text, batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Role.MODERATOR)
 def tag_many(access: Access) -> ResponseReturnValue:
     """Add a tag to all selected testimonials, or remove it from them."""
-    project = access.project
-    rows, name = _find_chosen(project), request.form.get("new_tag", "")
+    ids, name = _find_chosen(access.project), request.form.get("new_tag", "")
     is_off = request.form.get("tagging") == "remove"
+    change, project = remove_tag if is_off else add_tag, lock_again(access, Role.MODERATOR)
     try:
-        batch, count = (remove_tag if is_off else add_tag)(project, rows, name, access.user.email)
+        batch, count = change(project, ids, name, access.user.email, _go_on(access))
     except TagRefused as error:
         raise ActionRefused(error.message) from None
     if not count:
@@ -143,9 +146,9 @@ def settle_samples(access: Access) -> ResponseReturnValue:
 @require_role(Role.MODERATOR, for_update=True)
 def undo(access: Access) -> ResponseReturnValue:
     """Undo the batch that a notice names, or the person's own last change."""
-    project, actor = access.project, access.user.email
+    project, actor, go_on = access.project, access.user.email, _go_on(access)
     token = request.form.get("undo", "")
-    undone = undo_batch(project, token, actor) if token else undo_last(project, actor)
+    undone = undo_batch(project, token, actor, go_on) if token else undo_last(project, actor, go_on)
     left = len(list_steps(project.id, actor))
     text = describe_undone(undone, left)
     row = undone.step.testimonial_id if undone.step.count == 1 else None
@@ -167,13 +170,17 @@ def _read_filter(project: Project, values: Any) -> InboxFilter:
     return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
 
 
-def _find_chosen(project: Project) -> Sequence[Testimonial]:
-    """Return the rows that were selected for a bulk action."""
+def _go_on(access: Access) -> GoOn:
+    return partial(go_on_writing, access, Role.MODERATOR)
+
+
+def _find_chosen(project: Project) -> Sequence[str]:
+    """Return the ids of what was selected for a bulk action."""
     is_all = request.form.get("all") == "1"
     wanted = _read_filter(project, request.form)
     # Nothing else can match, and a statement takes a limited number of values.
     ids = list(filter(is_identifier, request.form.getlist("ids")))
-    return find_rows(project.id, wanted, ids, is_all=is_all)
+    return find_ids(project.id, wanted, ids, is_all=is_all)
 
 
 def _count(number: int) -> str:

@@ -1,5 +1,6 @@
 """Importing testimonials from a file: choosing it, previewing, watching it, undoing it."""
 
+from functools import partial
 from typing import NamedTuple
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
@@ -10,7 +11,7 @@ from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.forms import Errors, wants_json
-from testimonials.dashboard.guards import build_shell, require_role
+from testimonials.dashboard.guards import build_shell, go_on_writing, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.dashboard.transfer.import_form import (
     ENCODING_LABELS,
@@ -133,7 +134,8 @@ def undo(access: Access, import_id: str) -> ResponseReturnValue:
     )
     try:
         also = "also_changed" in request.form
-        done = undo_import(access.project, row, access.user.email, also_changed=also)
+        go_on = partial(go_on_writing, access, Role.ADMIN)
+        done = undo_import(access.project, row, access.user.email, go_on, also_changed=also)
     except ServiceError as error:
         db.session.rollback()
         return redirect(add_notice(target, error.message), 303)

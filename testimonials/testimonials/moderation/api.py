@@ -1,5 +1,6 @@
 """The API's doors to what waits: reading it, deciding, undoing; and tags."""
 
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response
@@ -10,7 +11,7 @@ from testimonials.access.scopes import Scope
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.paging import answer_page
 from testimonials.core.web.writes import begin_call, commit_answer
-from testimonials.projects.reach import find_project
+from testimonials.projects.reach import find_project, go_on_writing
 from testimonials.proposals.calls import carry_out
 from testimonials.proposals.schemas import ReasonQuerySchema
 from testimonials.testimonials.moderation.schemas import (
@@ -94,7 +95,8 @@ def undo_changes(caller: Caller, project_id: str, body: dict[str, str]) -> Respo
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    count = undo_batch(project, body["undo"], caller.label).count
+    go_on = partial(go_on_writing, caller, project_id)
+    count = undo_batch(project, body["undo"], caller.label, go_on).count
     return commit_answer("Undone", {"undoneCount": count})
 
 
@@ -120,7 +122,8 @@ def rename_tag(caller: Caller, project_id: str, tag: str, body: dict[str, str]) 
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    old, name, count = change_name(project, tag, body["name"], caller.label)
+    go_on = partial(go_on_writing, caller, project_id)
+    old, name, count = change_name(project, tag, body["name"], caller.label, go_on)
     replace_tag(project, old, name)
     return commit_answer("Tag renamed", {"name": name, "count": count})
 
@@ -136,6 +139,8 @@ def remove_tag(caller: Caller, project_id: str, tag: str) -> Response:
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    name, batch, count = delete_tag(project, tag, caller.label)
+    name, batch, count = delete_tag(
+        project, tag, caller.label, partial(go_on_writing, caller, project_id)
+    )
     undo = make_undo_token(project, batch) if count else None
     return commit_answer("Tag removed", {"name": name, "count": count, "undo": undo})

@@ -15,6 +15,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.events import name_change, record_changes
 from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation.parts import Part
 
 T = TypeVar("T")
 # A testimonial, and what to set of it.
@@ -29,20 +30,25 @@ CHUNK = 10_000
 
 
 def change_all(
-    project: Project, changes: Iterable[tuple[Testimonial, dict[str, Any]]], actor: str, action: str
+    project: Project,
+    changes: Iterable[tuple[Testimonial, dict[str, Any]]],
+    actor: str,
+    action: str,
+    part: Part | None = None,
 ) -> tuple[str, int]:
     """Set columns, or `tags`, of testimonials of the locked project, as one batch; record it.
 
     Returns the batch, for undoing, and how many rows were changed. All are written in a few
-    statements, since SQLite lets in no other writer meanwhile.
+    statements, since SQLite lets in no other writer meanwhile. More than some hundred are for
+    `in_parts`, which gives each `part` its id.
     """
-    batch, changes = new_identifier(), list(changes)
+    part, changes = part or Part(new_identifier(), is_one_of_many=False), list(changes)
     alike = _group(changes) if len(changes) >= MANY else {}
     put = set_committed_value if alike else setattr
     time = max([clock.now(), *(row.updated_at + clock.MILLISECOND for row, _ in changes)])
     records, told = [], []
     for row, values in changes:
-        records.append(record := _change(row, values, batch, actor, action, time, put))
+        records.append(record := _change(row, values, part.id, actor, action, time, put))
         told.append((name_change(row, record["before"]), row.id))
     if records:
         mark_changed(project)
@@ -52,18 +58,18 @@ def change_all(
     if records:
         # Without models, which would take half of the time for twenty thousand rows.
         db.session.execute(insert(TestimonialChange), records)
-        record_changes(project, batch, action, told)
-    return batch, len(records)
+        record_changes(project, part, action, told)
+    return part.id, len(records)
 
 
 def delete_matching(
-    project: Project, actor: str, *conditions: ColumnElement[bool]
-) -> tuple[str, int]:
-    """Move what matches, in the locked project, to the trash as one batch; record it.
+    project: Project, actor: str, part: Part, *conditions: ColumnElement[bool]
+) -> int:
+    """Move what matches, in the locked project, to the trash as a part; record it.
 
     Without models, which would take most of the time for twenty thousand rows.
     """
-    batch, now, row = new_identifier(), clock.now(), Testimonial
+    now, row = clock.now(), Testimonial
     columns = (row.id, row.project_id, row.status, row.held_for, row.updated_at)
     gone = literal(now, row.deleted_at.type).label("deleted_at")
     conditions = (*conditions, row.deleted_at.is_(None))
@@ -78,12 +84,12 @@ def delete_matching(
             .execution_options(synchronize_session=False)
         )
         before = {"deleted_at": None}
-        records = [_record(each, before, batch, actor, "delete") for each in found]
+        records = [_record(each, before, part.id, actor, "delete") for each in found]
         db.session.execute(insert(TestimonialChange), records)
         mark_changed(project)
         told = [(name_change(each, before), each.id) for each in found]
-        record_changes(project, batch, "delete", told)
-    return batch, len(found)
+        record_changes(project, part, "delete", told)
+    return len(found)
 
 
 def change_testimonial(

@@ -86,10 +86,18 @@ def find_rows(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[Testimonial]:
     """Return the project's testimonials with these ids, or with `is_all` all that match."""
-    # Named together with its project, each would be looked for among all that the project has.
-    condition = match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
-    query = select(Testimonial).where(condition).options(selectinload(Testimonial.tag_rows))
+    query = select(Testimonial).where(_match_chosen(project_id, wanted, ids, is_all=is_all))
+    query = query.options(selectinload(Testimonial.tag_rows))
     return [row for row in db.session.scalars(query) if row.project_id == project_id]
+
+
+def find_ids(
+    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
+) -> Sequence[str]:
+    """Return the ids of what `find_rows` returns."""
+    is_chosen = _match_chosen(project_id, wanted, ids, is_all=is_all)
+    query = select(Testimonial.id, Testimonial.project_id).where(is_chosen)
+    return [row.id for row in db.session.execute(query) if row.project_id == project_id]
 
 
 def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
@@ -167,6 +175,13 @@ def _count_tagged(project_id: str, wanted: InboxFilter) -> int:
 def count_samples(project_id: str) -> int:
     counted = TestimonialCount
     return count_where(project_id, counted.status == "demo", ~counted.is_deleted)
+
+
+def _match_chosen(
+    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
+) -> ColumnElement[bool]:
+    # Named together with its project, each would be looked for among all that the project has.
+    return match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
 
 
 def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:

@@ -16,6 +16,8 @@ from testimonials.testimonials.events import BY_HAND
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_addition
 from testimonials.testimonials.moderation.highlights import Ranges, follow_edit
+from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows
+from testimonials.testimonials.moderation.parts import GoOn, Part, in_parts
 from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.testimonials.services import add_row
@@ -95,7 +97,11 @@ ACTIONS = {
 
 
 def apply_action(
-    project: Project, rows: Sequence[Testimonial], name: str, actor: str
+    project: Project,
+    rows: Sequence[Testimonial],
+    name: str,
+    actor: str,
+    part: Part | None = None,
 ) -> tuple[str, int]:
     """Do `name` (a key of ACTIONS) to each of the rows that `list_open` returns.
 
@@ -103,7 +109,27 @@ def apply_action(
     """
     action, now = ACTIONS[name], clock.now()
     changes = [(row, action.values(row, now)) for row in list_open(project, rows, name)]
-    return change_all(project, changes, actor, name)
+    return change_all(project, changes, actor, name, part)
+
+
+def apply_to_many(
+    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
+) -> tuple[str, int]:
+    """Do `name` as `apply_action` to as many testimonials as there are, in parts (`in_parts`)."""
+    refused: list[ActionRefused] = []
+
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        rows = find_rows(project.id, InboxFilter(), some, is_all=False)
+        try:
+            return apply_action(project, rows, name, actor, part)[1]
+        except ActionRefused as error:
+            refused.append(error)
+            return 0
+
+    batch, count = in_parts(project, ids, go_on, work)
+    if refused and not count:
+        raise refused[0]
+    return batch, count
 
 
 def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[Testimonial]:

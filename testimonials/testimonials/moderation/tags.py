@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from marshmallow import ValidationError
 from sqlalchemy import select
-from sqlalchemy.orm import selectinload
 
 from testimonials.core.text_rules import TAG_LENGTH, TAG_SEPARATORS
 from testimonials.core.web.errors import NotFound, ServiceError
@@ -14,8 +13,10 @@ from testimonials.core.web.fields import Text
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts.services import count_tags
-from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.models import TestimonialTag
 from testimonials.testimonials.moderation.changes import change_all
+from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows
+from testimonials.testimonials.moderation.parts import GoOn, Part, in_parts
 
 MAX_TAGS = 10
 
@@ -75,9 +76,9 @@ def list_project_tags(project_id: str) -> Sequence[TagCount]:
 
 
 def add_tag(
-    project: Project, rows: Sequence[Testimonial], name: str, actor: str
+    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
 ) -> tuple[str, int]:
-    """Add one tag to the rows that can have it; `project` is locked. See `change_all`.
+    """Add one tag to those that can have it; `project` is locked. See `in_parts`.
 
     Raises `TagRefused` unless `name` is one valid tag.
     """
@@ -86,20 +87,22 @@ def add_tag(
     def with_tag(tags: list[str]) -> list[str]:
         return tags if len(tags) >= MAX_TAGS else [*tags, tag]
 
-    return _change_tags(project, rows, with_tag, actor)
+    return _change_tags(project, ids, with_tag, actor, go_on)
 
 
 def remove_tag(
-    project: Project, rows: Sequence[Testimonial], name: str, actor: str
+    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
 ) -> tuple[str, int]:
-    """Remove one tag from the rows that have it; see `add_tag`."""
+    """Remove one tag from those that have it; see `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
-        project, rows, lambda tags: [tag for tag in tags if fold(tag) != folded], actor
+        project, ids, lambda tags: [tag for tag in tags if fold(tag) != folded], actor, go_on
     )
 
 
-def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, str, int]:
+def rename_tag(
+    project: Project, name: str, new: str, actor: str, go_on: GoOn
+) -> tuple[str, str, int]:
     """Rename a tag of the locked project, in the trash too; return both names and how many have it.
 
     If there is a tag of the new name, the two become one. Raises `NotFound` and `TagRefused`.
@@ -108,21 +111,25 @@ def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, 
     old = _find_tag(known, name)
     wanted = _read_one(new)
     (tag,) = [wanted] if fold(wanted) == fold(old) else spell(known, [wanted])
-    changes = [
-        (row, {"tags": sorted({*row.tags} - {old} | {tag}, key=str.casefold)})
-        for row in _list_tagged(project, old)
-        if tag != old
-    ]
-    return old, tag, change_all(project, changes, actor, "tag")[1]
+
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        changes = [
+            (row, {"tags": sorted({*row.tags} - {old} | {tag}, key=str.casefold)})
+            for row in find_rows(project.id, InboxFilter(), some, is_all=False)
+        ]
+        return change_all(project, changes, actor, "tag", part)[1]
+
+    ids = _list_tagged(project, old) if tag != old else ()
+    return old, tag, in_parts(project, ids, go_on, work)[1]
 
 
-def delete_tag(project: Project, name: str, actor: str) -> tuple[str, str, int]:
+def delete_tag(project: Project, name: str, actor: str, go_on: GoOn) -> tuple[str, str, int]:
     """Remove a tag from all testimonials of the locked project; return its name and the batch.
 
-    See `change_all`. Raises `NotFound`.
+    See `in_parts`. Raises `NotFound`.
     """
     tag = _find_tag(find_spellings(project.id), name)
-    return tag, *remove_tag(project, _list_tagged(project, tag), tag, actor)
+    return tag, *remove_tag(project, _list_tagged(project, tag), tag, actor, go_on)
 
 
 def _find_tag(known: dict[str, str], name: str) -> str:
@@ -131,12 +138,11 @@ def _find_tag(known: dict[str, str], name: str) -> str:
     return tag
 
 
-def _list_tagged(project: Project, name: str) -> Sequence[Testimonial]:
+def _list_tagged(project: Project, name: str) -> Sequence[str]:
     tagged = select(TestimonialTag.testimonial_id).where(
         TestimonialTag.project_id == project.id, TestimonialTag.name == name
     )
-    query = select(Testimonial).where(Testimonial.id.in_(tagged))
-    return db.session.scalars(query.options(selectinload(Testimonial.tag_rows))).all()
+    return db.session.scalars(tagged).all()
 
 
 def _read_tag(text: str) -> str:
@@ -153,18 +159,22 @@ def _read_tag(text: str) -> str:
 
 def _change_tags(
     project: Project,
-    rows: Sequence[Testimonial],
+    ids: Sequence[str],
     make: Callable[[list[str]], list[str]],
     actor: str,
+    go_on: GoOn,
 ) -> tuple[str, int]:
-    changes = []
-    for row in rows:
-        if row.deleted_at is not None or row.status in ("demo", "withdrawn"):
-            continue
-        after = make(row.tags)
-        if set(map(fold, after)) != set(map(fold, row.tags)):
-            changes.append((row, {"tags": after}))
-    return change_all(project, changes, actor, "tag")
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        changes = []
+        for row in find_rows(project.id, InboxFilter(), some, is_all=False):
+            if row.deleted_at is not None or row.status in ("demo", "withdrawn"):
+                continue
+            after = make(row.tags)
+            if set(map(fold, after)) != set(map(fold, row.tags)):
+                changes.append((row, {"tags": after}))
+        return change_all(project, changes, actor, "tag", part)[1]
+
+    return in_parts(project, ids, go_on, work)
 
 
 def _read_one(text: str) -> str:

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
+from testimonials.core.data.identifiers import ID_LENGTH
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
 from testimonials.testimonials.moderation.changes import change_all
+from testimonials.testimonials.moderation.parts import GoOn, Part, in_parts, is_of
 from testimonials.testimonials.moderation.services import ActionRefused
 from testimonials.testimonials.moderation.tags import find_spellings, spell
 
@@ -67,7 +69,7 @@ class Undone:
     passed: Sequence[Step] = ()
 
 
-def undo_batch(project: Project, token: str, actor: str) -> Undone:
+def undo_batch(project: Project, token: str, actor: str, go_on: GoOn) -> Undone:
     """Put back what a batch changed, where nothing has changed since; `project` is locked.
 
     Raises `ActionRefused` for a token that is too old, used, or of another project.
@@ -75,13 +77,13 @@ def undo_batch(project: Project, token: str, actor: str) -> Undone:
     project_id, batch = undo_purpose.find(token, 2, UNDO_SECONDS) or (None, "")
     if project_id != project.id:
         raise ActionRefused("This can’t be undone anymore. Changes can be undone for one day.")
-    step, changes = _read(project, batch)
-    if step is None or not changes:
+    step, ids = _find(batch)
+    if step is None or not ids:
         raise ActionRefused("It has been changed since, so there is nothing left to undo.")
-    return Undone(step, _put_back(project, step, changes, actor))
+    return Undone(step, _put_back(project, step, ids, actor, go_on))
 
 
-def undo_last(project: Project, actor: str) -> Undone:
+def undo_last(project: Project, actor: str, go_on: GoOn) -> Undone:
     """Put back the person's last change in the locked project that isn't undone yet.
 
     What was changed since by somebody else is passed over, for good. Raises `ActionRefused` if
@@ -89,10 +91,10 @@ def undo_last(project: Project, actor: str) -> Undone:
     """
     passed: list[Step] = []
     for batch in list_steps(project.id, actor):
-        step, changes = _read(project, batch)
-        if step and changes:
-            return Undone(step, _put_back(project, step, changes, actor), passed)
-        _mark([batch], PASSED_OVER)
+        step, ids = _find(batch)
+        if step and ids:
+            return Undone(step, _put_back(project, step, ids, actor, go_on), passed)
+        _mark(PASSED_OVER, is_of(batch))
         passed += [step] if step else []
     raise ActionRefused("You have nothing left to undo here. Changes can be undone for one day.")
 
@@ -100,14 +102,15 @@ def undo_last(project: Project, actor: str) -> Undone:
 def find_last_step(project: Project, actor: str) -> Step | None:
     """Return what `undo_last` would undo first."""
     batches = list_steps(project.id, actor)
-    return _read(project, batches[0])[0] if batches else None
+    return _find(batches[0])[0] if batches else None
 
 
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
     """Return the batches that somebody can undo one after another, the newest first."""
     change, last = TestimonialChange, func.max(TestimonialChange.created_at)
+    batch = func.substr(change.batch_id, 1, ID_LENGTH)
     return db.session.scalars(
-        select(change.batch_id)
+        select(batch)
         .where(
             change.project_id == project_id,
             change.actor == actor,
@@ -115,87 +118,105 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
             change.action.not_in(NO_STEPS),
             change.created_at > clock.now() - timedelta(seconds=UNDO_SECONDS),
         )
-        .group_by(change.batch_id)
-        .order_by(last.desc(), change.batch_id.desc())
+        .group_by(batch)
+        .order_by(last.desc(), batch.desc())
         .limit(UNDO_STEPS)
     ).all()
 
 
-def _put_back(project: Project, step: Step, changes: Changes, actor: str) -> int:
-    undoing, count = change_all(project, changes, actor, "undo")
-    _mark([step.batch, undoing], clock.now())
+def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str, go_on: GoOn) -> int:
+    """Put back changes of a step; those that were changed since are passed over, for good."""
+
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        changes = _read(project, step.batch, some)
+        _, count = change_all(project, changes, actor, "undo", part)
+        done = TestimonialChange.testimonial_id.in_([row.id for row, _ in changes])
+        _mark(clock.now(), is_of(step.batch), done)
+        _mark(clock.now(), TestimonialChange.batch_id == part.id)
+        return count
+
+    _, count = in_parts(project, ids, go_on, work)
     if count < step.count:
-        change = aliased(TestimonialChange)
-        was_undone = exists().where(
-            change.batch_id == undoing, change.testimonial_id == TestimonialChange.testimonial_id
-        )
-        _mark([step.batch], PASSED_OVER, ~was_undone)
+        _mark(PASSED_OVER, is_of(step.batch), TestimonialChange.undone_at.is_(None))
     return count
 
 
-def _mark(batches: Sequence[str], time: datetime, *conditions: ColumnElement[bool]) -> None:
+def _mark(time: datetime, *conditions: ColumnElement[bool]) -> None:
     db.session.execute(
         update(TestimonialChange)
-        .where(TestimonialChange.batch_id.in_(batches), *conditions)
+        .where(*conditions)
         .values(undone_at=time)
         .execution_options(synchronize_session=False)
     )
 
 
-def _read(project: Project, batch: str) -> tuple[Step | None, Changes]:
-    """Return a batch, and what puts back each of its changes after which nothing else was changed.
+def _find(batch: str) -> tuple[Step | None, Sequence[str]]:
+    """Return a batch, and the ids of the testimonials of which it can be put back.
 
     None for one whose testimonials are gone.
     """
-    later = aliased(TestimonialChange)
-    is_later = or_(
-        later.created_at > TestimonialChange.created_at,
-        and_(later.created_at == TestimonialChange.created_at, later.id > TestimonialChange.id),
-    )
-    still_stands = or_(later.undone_at.is_(None), later.undone_at == PASSED_OVER)
-    was_changed_since = exists().where(
-        later.testimonial_id == TestimonialChange.testimonial_id, is_later, still_stands
-    )
-    change = TestimonialChange
-    rows = db.session.execute(
-        select(Testimonial, change.action, change.before, change.undone_at, was_changed_since)
-        .join(change, change.testimonial_id == Testimonial.id)
-        .where(change.batch_id == batch)
-    ).all()
+    row, change = Testimonial, TestimonialChange
+    columns = (row.id, row.author_name, row.status, change.action, change.before)
+    found = db.session.execute(_of_batch(batch, *columns)).all()
+    if not found:
+        return None, ()
+    first = found[0]
+    was = first.before.get("status", "")
+    # Those that aren't undone: an undoing that was interrupted goes on with them.
+    count = sum(each.undone_at is None for each in found) or len(found)
+    step = Step(batch, first.action, count, first.id, first.author_name, was)
+    return step, [each.id for each in found if _can_undo(each, each.status)]
+
+
+def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
+    """Return what puts back each change of a batch after which nothing else was changed."""
+    query = _of_batch(batch, Testimonial, TestimonialChange.before)
+    rows = db.session.execute(query.where(TestimonialChange.testimonial_id.in_(ids))).all()
     known: dict[str, str] = {}
     if any("tags" in each.before for each in rows):
         # The spelling of a removed tag may have changed since.
         known = find_spellings(project.id)
-        _load_tags([each[0] for each in rows], batch)
+        _load_tags([each[0] for each in rows], ids)
     changes = []
-    for row, _, before, undone_at, is_changed in rows:
-        values = _from_json(before)
+    for each in rows:
+        values = _from_json(each.before)
         if "tags" in values:
             values["tags"] = spell(known, values["tags"])
-        # Only the author can revoke a withdrawal.
-        is_theirs = "status" in values and row.status == "withdrawn"
-        if undone_at is None and not (is_changed or is_theirs):
-            changes.append((row, values))
-    return _describe(batch, rows), changes
+        if _can_undo(each, each[0].status):
+            changes.append((each[0], values))
+    return changes
 
 
-def _load_tags(rows: Sequence[Testimonial], batch: str) -> None:
-    """Load the tags of testimonials of a batch in one statement."""
-    changed = select(TestimonialChange.testimonial_id).where(TestimonialChange.batch_id == batch)
-    query = select(TestimonialTag).where(TestimonialTag.testimonial_id.in_(changed))
+def _of_batch(batch: str, *columns: Any) -> Select[Any]:
+    """Return a query for the changes of a batch, and whether something else was changed since."""
+    change, later = TestimonialChange, aliased(TestimonialChange)
+    is_later = or_(
+        later.created_at > change.created_at,
+        and_(later.created_at == change.created_at, later.id > change.id),
+    )
+    still_stands = or_(later.undone_at.is_(None), later.undone_at == PASSED_OVER)
+    was_changed = exists().where(
+        later.testimonial_id == change.testimonial_id, is_later, still_stands
+    )
+    query = select(*columns, change.undone_at, was_changed.label("was_changed"))
+    return query.join(change, change.testimonial_id == Testimonial.id).where(is_of(batch))
+
+
+def _can_undo(change: Any, status: str) -> bool:
+    """Tell whether a change (of `_of_batch`) can be put back, for a testimonial with a status."""
+    # Only the author can revoke a withdrawal.
+    is_theirs = "status" in change.before and status == "withdrawn"
+    return change.undone_at is None and not (change.was_changed or is_theirs)
+
+
+def _load_tags(rows: Sequence[Testimonial], ids: Sequence[str]) -> None:
+    """Load the tags of testimonials in one statement."""
+    query = select(TestimonialTag).where(TestimonialTag.testimonial_id.in_(ids))
     tags = defaultdict(list)
     for tag in db.session.scalars(query):
         tags[tag.testimonial_id].append(tag)
     for row in rows:
         set_committed_value(row, "tag_rows", tags[row.id])
-
-
-def _describe(batch: str, rows: Sequence[Any]) -> Step | None:
-    if not rows:
-        return None
-    row, action, before = rows[0][:3]
-    was = before.get("status", "")
-    return Step(batch, action, len(rows), row.id, row.author_name, was)
 
 
 def _from_json(before: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from testimonials.collection.models import (
     hash_email,
 )
 from testimonials.core.data.database import insert_if_missing
-from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.data.identifiers import ID_LENGTH, new_identifier, whole_of
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
 from testimonials.media.quota import require_share
@@ -135,7 +135,9 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
     taken = {
         each for column, rows in wanted for each in _find(column, [row[column.key] for row in rows])
     }
-    return {each: new_identifier() for each in taken}
+    # The parts of a batch stay together.
+    renewed = {whole_of(each): new_identifier() for each in taken}
+    return {each: renewed[whole_of(each)] + each[ID_LENGTH:] for each in taken}
 
 
 def _find(column: Any, values: Iterable[str | None]) -> set[str]:

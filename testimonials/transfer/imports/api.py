@@ -1,5 +1,6 @@
 """The API's doors to imports: looking at them, and undoing one."""
 
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response
@@ -9,7 +10,7 @@ from testimonials.access.guards import require_access
 from testimonials.access.scopes import Scope
 from testimonials.core.web.endpoint import answer, endpoint
 from testimonials.core.web.writes import begin_call, commit_answer
-from testimonials.projects.reach import find_project
+from testimonials.projects.reach import find_project, go_on_writing
 from testimonials.transfer.imports.drafts import find_import
 from testimonials.transfer.imports.drafts import list_imports as list_newest
 from testimonials.transfer.imports.schemas import (
@@ -46,11 +47,12 @@ def list_imports(caller: Caller, project_id: str) -> Response:
 def undo_import(caller: Caller, project_id: str, import_id: str, body: dict[str, Any]) -> Response:
     """Undo an import.
 
-    What it added goes to the trash, at once and completely. What somebody has edited, replied to or
+    What it added goes to the trash. What somebody has edited, replied to or
     decided since stays, unless ``alsoChanged``.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     row = find_import(project.id, import_id, for_update=True)
-    undone = take_back(project, row, caller.label, also_changed=body["alsoChanged"])
+    go_on = partial(go_on_writing, caller, project_id)
+    undone = take_back(project, row, caller.label, go_on, also_changed=body["alsoChanged"])
     return commit_answer("Undone", UndoneImportSchema().dump(undone))

@@ -1,6 +1,7 @@
 """`testimonials testimonials import`, `imports` and `undo-import`: files in, and back out."""
 
 from collections import defaultdict
+from functools import partial
 from typing import IO, Any
 
 import click
@@ -8,7 +9,8 @@ import click
 from testimonials.core import clock
 from testimonials.core.commands import database_command, json_option, print_json, print_rows
 from testimonials.core.terminal_text import make_printable
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.projects.models import Project
 from testimonials.projects.services import get_project, lock_project
 from testimonials.transfer.imports.drafts import RUNNING, USUAL, Reading, find_import, read_file
 from testimonials.transfer.imports.drafts import list_imports as list_newest
@@ -102,19 +104,27 @@ def list_imports(project: str, as_json: bool) -> None:
 @json_option
 @database_command
 def undo(project: str, import_id: str, also_changed: bool, as_json: bool) -> None:
-    """Move what an import added to the trash, at once and completely.
+    """Move what an import added to the trash.
 
     What was edited, replied to or decided since stays, unless --also-changed is given.
     """
     begin_write()
     found = lock_project(get_project(project).id)
     row = find_import(found.id, import_id, for_update=True)
-    undone = UndoneImportSchema().dump(undo_import(found, row, ACTOR, also_changed=also_changed))
+    done = undo_import(found, row, ACTOR, partial(_go_on, found.id), also_changed=also_changed)
+    undone = UndoneImportSchema().dump(done)
     db.session.commit()
     if as_json:
         print_json(undone)
         return
     click.echo(f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay.")
+
+
+def _go_on(project_id: str) -> Project:
+    db.session.commit()
+    let_others_write()
+    begin_write()
+    return lock_project(project_id)
 
 
 def _read(file: IO[bytes], how: dict[str, Any]) -> Reading:

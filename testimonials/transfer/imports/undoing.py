@@ -1,4 +1,4 @@
-"""Undoing an import: what it added goes to the trash, in one transaction."""
+"""Undoing an import: what it added goes to the trash, in parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import delete_matching
-from testimonials.transfer.imports.drafts import DRAFT, UNDONE
+from testimonials.testimonials.moderation.parts import GoOn, Part, in_parts
+from testimonials.transfer.imports.drafts import DRAFT, RUNNING, STOPPED, UNDONE, find_import
 from testimonials.transfer.models import TableImport
 
 # After these it is as it was imported.
@@ -41,21 +42,33 @@ class Undone:
 
 
 def undo_import(
-    project: Project, row: TableImport, actor: str, *, also_changed: bool = False
+    project: Project, row: TableImport, actor: str, go_on: GoOn, *, also_changed: bool = False
 ) -> Undone:
     """Move what an import of the locked project added to the trash; it is over if it still ran.
 
-    What somebody has changed since stays unless `also_changed`. Raises `NothingToUndo`.
+    What somebody has changed since stays unless `also_changed`. It is undone with the last part
+    (`in_parts`): until then it can be undone further. Raises `NothingToUndo`.
     """
+    import_id = row.id
     wanted = _of(row) if also_changed else (*_of(row), ~_is_changed())
-    batch, removed = delete_matching(project, actor, *wanted) if row.state != DRAFT else ("", 0)
-    if not removed:
+    ids = db.session.scalars(select(Testimonial.id).where(*wanted)).all()
+    if not ids or row.state == DRAFT:
         raise NothingToUndo
-    now = clock.now()
-    row.state, row.undone_at, row.content, row.problem = UNDONE, now, None, None
-    row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
-    db.session.flush()
-    return Undone(batch, removed, count_here(row))
+    here = count_here(row)
+
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        row = find_import(project.id, import_id, for_update=True)
+        removed = delete_matching(project, actor, part, *wanted, Testimonial.id.in_(some))
+        row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
+        if row.state == RUNNING:
+            row.state, row.leased_until = STOPPED, None
+        if ids[-1] in some:
+            row.state, row.undone_at, row.content, row.problem = UNDONE, clock.now(), None, None
+        db.session.flush()
+        return removed
+
+    batch, removed = in_parts(project, ids, go_on, work)
+    return Undone(batch, removed, here - removed)
 
 
 def list_changed(row: TableImport) -> Sequence[Testimonial]:

@@ -5,7 +5,7 @@ from flask import Flask
 
 from testimonials.extensions import db
 from testimonials.testimonials import models
-from testimonials.testimonials.moderation import changes
+from testimonials.testimonials.moderation import changes, parts
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.plans import count_statements
@@ -43,11 +43,13 @@ def read(inbox: Inbox) -> list[tuple[object, ...]]:
         return [tuple(each) for each in db.session.execute(query.order_by(row.id, tag.name))]
 
 
+@pytest.mark.parametrize("rows", [7, 250])
 def test_many_are_changed_and_put_back_exactly(
-    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
-    """They are written in parts, here of 25."""
+    """They are written in parts, here of 25, and committed in parts, here of 7."""
     monkeypatch.setattr(changes, "CHUNK", 25)
+    monkeypatch.setattr(parts, "ROWS", rows)
     fill(inbox, 60)
     before = read(inbox)
     approved = inbox.bulk("approve", all="1", status="all")
@@ -84,4 +86,4 @@ def test_twice_as_many_take_no_more_statements(inbox: Inbox) -> None:
             db.session.commit()
         fill(inbox, count)
         counts.append(count_statements(engine, work))
-    assert counts[0] == counts[1] < 50
+    assert counts[0] == counts[1] < 60

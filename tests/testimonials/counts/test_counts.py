@@ -21,8 +21,10 @@ from testimonials.testimonials.answers import count_answers, count_sent
 from testimonials.testimonials.counts import models as counts
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
 from testimonials.testimonials.counts.services import count_days
+from testimonials.testimonials.moderation import parts
 from testimonials.testimonials.moderation.changes import change_all, delete_matching
 from testimonials.testimonials.moderation.inbox import InboxFilter, count_tabs, find_rows
+from testimonials.testimonials.moderation.parts import Part
 from testimonials.testimonials.moderation.services import apply_action
 from testimonials.testimonials.moderation.tags import (
     add_tag,
@@ -72,7 +74,13 @@ class Walk:
         db.session.commit()
 
     def project(self) -> Project:
-        return lock_project(self.random.choice(self.projects))
+        self.locked = self.random.choice(self.projects)
+        return lock_project(self.locked)
+
+    def go_on(self) -> Project:
+        db.session.commit()
+        begin_write()
+        return lock_project(self.locked)
 
     def rows(self, project: Project) -> list[models.Testimonial]:
         query = select(models.Testimonial).where(models.Testimonial.project_id == project.id)
@@ -126,15 +134,16 @@ class Walk:
 
     def tag(self) -> None:
         project, name = self.project(), self.random.choice(NAMES)
-        add_tag(project, self.rows(project), name, WHO)
+        add_tag(project, [row.id for row in self.rows(project)], name, WHO, self.go_on)
 
     def retag(self) -> None:
         project = self.project()
         known = [tag.name for tag in list_project_tags(project.id)]
         if known and self.random.random() < 0.5:
-            delete_tag(project, self.random.choice(known), WHO)
+            delete_tag(project, self.random.choice(known), WHO, self.go_on)
         elif known:
-            rename_tag(project, self.random.choice(known), self.random.choice(NAMES), WHO)
+            name, new = self.random.choice(known), self.random.choice(NAMES)
+            rename_tag(project, name, new, WHO, self.go_on)
 
     def rate(self) -> None:
         project = self.project()
@@ -163,10 +172,11 @@ class Walk:
 
     def trash(self) -> None:
         status = self.random.choice(STATUSES)
-        delete_matching(self.project(), WHO, models.Testimonial.status == status)
+        part = Part(new_identifier(), is_one_of_many=False)
+        delete_matching(self.project(), WHO, part, models.Testimonial.status == status)
 
     def undo(self) -> None:
-        undo_last(self.project(), WHO)
+        undo_last(self.project(), WHO, self.go_on)
 
     def remove(self) -> None:
         rows = self.rows(self.project())[:5]
@@ -214,7 +224,10 @@ def require_right_answers(project_id: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_counts_are_right_after_each_of_many_changes(app: Flask, owner: Caller, seed: int) -> None:
+def test_counts_are_right_after_each_of_many_changes(
+    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(parts, "ROWS", 7)
     projects = [str(owner.create_project()["_id"]) for _ in range(2)]
     with app.app_context():
         walk = Walk(seed, projects)

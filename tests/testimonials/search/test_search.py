@@ -61,7 +61,7 @@ def fill(app: Flask, project_id: str) -> None:
     with app.app_context():
         begin_write()
         project = lock_project(project_id)
-        add_tag(project, [db.session.get_one(models.Testimonial, zoe)], "Press", "me")
+        add_tag(project, [zoe], "Press", "me", lambda: project)
         db.session.commit()
 
 

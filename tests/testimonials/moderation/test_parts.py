@@ -1,0 +1,187 @@
+"""Changes of thousands, in parts: others write in between, and an end half-way leaves it right."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from testimonials.access.scopes import Scope
+from testimonials.activity.models import Event
+from testimonials.core import clock
+from testimonials.core.web import writes
+from testimonials.dashboard import guards
+from testimonials.testimonials.moderation import parts
+from testimonials.webhooks.events import expand
+from tests.access.tokens import give_token
+from tests.activity.events import read_events
+from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.dashboard.transfer.imports import import_all
+from tests.support.rows import change_project, read_testimonials
+from tests.support.servers import PATIENCE
+
+OnPause = Callable[[Callable[[int], None]], list[int]]
+SIX = "Name,Review\n" + "".join(f"P{number},Words {number}\n" for number in range(6))
+
+
+class Killed(Exception):
+    """Stands for the end of the process: what was not committed is gone."""
+
+
+@pytest.fixture
+def inbox(app: Flask, owner: Caller) -> Inbox:
+    return open_inbox(app, owner, skipDemoTestimonials=True)
+
+
+@pytest.fixture
+def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
+    """Make parts of 4, and return what lets a function run between them, in another thread."""
+    monkeypatch.setattr(parts, "ROWS", 4)
+
+    def listen(then: Callable[[int], None]) -> list[int]:
+        pauses: list[int] = []
+
+        def pause() -> None:
+            pauses.append(len(pauses))
+            if threading.current_thread() is threading.main_thread():
+                then(len(pauses))
+
+        for module in (guards, writes):
+            monkeypatch.setattr(module, "let_others_write", pause)
+        return pauses
+
+    return listen
+
+
+def kill_at(number: int) -> Callable[[int], None]:
+    """Return what ends a change at a pause."""
+
+    def kill(pause: int) -> None:
+        if pause == number:
+            raise Killed
+
+    return kill
+
+
+def run_beside(work: Callable[[], object]) -> None:
+    """Run it in a thread, to its end."""
+    beside = threading.Thread(target=work, daemon=True)
+    beside.start()
+    beside.join(PATIENCE)
+    assert not beside.is_alive(), "it had to wait"
+
+
+def count_states(inbox: Inbox) -> dict[str, int]:
+    """Count the testimonials by state, with the trash as one."""
+    rows = read_testimonials(inbox.app, inbox.project)
+    states = ["trash" if row.deleted_at else row.status for row in rows]
+    return {state: states.count(state) for state in states}
+
+
+def find_events(inbox: Inbox, type: str) -> list[Event]:
+    """Return the events of a type about more than one testimonial."""
+    events = read_events(inbox.app, inbox.owner.account_id, type=type)
+    return [event for event in events if "count" in event.details]
+
+
+def test_others_write_between_the_parts_of_one_action(
+    app: Flask, inbox: Inbox, on_pause: OnPause
+) -> None:
+    inbox.fill(30)
+    write = lambda _: run_beside(lambda: inbox.owner.create_testimonial(inbox.project))  # noqa: E731
+    pauses = on_pause(write)
+    done = inbox.bulk("reject", all="1", status="pending")
+    assert done.json["notice"]["text"] == "Rejected 30 testimonials"
+    assert len(pauses) == 7
+    assert count_states(inbox) == {"rejected": 30, "approved": 7}
+    (event,) = find_events(inbox, "testimonial.rejected")
+    assert (event.details["count"], event.details["action"]) == (30, "reject")
+    with app.app_context():
+        told = list(expand(event, ""))
+        assert len({each.subject for each in told}) == len(told) == 30
+        # Somebody who has read to the second part hears of the others alone.
+        second = sorted(event.details["batches"])[1]
+        assert len(list(expand(event, second))) == 22
+    undone = inbox.undo(done)
+    assert undone.json["notice"]["text"] == "Undid: Rejected 30 testimonials. That was the last"
+    assert count_states(inbox) == {"pending": 30, "approved": 14}
+    (event,) = find_events(inbox, "testimonial.updated")
+    assert event.details["count"] == 30
+
+
+def test_what_an_end_half_way_has_done_is_whole_and_can_be_undone(
+    inbox: Inbox, on_pause: OnPause
+) -> None:
+    inbox.fill(10)
+    on_pause(kill_at(2))
+    assert inbox.bulk("approve", all="1", status="pending").status_code == 500
+    assert (
+        count_states(inbox)
+        == {"approved": 8, "pending": 2}
+        == {state: inbox.counts()[state] for state in ("approved", "pending")}
+    )
+    assert [event.details["count"] for event in find_events(inbox, "testimonial.approved")] == [8]
+    on_pause(kill_at(1))
+    assert inbox.client.post(f"{inbox.base}/undo").status_code == 500
+    assert count_states(inbox) == {"approved": 4, "pending": 6}
+    on_pause(lambda _: None)
+    page = inbox.client.post(f"{inbox.base}/undo", follow_redirects=True).text
+    assert "Undid: Approved 4 testimonials. That was the last" in page
+    assert count_states(inbox) == {"pending": 10}
+    assert inbox.client.post(f"{inbox.base}/undo").status_code == 303
+    assert count_states(inbox) == {"pending": 10}
+
+
+def test_no_further_part_is_changed_of_a_project_that_was_deleted(
+    app: Flask, inbox: Inbox, on_pause: OnPause
+) -> None:
+    inbox.fill(10)
+    gone = {"deleted_at": clock.now()}
+    on_pause(lambda _: run_beside(lambda: change_project(app, inbox.project, **gone)))
+    assert inbox.bulk("approve", all="1", status="pending").status_code == 404
+    assert count_states(inbox) == {"approved": 4, "pending": 6}
+
+
+def test_a_call_in_parts_is_made_once_and_a_dry_run_not_at_all(
+    app: Flask, inbox: Inbox, on_pause: OnPause
+) -> None:
+    inbox.fill(10)
+    undo = inbox.bulk("approve", all="1", status="pending").json["notice"]["undo_token"]
+    agent = give_token(app, inbox.owner, Scope.PUBLISH)
+    path, body, key = f"/v1/projects/{inbox.project}/undo", {"undo": undo}, {"Idempotency-Key": "k"}
+
+    def send() -> TestResponse:
+        return agent.client.post(path, json=body, headers=agent.headers | key)
+
+    pauses = on_pause(lambda _: None)
+    dry = agent.post(f"{path}?dryRun=true", body)
+    assert (dry.json["data"], len(pauses)) == ({"undoneCount": 10}, 2)
+    assert count_states(inbox) == {"approved": 10}
+    on_pause(kill_at(1))
+    assert send().status_code == 500
+    assert count_states(inbox) == {"approved": 6, "pending": 4}
+    # Of two at once, both get the answer of the one that was done first.
+    answers: list[TestResponse] = []
+    on_pause(lambda _: run_beside(lambda: answers.append(send())))
+    answers.append(send())
+    assert count_states(inbox) == {"pending": 10}
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].data == answers[1].data
+    assert answers[1].headers["Idempotent-Replayed"] == "true"
+
+
+def test_undoing_an_import_goes_on_where_it_was_ended(
+    app: Flask, inbox: Inbox, on_pause: OnPause
+) -> None:
+    path = import_all(app, inbox, SIX).request.path
+    on_pause(kill_at(1))
+    assert inbox.client.post(f"{path}/undo").status_code == 500
+    assert count_states(inbox) == {"trash": 4, "approved": 2}
+    assert "Undo this import" in inbox.client.get(path).text
+    on_pause(lambda _: None)
+    page = inbox.client.post(f"{path}/undo", follow_redirects=True).text
+    assert "Moved 2 testimonials to the trash" in page
+    assert "The import was undone" in page
+    assert count_states(inbox) == {"trash": 6}
