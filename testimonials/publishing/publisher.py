@@ -10,6 +10,7 @@ from itertools import groupby
 from sqlalchemy import Select, select, text
 
 from testimonials.auth.models import Account
+from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.data.outages import log_fault
 from testimonials.core.urls import app_url, base_url, published_url
 from testimonials.core.web.languages import LANGUAGES
@@ -129,7 +130,9 @@ class Publisher:
         store.write(file for file in shared if file[0] not in known)
         # Last, since it loads the others.
         store.write([(f"{WIDGETS}/{name_script()}", script)])
-        self._marks = dict.fromkeys(store.folders(WIDGETS), "") | read_marks(store)
+        # Folders of other names are not ours to remove.
+        folders = filter(is_identifier, store.folders(WIDGETS))
+        self._marks = dict.fromkeys(folders, "") | read_marks(store)
         self._begun = {}
         self._has_begun, self._is_behind, self._next_look = True, True, 0.0
 
@@ -235,6 +238,8 @@ def read_marks(store: Store) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in store.names(MARKS):
         project_id, _, mark = name.removesuffix(".txt").partition(".")
+        if not is_identifier(project_id):
+            continue
         # Two are what a crash left: neither is right.
         if project_id in found:
             store.remove([f"{MARKS}/{name}", _name_mark(project_id, found[project_id])])

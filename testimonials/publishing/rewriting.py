@@ -7,8 +7,11 @@ itself, since the host knows none.
 import re
 
 from markupsafe import escape
+from sqlalchemy import select
 
+from testimonials.core.pictures.images import Image
 from testimonials.core.urls import app_url, base_url, image_url, published_url
+from testimonials.extensions import db
 
 STATIC = "static"
 # Stands for an id in an address.
@@ -30,11 +33,27 @@ def name_file(kind: str, query: dict[str, str], ending: str) -> str:
 
 
 def move_pictures(text: str, project_id: str) -> tuple[str, set[str]]:
-    """Let the pictures of the service come from the project's folder; return their names too."""
+    """Let the pictures of the service come from the project's folder; return their names too.
+
+    Anybody's words may look like the address of one: that stands alone, and there is one.
+    """
     address = re.escape(image_url(PLACE) or "").replace(PLACE, "([0-9a-f]{24})")
-    pattern = re.compile(address)
-    found = {f"{name}.webp" for name in pattern.findall(text)}
-    return pattern.sub(rf"{published_url(folder_of(project_id))}/\1.webp", text), found
+    pattern = re.compile(f'(?<="){address}(?=")')
+    found = _find_shown(set(pattern.findall(text)))
+
+    def move(match: re.Match[str]) -> str:
+        own = f"{published_url(folder_of(project_id))}/{match[1]}.webp"
+        return own if match[1] in found else match[0]
+
+    return pattern.sub(move, text), {f"{id}.webp" for id in found}
+
+
+def _find_shown(ids: set[str]) -> set[str]:
+    """Return the ids of pictures that the service shows."""
+    query = select(Image.id).where(Image.id.in_(ids), Image.is_held.is_(False))
+    shown = set(db.session.scalars(query)) if ids else set()
+    db.session.remove()
+    return shown
 
 
 def move_page(text: str, slug: str, policy: str) -> str:

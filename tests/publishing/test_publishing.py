@@ -11,6 +11,8 @@ import pytest
 from flask import Flask
 
 from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.pictures.images import Image
+from testimonials.core.urls import image_url
 from testimonials.extensions import begin_write, db
 from testimonials.projects.changes import move_to_trash
 from testimonials.projects.services import lock_project
@@ -117,6 +119,10 @@ def test_what_is_gone_is_removed(
     own = folder / "widget" / project
     (sample, *_) = json.loads((own / "feed.lang-en.json").read_text())["items"]
     (folder / "widget" / "notes.txt").write_text("Not ours")
+    (folder / "widget" / "notes").mkdir()
+    for name in ("notes.txt", ".txt", "...txt"):
+        (folder / "published" / name).write_text("Not ours")
+    publisher.end()
     publishing_owner.delete(f"/v1/projects/{project}/testimonials/demo")
     run(published_app, publisher)
     assert [path for path in own.iterdir() if sample["id"] in path.read_text()] == []
@@ -128,6 +134,30 @@ def test_what_is_gone_is_removed(
     assert not own.exists()
     assert (folder / "widget" / other / "wall.html").exists()
     assert (folder / "widget" / "notes.txt").exists()
+    assert (folder / "widget" / "notes").exists()
+
+
+def test_words_that_name_pictures_neither_stop_it_nor_publish_them(
+    published_app: Flask, publisher: Publisher, publishing_owner: Caller, folder: Path
+) -> None:
+    with published_app.app_context():
+        others, held = (
+            Image(width=1, height=1, content=b"x", is_held=is_it) for is_it in (False, True)
+        )
+        db.session.add_all([others, held])
+        db.session.commit()
+        names = [others.id, held.id, "0" * 24]
+        # Of others, only proposed, and of nothing.
+        named = [f"{image_url(name)}" for name in names]
+    project = publishing_owner.create_project(businessName="Loom & Co")["_id"]
+    for text in (*named[1:], f"See {named[0]}"):
+        publishing_owner.create_testimonial(project, text=text, rating=5)
+    run(published_app, publisher)
+    own = folder / "widget" / project
+    feed = (own / "feed.lang-en.json").read_text()
+    assert [each for each in named if each not in feed] == []
+    assert (own / "wall.html").exists()
+    assert [name for name in names if (own / f"{name}.webp").exists()] == []
 
 
 def test_only_one_process_publishes(
