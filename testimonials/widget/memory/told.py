@@ -53,8 +53,8 @@ class ToldVersions:
         self._proven_at = -math.inf
         self._away_since: float | None = None
         self._failed_at = -math.inf
-        # The channel of the message to itself, and when the last one was sent.
-        self._own, self._sent_at = "", -math.inf
+        # The channel of the messages to itself, which say when they were sent.
+        self._own = ""
         self._is_ended = threading.Event()
 
     def begin(self, engine: Engine) -> None:
@@ -138,13 +138,17 @@ class ToldVersions:
         connection.execute("SET synchronous_commit = off")
         connection.execute(f"LISTEN {CHANNEL}")
         connection.execute(f"LISTEN {own}")
+        self._own = own
         self._forget_all()
+        # `select` takes no descriptor above 1,023, and a worker may have more connections.
+        waiting = select.poll()
+        waiting.register(connection.fileno(), select.POLLIN)
         while not self._is_ended.is_set():
-            self._own, self._sent_at = own, time.monotonic()
-            connection.execute("SELECT pg_notify(%s, '')", [own])
-            until = self._sent_at + TURN_SECONDS
+            sent_at = time.monotonic()
+            connection.execute("SELECT pg_notify(%s, %s)", [own, str(sent_at)])
+            until = sent_at + TURN_SECONDS
             while (left := until - time.monotonic()) > 0:
-                if not select.select([connection.fileno()], [], [], left)[0]:
+                if not waiting.poll(left * 1000):
                     break
                 connection.pgconn.consume_input()
                 while (notice := connection.pgconn.notifies()) is not None:
@@ -154,7 +158,7 @@ class ToldVersions:
         if channel == CHANNEL:
             self._forget(payload)
         elif channel == self._own:
-            self._proven_at = self._sent_at
+            self._proven_at = float(payload)
 
     def _forget(self, payload: str) -> None:
         if not payload:
