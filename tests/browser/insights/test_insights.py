@@ -31,6 +31,7 @@ def count_much(site: Site, project: Project) -> None:
     for number in range(6):
         add_views(site.app, project.id, 3, website=f"{'long' * 9}{number}.fern.example", clicks=1)
         values = {"author_name": "Ida Sørensen", "text": LONG, "rating": 5 - number / 2}
+        values["is_pinned"] = number == 1
         said = add_testimonial(site.app, project.id, status="approved", **values)
         add_reads(site.app, project.id, said, 9000 - number, 3000 - number)
     add_forms(site.app, project.id, 212, 61)
@@ -50,6 +51,12 @@ def test_much_on_every_screen(site: Site, open_page: OpenPage) -> None:
     count_much(site, project)
     page = open_insights(project, open_page)
     check_screens(page)
+    # From what is read most to its testimonial, and back.
+    row = page.get_by_role("row", name="Ida Sørensen").filter(has_text="Pinned")
+    expect(row).to_have_count(1)
+    follow(row.get_by_role("link", name="Ida Sørensen"))
+    expect(page.get_by_role("button", name="Save changes")).to_be_visible()
+    page.go_back()
     follow(page.get_by_role("link", name="All 6 that were seen"))
     page.locator(".views summary").click()
     expect(page.get_by_role("table", name="Views per day, newest first")).to_be_visible()
