@@ -1,19 +1,22 @@
 """`scripts/bench scale`: what each door takes at 1,000 to 200,000 testimonials in a project.
 
-    scripts/bench scale [--postgres] [--rows 1000000] [--rounds 5]
+    scripts/bench scale [--postgres [URL]] [--rows 1000000] [--rounds 5] [--keep DIR] [--only WORD]
 
 A million rows are spread over 1,001 projects of one account: four of the sizes that are measured,
-the others alike. The table is Markdown, for docs/scaling.md. Nothing here passes or fails.
+the others alike. The table is Markdown, for docs/scaling.md. Nothing here passes or fails. With
+`--keep` the database stays in the folder (PostgreSQL's at its URL), and the next run measures it;
+`--only` asks for the doors with a word in their names.
 """
 
 import argparse
 import contextlib
 import http.client
+import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -61,18 +64,35 @@ DOORS = (
     Door("inbox, pending", "/dashboard/projects/{id}/inbox"),
     Door("inbox, all", "/dashboard/projects/{id}/inbox?status=all"),
     Door("inbox, five stars", "/dashboard/projects/{id}/inbox?status=all&rating=5"),
+    Door("inbox, five stars by hand", "/dashboard/projects/{id}/inbox?rating=5&source=manual"),
+    Door("inbox, a form", "/dashboard/projects/{id}/inbox?status=all&form=fair"),
+    Door("inbox, a rare form", "/dashboard/projects/{id}/inbox?status=rejected&form=market"),
+    Door("inbox, samples", "/dashboard/projects/{id}/inbox?status=all&source=demo"),
     Door("inbox, a tag", "/dashboard/projects/{id}/inbox?status=all&tag=support"),
+    Door("inbox, a rare tag", f"/dashboard/projects/{{id}}/inbox?status=all&tag={RARE}"),
+    Door("inbox, a tag, pending", "/dashboard/projects/{id}/inbox?tag=support"),
+    Door("inbox, trash", "/dashboard/projects/{id}/inbox?status=trash"),
+    Door("inbox, spam", "/dashboard/projects/{id}/inbox?status=spam"),
     Door("search, no hit", "/dashboard/projects/{id}/inbox?status=all&q=zeppelin"),
     Door("search, a rare word", f"/dashboard/projects/{{id}}/inbox?status=all&q={RARE}"),
     Door("search, a word of each", f"/dashboard/projects/{{id}}/inbox?status=all&q={COMMON}"),
     Door("widget editor", "/dashboard/projects/{id}/widget"),
     Door("page editor", "/dashboard/projects/{id}/page"),
+    Door("questions", "/dashboard/projects/{id}/page/questions"),
+    Door("insights", "/dashboard/projects/{id}/insights"),
     Door("share", "/dashboard/projects/{id}/share"),
     Door("settings", "/dashboard/projects/{id}/settings"),
     Door("integrations", "/dashboard/projects/{id}/integrations"),
     Door("API list, 50", "/v1/projects/{id}/testimonials?limit=50"),
     Door("API list after a write", "/v1/projects/{id}/testimonials?limit=50", is_changed=True),
+    Door("token form", "/dashboard/projects/{id}/integrations/tokens/new"),
     Door("API submissions, 50", "/v1/projects/{id}/submissions?limit=50"),
+    Door(
+        "API submissions, a rare form",
+        "/v1/projects/{id}/submissions?status=approved&form=market&limit=50",
+    ),
+    Door("API submissions, four stars", "/v1/projects/{id}/submissions?minRating=4&limit=50"),
+    Door("API submissions, a word", f"/v1/projects/{{id}}/submissions?status=all&q={RARE}"),
 )
 # They are the account's.
 ACCOUNT_DOORS = (
@@ -103,31 +123,39 @@ class Visitor:
 def main(arguments: list[str]) -> None:
     """Fill a new instance, ask for each door in turn, and print the medians."""
     parser = argparse.ArgumentParser(prog="scripts/bench scale")
-    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--postgres", nargs="?", const="new", metavar="URL")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--only", default="")
     wanted = parser.parse_args(arguments)
     sizes = [size for size in SIZES if size <= wanted.rows // 2]
+    doors = [door for door in (*DOORS, *ACCOUNT_DOORS) if wanted.only in door.name]
     with (
         tempfile.TemporaryDirectory(prefix="testimonials-scale-") as home,
-        _open_database(is_postgres=wanted.postgres) as settings,
+        _open_database(wanted.postgres) as settings,
     ):
-        folder = Path(home)
-        begun = time.perf_counter()
-        headers, projects = fill(folder, settings, sizes, wanted.rows)
-        print(f"filled in {time.perf_counter() - begun:.0f} s", file=sys.stderr)
+        folder = wanted.keep or Path(home)
+        owner = folder / "owner.json"
+        if not owner.exists():
+            begun = time.perf_counter()
+            filled = fill(folder, settings, sizes, wanted.rows)
+            print(f"filled in {time.perf_counter() - begun:.0f} s", file=sys.stderr)
+            owner.write_text(json.dumps(filled))
+        headers, projects = json.loads(owner.read_text())
         service = start_service(folder, (), {"log_level": "warning"} | settings)
         try:
-            measure(service, headers, projects, wanted.rounds)
+            by_size = {int(size): each for size, each in projects.items()}
+            measure(service, headers, by_size, wanted.rounds, doors)
         finally:
             service.kill()
 
 
 @contextlib.contextmanager
-def _open_database(*, is_postgres: bool) -> Iterator[dict[str, str]]:
-    """Yield the settings for a new database."""
-    if not is_postgres:
-        yield {}
+def _open_database(postgres: str | None) -> Iterator[dict[str, str]]:
+    """Yield the settings for a new database, or for the one at an address."""
+    if postgres != "new":
+        yield {"database_url": postgres} if postgres else {}
         return
     server = PostgresServer()
     try:
@@ -200,13 +228,18 @@ def _analyze() -> None:
 
 
 def measure(
-    service: Service, headers: dict[str, str], projects: dict[int, tuple[str, str]], rounds: int
+    service: Service,
+    headers: dict[str, str],
+    projects: dict[int, tuple[str, str]],
+    rounds: int,
+    doors: Sequence[Door],
 ) -> None:
     """Ask for each door of each project in turn, some rounds of it, and print the medians."""
     visitor = Visitor(service, headers)
     times: dict[tuple[str, int], list[float]] = {}
+    of_project = [door for door in doors if door not in ACCOUNT_DOORS]
     for turn in range(rounds + 1):
-        for door in DOORS:
+        for door in of_project:
             for size, (project, slug) in projects.items():
                 if door.is_changed:
                     _write(service, headers, project)
@@ -214,12 +247,14 @@ def measure(
                 # The first round reads what no memory holds yet.
                 if turn:
                     times.setdefault((door.name, size), []).append(took)
-    _print_table(times, list(projects))
+    _print_table(times, of_project, list(projects))
     print()
     for door in ACCOUNT_DOORS:
-        answers = [visitor.get(door.path) for _ in range(rounds + 1)]
-        median = statistics.median(took for took, _ in answers[1:])
-        print(f"- {door.name} of {PROJECTS:,} projects: {median:.1f} ms, {answers[0][1]:,} bytes")
+        if door in doors:
+            answers = [visitor.get(door.path) for _ in range(rounds + 1)]
+            median = statistics.median(took for took, _ in answers[1:])
+            size = answers[0][1]
+            print(f"- {door.name} of {PROJECTS:,} projects: {median:.1f} ms, {size:,} bytes")
 
 
 def _write(service: Service, headers: dict[str, str], project: str) -> None:
@@ -228,11 +263,13 @@ def _write(service: Service, headers: dict[str, str], project: str) -> None:
     assert answer.status == 200, answer.body
 
 
-def _print_table(times: dict[tuple[str, int], list[float]], sizes: list[int]) -> None:
+def _print_table(
+    times: dict[tuple[str, int], list[float]], doors: Sequence[Door], sizes: list[int]
+) -> None:
     columns = "".join(f" {size:,} |" for size in sizes)
     print(f"| milliseconds, in a project of |{columns} last to first |")
     print(f"|---|{'---|' * (len(sizes) + 1)}")
-    for door in DOORS:
+    for door in doors:
         medians = [statistics.median(times[door.name, size]) for size in sizes]
         cells = "".join(f" {each:.1f} |" for each in medians)
         print(f"| {door.name} |{cells} {medians[-1] / medians[0]:.1f} |")

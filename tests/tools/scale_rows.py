@@ -12,7 +12,9 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 
 BATCH = 5_000
-# What one testimonial in ten thousand says, and what each says.
+# So many of a project, its oldest, came by a form and have a tag that no others have.
+OLDEST = 5
+# What one testimonial in ten thousand and a project's oldest say, and what each says.
 RARE, COMMON = "marmalade", "afternoon"
 NAMES = ("Maya", "Tom", "Lucía", "Aiko", "Noah", "Sofia", "Mateusz", "Chioma", "Élise", "Jonas")
 FAMILIES = ("Kowalski", "Okafor", "Fernández", "Tanaka", "Smith", "Rossi", "Nowak", "Moreau")
@@ -30,6 +32,7 @@ STATUSES = ("approved",) * 80 + ("pending",) * 12 + ("rejected",) * 6 + ("spam",
 RATINGS = (
     (5.0,) * 60 + (4.0,) * 22 + (4.5,) * 5 + (3.0,) * 4 + (2.0,) * 2 + (1.0,) * 2 + (None,) * 5
 )
+ANSWER = {"id": "why", "question": "Why?", "kind": "text", "answer": "It works.", "isPublic": True}
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -40,7 +43,7 @@ def add_testimonials(sizes: Mapping[str, int]) -> None:
     for project, size in sizes.items():
         for first in range(serial, serial + size, BATCH):
             numbers = range(first, min(first + BATCH, serial + size))
-            rows = [_make(project, number, chance) for number in numbers]
+            rows = [_make(project, number, number - serial, chance) for number in numbers]
             db.session.execute(insert(Testimonial), rows)
             if tags := list(_tag(rows, chance)):
                 db.session.execute(insert(TestimonialTag), tags)
@@ -53,13 +56,14 @@ def add_testimonials(sizes: Mapping[str, int]) -> None:
         db.session.commit()
 
 
-def _make(project: str, number: int, chance: random.Random) -> dict[str, Any]:
+def _make(project: str, number: int, place: int, chance: random.Random) -> dict[str, Any]:
     status = chance.choice(STATUSES)
     time = EPOCH + timedelta(minutes=number)
     name = f"{chance.choice(NAMES)} {chance.choice(FAMILIES)}"
     words = chance.choices(WORDS, k=chance.randint(8, 60))
     words.insert(chance.randrange(len(words)), COMMON)
-    if number % 10_000 == 0:
+    is_old, is_fair = place < OLDEST, chance.random() < 0.05
+    if number % 10_000 == 0 or is_old:
         words.append(RARE)
     return {
         "id": f"{number:024x}",
@@ -71,6 +75,8 @@ def _make(project: str, number: int, chance: random.Random) -> dict[str, Any]:
         "author_role": chance.choice(ROLES),
         "author_company": chance.choice(COMPANIES),
         "text": " ".join(words).capitalize() + ".",
+        "form_name": "market" if is_old else "fair" if is_fair else None,
+        "answers": [ANSWER] if chance.random() < 0.1 else None,
         "rating": chance.choice(RATINGS),
         "is_pinned": chance.random() < 0.0001,
         "submitted_at": time,
@@ -84,5 +90,6 @@ def _make(project: str, number: int, chance: random.Random) -> dict[str, Any]:
 def _tag(rows: list[dict[str, Any]], chance: random.Random) -> Iterator[dict[str, Any]]:
     """Yield the tags of the rows: one in three has some."""
     for row in rows:
-        for name in chance.sample(TAGS, chance.choice((0, 0, 0, 0, 1, 2))):
+        names = chance.sample(TAGS, chance.choice((0, 0, 0, 0, 1, 2)))
+        for name in names + [RARE] * (row["form_name"] == "market"):
             yield {"testimonial_id": row["id"], "project_id": row["project_id"], "name": name}

@@ -35,6 +35,8 @@ MAX_MANIFEST_BYTES = 32 * 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
 MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
+# A third of the time that the usual 6 takes, for 5% more bytes.
+COMPRESSION = 4
 
 
 class RestoreRefused(Exception):
@@ -91,7 +93,7 @@ class _Packed:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._part = gzip.GzipFile("", "wb", 6, file)
+        self._part = gzip.GzipFile("", "wb", COMPRESSION, file)
         self._is_compressing = True
 
     def write(self, content: bytes) -> int:
