@@ -6,6 +6,7 @@ from alembic import op
 # After these, what filters ask for: a walk past many rows then reads the index alone.
 BY_TIME = ("project_id", "created_at", "id")
 INBOX = ("project_id", "status", "created_at", "id")
+TAG = ("project_id", "name", "testimonial_id")
 FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
 WAITING = (
     "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
@@ -16,6 +17,14 @@ def upgrade_filters_and_answers() -> None:
     """Widen the indexes of the inbox, and count answers."""
     _widen_index("ix_testimonial_by_time", (*BY_TIME, "status", *FILTERED))
     _widen_index("ix_testimonial_inbox", (*INBOX, *FILTERED))
+    _widen_index("ix_testimonial_tag_project_id_name", TAG, "testimonial_tag")
+    op.create_index(
+        "ix_testimonial_form",
+        "testimonial",
+        ["project_id", "form_name", "created_at", "id"],
+        sqlite_where=sa.text("form_name IS NOT NULL"),
+        postgresql_where=sa.text("form_name IS NOT NULL"),
+    )
     op.create_index(
         "ix_testimonial_untold",
         "testimonial",
@@ -37,9 +46,9 @@ def upgrade_filters_and_answers() -> None:
         _count_on_postgresql()
 
 
-def _widen_index(name: str, columns: tuple[str, ...]) -> None:
-    op.drop_index(name, "testimonial")
-    op.create_index(name, "testimonial", list(columns))
+def _widen_index(name: str, columns: tuple[str, ...], table: str = "testimonial") -> None:
+    op.drop_index(name, table)
+    op.create_index(name, table, list(columns))
 
 
 # As in revision 0009: on SQLite a trigger for each row adds to one row of the counts.

@@ -221,8 +221,6 @@ CREATE TABLE testimonial_tag (
 	CONSTRAINT fk_testimonial_tag_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
 
-CREATE INDEX ix_testimonial_tag_project_id_name ON testimonial_tag (project_id, name);
-
 CREATE INDEX ix_testimonial_words ON testimonial (text_fingerprint, project_id, created_at);
 
 CREATE TABLE invitation_batch (
@@ -842,6 +840,10 @@ END;
 CREATE INDEX ix_testimonial_by_time ON testimonial (project_id, created_at, id, status, deleted_at, source, kind, form_name, rating);
 
 CREATE INDEX ix_testimonial_inbox ON testimonial (project_id, status, created_at, id, deleted_at, source, kind, form_name, rating);
+
+CREATE INDEX ix_testimonial_tag_project_id_name ON testimonial_tag (project_id, name, testimonial_id);
+
+CREATE INDEX ix_testimonial_form ON testimonial (project_id, form_name, created_at, id) WHERE form_name IS NOT NULL;
 
 CREATE INDEX ix_testimonial_untold ON testimonial (project_id, returned_at, created_at) WHERE status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL;
 

@@ -45,6 +45,12 @@ _FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
 UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
 
 
+def _index_some(name: str, condition: str, *columns: str) -> Index:
+    """Return an index of those of a project that meet a condition."""
+    where = sql(condition)
+    return Index(name, "project_id", *columns, sqlite_where=where, postgresql_where=where)
+
+
 class Testimonial(Base):
     """One testimonial (spec, "Testimonial").
 
@@ -56,27 +62,16 @@ class Testimonial(Base):
     __table_args__ = (
         Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id", *_FILTERED),
         Index("ix_testimonial_by_time", "project_id", "created_at", "id", "status", *_FILTERED),
-        Index(
-            "ix_testimonial_untold",
-            "project_id",
-            "returned_at",
-            "created_at",
-            sqlite_where=sql(UNTOLD),
-            postgresql_where=sql(UNTOLD),
+        _index_some(
+            "ix_testimonial_form", "form_name IS NOT NULL", "form_name", "created_at", "id"
         ),
+        _index_some("ix_testimonial_untold", UNTOLD, "returned_at", "created_at"),
         # Text first: PostgreSQL would use an index that starts with the project elsewhere.
         Index("ix_testimonial_words", "text_fingerprint", "project_id", "created_at"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
         Index("ix_testimonial_visible_pinned_first", *_PINNED, "created_at", "id"),
         Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "created_at", "id"),
-        Index(
-            "ix_testimonial_trash",
-            "project_id",
-            "created_at",
-            "id",
-            sqlite_where=sql("deleted_at IS NOT NULL"),
-            postgresql_where=sql("deleted_at IS NOT NULL"),
-        ),
+        _index_some("ix_testimonial_trash", "deleted_at IS NOT NULL", "created_at", "id"),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
         Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),
         Index(
@@ -230,7 +225,9 @@ class TestimonialTag(Base):
     """A tag that an owner gave a testimonial, to find it and to show a selection."""
 
     __tablename__ = "testimonial_tag"
-    __table_args__ = (Index("ix_testimonial_tag_project_id_name", "project_id", "name"),)
+    __table_args__ = (
+        Index("ix_testimonial_tag_project_id_name", "project_id", "name", "testimonial_id"),
+    )
 
     testimonial_id: Mapped[str] = mapped_column(
         ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True

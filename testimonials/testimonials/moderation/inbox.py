@@ -10,7 +10,8 @@ from sqlalchemy.orm import InstrumentedAttribute, selectinload
 from testimonials.extensions import db
 from testimonials.testimonials.counts.models import TagCount, TestimonialCount
 from testimonials.testimonials.counts.services import count_states, count_where
-from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.tagged import match_tags
 from testimonials.testimonials.search.services import has_words
 
 PAGE_SIZE = 50
@@ -187,10 +188,10 @@ def _match_chosen(
 def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
     """Return the condition for the testimonials that a filter finds."""
     of = Testimonial
-    conditions = [
-        of.project_id == project_id,
-        *_match_tab(of.status, of.deleted_at.is_not(None), wanted.tab),
-    ]
+    conditions = (
+        [*match_tags(project_id, [wanted.tag])] if wanted.tag else [of.project_id == project_id]
+    )
+    conditions += _match_tab(of.status, of.deleted_at.is_not(None), wanted.tab)
     conditions += has_words(project_id, wanted.q)
     if wanted.rating is not None:
         conditions.append(
@@ -205,11 +206,6 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
     ):
         if value:
             conditions.append(getattr(Testimonial, column) == value)
-    if wanted.tag:
-        tagged = select(TestimonialTag.testimonial_id).where(
-            TestimonialTag.project_id == project_id, TestimonialTag.name == wanted.tag
-        )
-        conditions.append(Testimonial.id.in_(tagged))
     return and_(*conditions)
 
 

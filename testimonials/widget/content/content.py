@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnExpressionArgument, exists, func
+from sqlalchemy import ColumnExpressionArgument, func
 
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation.tagged import match_tags
 from testimonials.testimonials.moderation.tags import find_spellings, fold
 from testimonials.widget.selection import Selection
 
@@ -56,28 +57,22 @@ def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
 
 def find_conditions(project: Project, content: Content) -> list[ColumnExpressionArgument[bool]]:
     """Return what a testimonial must meet to be shown."""
-    # A few are looked up by their ids; by the bare column, SQLite would read the whole project's.
-    of_project = Testimonial.project_id.concat("") if content.is_only_chosen else None
-    found: list[ColumnExpressionArgument[bool]] = [
-        (Testimonial.project_id if of_project is None else of_project) == project.id,
-        Testimonial.is_visible,
-    ]
+    of_project: ColumnExpressionArgument[bool] = Testimonial.project_id == project.id
+    found: list[ColumnExpressionArgument[bool]] = [Testimonial.is_visible]
+    if content.tags:
+        # Any spelling selects the tag as the inbox shows it.
+        known = find_spellings(project.id)
+        names = {known.get(fold(tag), tag) for tag in content.tags}
+        of_project, has_tag = match_tags(project.id, sorted(names))
+        found.append(has_tag)
     if content.testimonial_id:
         found.append(Testimonial.id == content.testimonial_id)
     if content.is_only_chosen:
+        # Looked up by their ids; by the bare column, SQLite would read the whole project's.
+        of_project = Testimonial.project_id.concat("") == project.id
         found.append(Testimonial.id.in_(content.chosen))
     if content.min_rating:
         found.append(Testimonial.rank >= content.min_rating)
     if content.min_length:
         found.append(func.length(Testimonial.text) >= content.min_length)
-    if content.tags:
-        # Any spelling selects the tag as the inbox shows it.
-        known = find_spellings(project.id)
-        names = {known.get(fold(tag), tag) for tag in content.tags}
-        found.append(
-            exists().where(
-                TestimonialTag.testimonial_id == Testimonial.id,
-                TestimonialTag.name.in_(sorted(names)),
-            )
-        )
-    return found
+    return [of_project, *found]

@@ -92,3 +92,22 @@ def test_what_no_count_knows_is_counted_so_far(
     ] == ["1 to 2 of 3+", "3 to 4 of 4+", "5 to 5 of 5"]
     assert "Select all 3+" in pages[0]
     assert ['rel="next"' in page for page in pages] == [True, True, False]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize(("few", "place"), [(5_000, "(id=?)"), (0, "(project_id=?")])
+def test_few_with_a_tag_are_looked_up_by_it(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, few: int, place: str
+) -> None:
+    """Many are met soon on the way through the newest."""
+    monkeypatch.setattr("testimonials.testimonials.moderation.tagged.FEW", few)
+    wanted = InboxFilter("all", tag="Kind", rating=4)
+    with inbox.app.app_context():
+        counts = count_tabs(inbox.project)[inbox.project]
+        plans = explain_statements(
+            db.engine, lambda: list_inbox(inbox.project, wanted, 1, counts), "testimonial \n"
+        )
+    assert len(plans) == 2
+    for plan in plans:
+        (read,) = [line for line in plan.splitlines() if " testimonial " in line]
+        assert place in read
