@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
 from testimonials.core.counting import Ticker
+from testimonials.core.logs.lines import IS_OWN
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.media.quota import find_whole_share
@@ -74,6 +75,8 @@ def end_metrics(app: Flask) -> None:
 
 
 def _observe(response: Response) -> Response:
+    if IS_OWN in request.environ:
+        return response
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
     # The template: the paths themselves have ids, of which there is no end.

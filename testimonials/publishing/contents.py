@@ -9,6 +9,7 @@ from pathlib import Path
 from flask import Response, current_app
 from werkzeug.test import EnvironBuilder
 
+from testimonials.core.logs.lines import IS_OWN
 from testimonials.core.urls import base_url
 from testimonials.core.web.languages import ENGLISH, LANGUAGES, PARAMETER
 from testimonials.extensions import db
@@ -138,7 +139,7 @@ def _ask(endpoint: str, values: dict[str, str], query: dict[str, str]) -> Respon
         base_url=base_url(),
         query_string=query,
         headers=[("User-Agent", USER_AGENT)],
-        environ_base={"REMOTE_ADDR": "127.0.0.1"},
+        environ_base={"REMOTE_ADDR": "127.0.0.1", IS_OWN: True},
     )
     # One connection for each thread: this look waits for the view's.
     db.session.remove()

@@ -137,6 +137,25 @@ def test_what_is_gone_is_removed(
     assert (folder / "widget" / "notes").exists()
 
 
+def test_what_it_asks_itself_is_no_request(
+    make_app: MakeApp, make_caller: MakeCaller, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"publish_to": str(folder), "publish_url": HOST, "metrics_token": "m" * 32}
+    app = make_app(**settings)
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project(businessName="Loom & Co")["_id"]
+    publisher = Publisher(str(folder))
+    with caplog.at_level("INFO", logger="testimonials.access"):
+        run(app, publisher)
+    publisher.end()
+    assert (folder / "widget" / project / "wall.html").exists()
+    assert [line.message for line in caplog.records] == []
+    bearer = {"Authorization": f"Bearer {settings['metrics_token']}"}
+    measured = app.test_client().get("/metrics", headers=bearer)
+    assert measured.status_code == 200
+    assert "/fragment" not in measured.text
+
+
 def test_words_that_name_pictures_neither_stop_it_nor_publish_them(
     published_app: Flask, publisher: Publisher, publishing_owner: Caller, folder: Path
 ) -> None:
