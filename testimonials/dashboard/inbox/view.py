@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from flask import url_for
@@ -29,6 +30,7 @@ from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.testimonials.moderation.undoing import Step, Undone
 from testimonials.testimonials.recordings.describing import load_recordings
+from testimonials.testimonials.search.words import mark_words, read_words
 
 MAX_SEARCH = 200
 EMPTY = {
@@ -103,6 +105,9 @@ def describe_inbox(
 ) -> dict[str, Any]:
     """Return what a page of the inbox shows; `counts` are those of the tabs (`count_tabs`)."""
     rows, page, total = list_inbox(project.id, wanted, page, counts)
+    # Of a search that found too many, these are all that are listed.
+    is_all = total.is_whole or not wanted.q
+    total = total._replace(is_whole=True) if wanted.q else total
     load_recordings(rows)
     invited = find_asked_emails(row.id for row in rows)
     return {
@@ -126,6 +131,8 @@ def describe_inbox(
         # Where nothing waits, the first steps are what there is to do.
         "is_idle": wanted == InboxFilter() and not rows,
         "total": total,
+        "is_all": is_all,
+        "split_found": partial(mark_words, read_words(wanted.q)),
         "flood_count": count_flood(project) if counts["spam"] else 0,
         "flood_limit": current_settings().flood_per_hour,
         "pager": _describe_pager(wanted, page, total),

@@ -5,6 +5,7 @@ from alembic import op
 revision: str = "0010"
 down_revision: str | None = "0009"
 
+TOKENIZE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 COLUMNS = ("author_name", "author_role", "author_company", "author_email", "text", "answers")
 # Scripts without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -30,7 +31,7 @@ def _index_on_sqlite() -> None:
     )
     op.execute(
         "CREATE VIRTUAL TABLE testimonial_search USING fts5(project, words, content='', "
-        "prefix='2 3 4', tokenize=\"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
+        f"prefix='2 3 4', tokenize=\"{TOKENIZE}\")"
     )
     op.execute(
         "INSERT INTO testimonial_search_row (testimonial_id) "
@@ -38,7 +39,7 @@ def _index_on_sqlite() -> None:
     )
     op.execute(
         "INSERT INTO testimonial_search (rowid, project, words) "
-        f"SELECT number, it.project_id, {_words('it')} FROM testimonial_search_row "
+        f"SELECT number, it.project_id, {join_words('it')} FROM testimonial_search_row "
         "JOIN testimonial it ON it.id = testimonial_id ORDER BY number"
     )
     # A row whose number is lost gets one with its next change: `db reindex` makes use of that.
@@ -58,7 +59,7 @@ def _on_row(name: str, when: str, *statements: str) -> None:
 def _add() -> str:
     return (
         "INSERT INTO testimonial_search (rowid, project, words) "
-        f"SELECT number, NEW.project_id, {_words('NEW')} "
+        f"SELECT number, NEW.project_id, {join_words('NEW')} "
         "FROM testimonial_search_row WHERE testimonial_id = NEW.id"
     )
 
@@ -66,12 +67,12 @@ def _add() -> str:
 def _remove() -> str:
     return (
         "INSERT INTO testimonial_search (testimonial_search, rowid, project, words) "
-        f"SELECT 'delete', number, OLD.project_id, {_words('OLD')} "
+        f"SELECT 'delete', number, OLD.project_id, {join_words('OLD')} "
         "FROM testimonial_search_row WHERE testimonial_id = OLD.id"
     )
 
 
-def _words(row: str) -> str:
+def join_words(row: str) -> str:
     """Return all words of a row, with spaces around each letter of scripts without spaces."""
     answers = (
         "(SELECT coalesce(group_concat(value, ' '), '') "
@@ -117,7 +118,7 @@ def _make_function(head: str, value: str) -> None:
 
 
 def _plain(words: str) -> str:
-    """Return words without accents and punctuation, as `_words` has them for SQLite."""
+    """Return words without accents and punctuation, as `join_words` has them for SQLite."""
     punctuation = PUNCTUATION.replace("'", "''").replace("\\", "\\\\")
     return (
         f"translate(regexp_replace(regexp_replace(normalize({words}, NFD), "

@@ -11,6 +11,7 @@ from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.extensions import begin_write
 from testimonials.extensions import db as database
 from testimonials.migrations import checks, runner
+from testimonials.migrations.words_check import find_wrong_words
 from testimonials.operations.database.move import move_database
 from testimonials.operations.database.shared_secret import forget_secret
 from testimonials.operations.database.upgrading import upgrade_database
@@ -19,7 +20,7 @@ from testimonials.settings.instance_folder import hold_alone
 from testimonials.settings.parsers import parse_database_url
 from testimonials.settings.table import make_instance
 from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
-from testimonials.testimonials.search.services import rebuild_index
+from testimonials.testimonials.search.index import rebuild_index
 
 
 @click.group()
@@ -70,7 +71,7 @@ def current_command(as_json: bool) -> None:
 
 
 @db.command("check")
-@click.option("--repair", is_flag=True, help="Mend the counts of testimonials first.")
+@click.option("--repair", is_flag=True, help="Mend counts and the index of words first.")
 @json_option
 @click.pass_context
 @with_appcontext
@@ -79,16 +80,15 @@ def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
 
     Exits with code 1 if something is wrong. The service may be running. An SQLite file is read
     completely; PostgreSQL checks its own files, so only its schema is compared. The counts that
-    the database keeps of testimonials are compared with a count of all of them; --repair replaces
-    them by it, and nobody can write meanwhile.
+    the database keeps of testimonials are compared with a count of all of them, and SQLite's index
+    of words with their words; --repair replaces what is wrong, and nobody can write meanwhile.
     """
     findings = checks.check_database(database.engine)
     if not findings and repair:
-        begin_write()
-        count_again(database.session.connection())
-        database.session.commit()
+        _repair()
     if not findings:
-        findings = find_wrong_counts(database.session.connection())
+        connection = database.session.connection()
+        findings = find_wrong_counts(connection) + find_wrong_words(connection)
     if as_json:
         print_json({"isSound": not findings, "findings": findings})
     elif not findings:
@@ -114,6 +114,15 @@ def reindex_command(as_json: bool) -> None:
         print_json({"rebuilt": True})
     else:
         click.echo("The index of words was made again.")
+
+
+def _repair() -> None:
+    begin_write()
+    connection = database.session.connection()
+    count_again(connection)
+    if find_wrong_words(connection):
+        rebuild_index(connection)
+    database.session.commit()
 
 
 def _try_upgrade(as_json: bool) -> None:

@@ -12,7 +12,7 @@ from testimonials.testimonials.counts.models import TagCount, TestimonialCount
 from testimonials.testimonials.counts.services import count_states, count_where
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.tagged import match_tags
-from testimonials.testimonials.search.services import has_words
+from testimonials.testimonials.search.services import Found, search
 
 PAGE_SIZE = 50
 # What no count knows is counted so far, or to the end of the page.
@@ -61,11 +61,14 @@ class Total(NamedTuple):
 def list_inbox(
     project_id: str, wanted: InboxFilter, page: int, counts: dict[str, int]
 ) -> tuple[Sequence[Testimonial], int, Total]:
-    """Return a page (from 1) of testimonials, newest first; its number; how many there are.
+    """Return a page (from 1) of testimonials, its number, and how many there are.
 
-    A page past the end gives the last one, since decisions shorten the list. `counts` are the
-    project's (`count_tabs`).
+    The newest come first, or with words to find the best, of which there are some hundreds. A page
+    past the end gives the last one, since decisions shorten the list. `counts` are the project's
+    (`count_tabs`).
     """
+    if wanted.q:
+        return _list_found(find_words(project_id, wanted), page)
     condition = match_filter(project_id, wanted)
     most = max(MOST_COUNTED, page * PAGE_SIZE)
     total = _count(project_id, wanted, most) if wanted.is_narrowed else Total(counts[wanted.tab])
@@ -81,6 +84,22 @@ def list_inbox(
         .options(selectinload(Testimonial.tag_rows))
     ).all()
     return rows, page, total
+
+
+def find_words(project_id: str, wanted: InboxFilter) -> Found:
+    """Find the testimonials that have a filter's words, among those that it leaves."""
+    return search(project_id, wanted.q, match_filter(project_id, replace(wanted, q="")))
+
+
+def _list_found(found: Found, page: int) -> tuple[Sequence[Testimonial], int, Total]:
+    total = Total(len(found.ids), found.is_all)
+    page = min(page, max(1, -(-total.number // PAGE_SIZE)))
+    ids = found.ids[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    query = select(Testimonial).where(Testimonial.id.in_(ids))
+    rows = {
+        row.id: row for row in db.session.scalars(query.options(selectinload(Testimonial.tag_rows)))
+    }
+    return [rows[each] for each in ids if each in rows], page, total
 
 
 def find_rows(
@@ -134,12 +153,10 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
 
 
 def _count(project_id: str, wanted: InboxFilter, most: int) -> Total:
-    """Count what a filter finds: by the counts, or up to `most` rows for words, tags with others
-    and the like.
-    """
+    """Count what a filter finds: by the counts, or up to `most` rows for tags with others."""
     if wanted == InboxFilter(wanted.tab, tag=wanted.tag) and wanted.tab in TAG_TABS:
         return Total(_count_tagged(project_id, wanted))
-    if wanted != replace(wanted, q="", tag=""):
+    if wanted != replace(wanted, tag=""):
         rows = select(Testimonial.id).where(match_filter(project_id, wanted)).limit(most + 1)
         found = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
         return Total(min(found, most), found <= most)
@@ -192,7 +209,8 @@ def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
         [*match_tags(project_id, [wanted.tag])] if wanted.tag else [of.project_id == project_id]
     )
     conditions += _match_tab(of.status, of.deleted_at.is_not(None), wanted.tab)
-    conditions += has_words(project_id, wanted.q)
+    if wanted.q:
+        conditions.append(of.id.in_(find_words(project_id, wanted).ids))
     if wanted.rating is not None:
         conditions.append(
             and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)

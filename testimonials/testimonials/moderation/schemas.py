@@ -67,7 +67,8 @@ class SubmissionQuerySchema(CursorQuerySchema):
         SEARCH_LENGTH,
         one_line=True,
         load_default="",
-        description="Words to find in text, name, role, company and email address.",
+        description="Words to find in text, name, role, company, email address, answers and tags: "
+        "those that begin so. Of words in more than 500 some of the newest are found, not all.",
     )
 
 

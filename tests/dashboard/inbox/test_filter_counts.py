@@ -83,9 +83,13 @@ def test_what_no_count_knows_is_counted_so_far(
     monkeypatch.setattr("testimonials.testimonials.moderation.inbox.MOST_COUNTED", 3)
     monkeypatch.setattr("testimonials.testimonials.moderation.inbox.PAGE_SIZE", 2)
     monkeypatch.setattr("testimonials.dashboard.inbox.view.PAGE_SIZE", 2)
-    names = inbox.receive(*(f"Zelda {number}" for number in range(5)))
-    assert len(names) == 5
-    pages = [inbox.client.get(f"{inbox.base}/inbox?q=zelda&page={page}").text for page in (1, 2, 3)]
+    names = inbox.receive(*(f"Zelda {number}" for number in range(5)), rating=5.0)
+    with inbox.app.app_context():
+        for each in names:
+            db.session.get_one(models.Testimonial, each).tags = ["Zelda"]
+        db.session.commit()
+    address = f"{inbox.base}/inbox?tag=Zelda&rating=5"
+    pages = [inbox.client.get(f"{address}&page={page}").text for page in (1, 2, 3)]
     assert [
         re.search(r"\d to \d of \d\+?", page)[0]
         for page in pages  # type: ignore[index]

@@ -257,7 +257,7 @@ def test_nobody_can_put_words_into_the_notice(inbox: Inbox) -> None:
 def test_search_finds_words_and_names_whatever_their_case(inbox: Inbox) -> None:
     inbox.receive("Maya Kowalski", "Tom Okafor")
     page = inbox.get("inbox?q=KOWALSKI").text
-    assert "Maya Kowalski</bdi>" in page
+    assert 'Maya <mark class="found">Kowalski</mark></bdi>' in page
     assert "Tom Okafor</bdi>" not in page
     assert "Nothing found" in inbox.get("inbox?q=100%25").text
 

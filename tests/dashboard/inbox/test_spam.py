@@ -62,7 +62,7 @@ def test_spam_stands_in_its_own_tab_alone(inbox: Inbox) -> None:
     assert inbox.counts() == {
         "pending": 1, "approved": 0, "rejected": 0, "all": 1, "trash": 0, "spam": 1
     }  # fmt: skip
-    assert "Robot</bdi>" in inbox.get("inbox?status=spam&q=robot").text
+    assert "Robot</mark></bdi>" in inbox.get("inbox?status=spam&q=robot").text
 
 
 @pytest.mark.parametrize(

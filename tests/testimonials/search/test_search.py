@@ -1,16 +1,20 @@
 """What a search finds, and that its index stays in step."""
 
+from typing import Any
+
 import pytest
 from flask import Flask
-from sqlalchemy import delete, text, update
+from sqlalchemy import delete, event, text, update
 
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
-from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows
+from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows, list_inbox
 from testimonials.testimonials.moderation.tags import add_tag
+from testimonials.testimonials.search import index, services
 from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial
 
 ANSWERS = [
@@ -23,9 +27,14 @@ def project_id(owner: Caller) -> str:
     return str(owner.create_project()["_id"])
 
 
-def find(project_id: str, words: str) -> str:
-    rows = find_rows(project_id, InboxFilter(tab="all", q=words), [], is_all=True)
+def find(project_id: str, words: str, tab: str = "all") -> str:
+    rows = find_rows(project_id, InboxFilter(tab=tab, q=words), [], is_all=True)
     return " ".join(sorted(row.author_name for row in rows))
+
+
+def list_found(project_id: str, words: str) -> str:
+    rows = list_inbox(project_id, InboxFilter(tab="all", q=words), 1, {})[0]
+    return " ".join(row.author_name for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +47,9 @@ def find(project_id: str, words: str) -> str:
         ("日本", "Tokyo"), ('quick"', "Zoë"), ("project : quick", ""), ("quick*", "Zoë"),
         ("' OR", ""), ("\\", ""), ("²", ""), ("NOT", ""), ("🌿", "Tokyo"), ("!!!", ""),
         ("\u0301", ""), ("a\u0301", "Zoë"), ("()", ""), (":*", ""), ("&", ""),
+        ("press quick", "Zoë"), ("press zoe", "Zoë"), ("press tokyo", ""), ("press press", "Zoë"),
+        ("q", "Zoë"), ("q z", "Zoë"), ("quick 🌿", ""), ("日本 🌿", "Tokyo"),
+        ("spreadsheets b", "Zoë"),
     ],
 )  # fmt: skip
 def test_what_is_found(app: Flask, project_id: str, words: str, found: str) -> None:
@@ -105,6 +117,137 @@ def test_reindexing_finds_the_same(app: Flask, project_id: str) -> None:
         assert done.output == "The index of words was made again.\n"
         with app.app_context():
             assert [find(project_id, each) for each in ("quick", "東京")] == ["Zoë", "Tokyo"]
+
+
+def test_the_best_come_first(app: Flask, project_id: str) -> None:
+    add_testimonial(app, project_id, author_name="Rosetta")
+    add_testimonial(app, project_id, author_name="Rosé")
+    add_testimonial(app, project_id, author_name="Firm", author_company="Rose & Sons")
+    add_testimonial(app, project_id, author_name="Older", text="A rose.")
+    add_testimonial(app, project_id, author_name="Newer", text="Roses and a rose")
+    add_testimonial(app, project_id, author_name="Begun", text="Roses")
+    answers = [ANSWERS[0] | {"answer": "rose"}]
+    add_testimonial(app, project_id, author_name="Asked", answers=answers)
+    with app.app_context():
+        found = list_found(project_id, "rose")
+        assert found == "Rosé Rosetta Firm Newer Older Asked Begun"
+        assert list_found(project_id, "rose sons") == "Firm"
+
+
+def test_of_very_many_the_newest_are_found(
+    app: Flask, project_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (index, services):
+        monkeypatch.setattr(module, "MOST", 5)
+    for number in range(12):
+        status = "pending" if number in (0, 11) else "approved"
+        name = f"{number:02}"
+        add_testimonial(app, project_id, author_name=name, status=status, text="Such service")
+    with app.app_context():
+        found = services.search(project_id, "service")
+        assert not found.is_all
+        names = find(project_id, "service").split()
+        assert {"07", "08", "09", "10", "11"} <= set(names)
+        assert len(names) <= 10
+        # What a filter leaves is looked through, however many others have the words.
+        assert find(project_id, "service", "pending") == find(project_id, "s", "pending") == "00 11"
+        # A long list with many of them isn't read any further.
+        monkeypatch.setattr(services, "ENOUGH", 5)
+        assert len(find(project_id, "service").split()) > 5
+        monkeypatch.setattr(services, "LONG", 10)
+        assert find(project_id, "service") == "07 08 09 10 11"
+        assert services.search(project_id, "service 03").is_all
+        assert find(project_id, "service 03") == "03"
+
+
+def test_the_inbox_marks_what_it_found(
+    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox = open_inbox(app, owner, slug="salon")
+    hostile = "A quick <b>thing</b>, quíck"
+    for _ in range(2):
+        add_testimonial(app, inbox.project, status="approved", author_name="Quickley", text=hostile)
+    page = inbox.client.get(f"{inbox.base}/inbox?status=all&q=quick").text
+    mark = '<mark class="found">{}</mark>'.format
+    assert f"{mark('Quick')}ley</bdi>" in page
+    assert f"A {mark('quick')} &lt;b&gt;thing&lt;/b&gt;, {mark('quíck')}</p>" in page
+    assert "Add a word" not in page
+    for module in (index, services):
+        monkeypatch.setattr(module, "MOST", 1)
+    assert "Add a word" in inbox.client.get(f"{inbox.base}/inbox?status=all&q=quick").text
+    plain = inbox.client.get(f"{inbox.base}/inbox?status=all").text
+    assert "<mark" not in plain
+
+
+def test_the_index_is_read_no_further_than_needed(app: Flask, project_id: str) -> None:
+    """Backwards on SQLite, without sorting; PostgreSQL asks its index, too."""
+    fill(app, project_id)
+    with app.app_context():
+        is_sqlite = db.engine.dialect.name == "sqlite"
+        for words in ("quick", "press zoe", "東京", "q"):
+            for statement, plan in explain_search(project_id, words):
+                assert "SCAN testimonial" not in plan.replace("SCAN testimonial_search VIRTUAL", "")
+                if "MATCH" in statement or "@@" in statement:
+                    used = "VIRTUAL TABLE INDEX" if is_sqlite else "Scan on testimonial_search"
+                    assert used in plan, plan
+                    assert "USE TEMP B-TREE FOR ORDER" not in plan
+
+
+def explain_search(project_id: str, words: str) -> list[tuple[str, str]]:
+    """Search; return each statement with its plan."""
+    made = []
+
+    def note(*arguments: Any) -> None:
+        made.append((arguments[2], arguments[3]))
+
+    event.listen(db.engine, "before_cursor_execute", note)
+    try:
+        services.search(project_id, words)
+    finally:
+        event.remove(db.engine, "before_cursor_execute", note)
+    explain = "EXPLAIN QUERY PLAN " if db.engine.dialect.name == "sqlite" else "EXPLAIN "
+    plans = []
+    with db.engine.connect() as connection:
+        if db.engine.dialect.name == "postgresql":
+            # Of few rows it would read all.
+            connection.exec_driver_sql("SET enable_seqscan = off")
+        for statement, parameters in made:
+            if statement.startswith(("SELECT", "WITH")):
+                rows = connection.exec_driver_sql(explain + statement, parameters)
+                plans.append((statement, "\n".join(str(row[-1]) for row in rows)))
+    return plans
+
+
+def test_db_check_knows_whether_the_index_is_in_step(app: Flask, project_id: str) -> None:
+    fill(app, project_id)
+    check = ["db", "check"]
+    run = app.test_cli_runner().invoke
+    assert run(args=check).exit_code == 0
+    damages = (
+        (
+            "DELETE FROM testimonial_search_row WHERE number = 1",
+            "INSERT INTO testimonial_search (rowid, project, words) VALUES (1, 'x', 'quick')",
+        )
+        if count_in(app) is not None
+        else ("DROP INDEX testimonial_search",)
+    )
+    for damage in damages:
+        with app.app_context():
+            begin_write()
+            db.session.execute(text(damage))
+            db.session.commit()
+        wrong = run(args=check)
+        assert wrong.exit_code == 1
+        assert "index of words" in wrong.output
+        assert run(args=[*check, "--repair"]).exit_code == 0
+        assert run(args=check).exit_code == 0
+        with app.app_context():
+            assert find(project_id, "quick") == "Zoë"
+
+
+def count_in(app: Flask) -> int | None:
+    with app.app_context():
+        return count_indexed()
 
 
 def count_indexed() -> int | None:
