@@ -62,13 +62,8 @@ class Wanted:
 
 
 def find_shown() -> Select[str, str, int]:
-    """Return the query of what is to be published, the latest change first."""
-    return (
-        select(Project.id, Project.slug, Project.feed_version)
-        .join(Account)
-        .where(is_shown())
-        .order_by(Project.feed_version.desc())
-    )
+    """Return the query of what is to be published."""
+    return select(Project.id, Project.slug, Project.feed_version).join(Account).where(is_shown())
 
 
 class Publisher:
@@ -84,6 +79,9 @@ class Publisher:
         self._begun: dict[str, Begun] = {}
         self._paused: dict[str, float] = {}
         self._rests_until = 0.0
+        self._slice_end = 0.0
+        # The latest change that was there at the start.
+        self._newest: int | None = None
         self._next_look = 0.0
         self._data_version: object = None
         self._is_behind = True
@@ -133,7 +131,7 @@ class Publisher:
         # Folders of other names are not ours to remove.
         folders = filter(is_identifier, store.folders(WIDGETS))
         self._marks = dict.fromkeys(folders, "") | read_marks(store)
-        self._begun = {}
+        self._begun, self._newest = {}, None
         self._has_begun, self._is_behind, self._next_look = True, True, 0.0
 
     def _has_news(self) -> bool:
@@ -149,12 +147,16 @@ class Publisher:
         shown = {each.id for each in wanted}
         for project_id in [each for each in self._marks if each not in shown]:
             self._remove(project_id)
+        if self._newest is None:
+            self._newest = max((each.version for each in wanted), default=0)
         now = time.monotonic()
         behind = [each for each in wanted if self._marks.get(each.id) != self._mark(each)]
-        due = [each for each in behind if self._paused.get(each.id, 0.0) <= now]
+        due = sorted(
+            (each for each in behind if self._paused.get(each.id, 0.0) <= now), key=self._rank
+        )
         # Of all that changed, what widgets show goes out first.
         self._do(self._write_data, [each for each in due if not self._is_begun(each)], is_ending)
-        self._do(self._write_rest, [each for each in due[::-1] if self._is_begun(each)], is_ending)
+        self._do(self._write_rest, [each for each in due if self._is_begun(each)], is_ending)
         left = {each.id for each in behind if self._marks.get(each.id) != self._mark(each)}
         self.progress.note_behind(left)
         self._is_behind = any(self._paused.get(each, 0.0) <= now for each in left)
@@ -163,6 +165,11 @@ class Publisher:
 
     def _mark(self, wanted: Wanted) -> str:
         return f"{wanted.version}-{self._edition}"
+
+    def _rank(self, wanted: Wanted) -> tuple[bool, int]:
+        """Order changes by their time, after them what was found at the start, newest first."""
+        is_old = wanted.version <= (self._newest or 0)
+        return is_old, -wanted.version if is_old else wanted.version
 
     def _is_begun(self, wanted: Wanted) -> bool:
         begun = self._begun.get(wanted.id)
@@ -174,10 +181,10 @@ class Publisher:
         projects: list[Wanted],
         is_ending: Callable[[], bool],
     ) -> None:
-        end = time.monotonic() + SLICE_SECONDS
+        self._slice_end = time.monotonic() + SLICE_SECONDS
         for each in projects:
             self._attempt(work, each)
-            if is_ending() or time.monotonic() > end:
+            if is_ending() or time.monotonic() > self._slice_end:
                 break
 
     def _attempt(self, work: Callable[[Wanted], None], wanted: Wanted) -> None:
@@ -203,10 +210,16 @@ class Publisher:
         self._begun[wanted.id] = Begun(self._mark(wanted), known, kept, rest)
 
     def _write_rest(self, wanted: Wanted) -> None:
-        """Write all else of a project, remove what it no longer has, and mark its version."""
+        """Write all else of a project, remove what it no longer has, and mark its version.
+
+        If that takes long, the rest comes after the next look.
+        """
         begun, store, folder = self._begun[wanted.id], self._store, folder_of(wanted.id)
-        kept = begun.kept | self._write_batches(folder, begun.rest)
-        store.remove(f"{folder}/{name}" for name in begun.known - kept)
+        for batch in begun.rest:
+            begun.kept.update(self._write_batches(folder, [batch]))
+            if time.monotonic() > self._slice_end:
+                return
+        store.remove(f"{folder}/{name}" for name in begun.known - begun.kept)
         # A crash before this leaves the former mark, so that all is written again.
         store.write([(_name_mark(wanted.id, begun.mark), b"\n")])
         if former := self._marks.get(wanted.id):

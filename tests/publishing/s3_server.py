@@ -43,15 +43,21 @@ class S3Server:
             str(Path(sys.executable).parent / "weed"),
             "server", f"-dir={self._folder.name}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
             "-master.telemetry=false", "-master.volumeSizeLimitMB=64", "-volume.max=20",
-            "-filer", "-s3", f"-s3.config={config}", *options,
+            "-filer", "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0",
+            f"-s3.config={config}", *options,
         ]  # fmt: skip
+        self._ports = set(ports.values())
         self._process = subprocess.Popen(
             command,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=self._folder.name,
         )
-        wait_for(self._answers, what="the store")
+        try:
+            wait_for(self._answers, what="the store")
+        except BaseException:
+            self.stop()
+            raise
 
     @property
     def variables(self) -> dict[str, str]:
@@ -69,6 +75,10 @@ class S3Server:
         self._process.kill()
         self._process.wait()
         self._folder.cleanup()
+        # It can't be told to put these elsewhere.
+        for port in self._ports:
+            for path in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                path.unlink()
 
     def _answers(self) -> bool:
         with contextlib.suppress(OSError):

@@ -133,8 +133,11 @@ def test_what_is_gone_is_removed(
     run(published_app, publisher)
     assert not own.exists()
     assert (folder / "widget" / other / "wall.html").exists()
+    publisher.end()
+    run(published_app, Publisher(str(folder)))
     assert (folder / "widget" / "notes.txt").exists()
     assert (folder / "widget" / "notes").exists()
+    assert (folder / "published" / "notes.txt").exists()
 
 
 def test_what_it_asks_itself_is_no_request(
@@ -241,19 +244,20 @@ def test_a_change_waits_for_no_backlog(
         names = {path.removeprefix("widget/") for path, _ in batch}
         found = [each for each in names if each.endswith(("/feed.lang-en.json", "/wall.html"))]
         order.extend(found)
-        if found and len(order) == 2:
-            # Somebody writes while the first wall goes out and two projects wait.
+        if found == [f"{ids[2]}/wall.html"]:
+            # Somebody writes while the first wall goes out and others wait.
             publishing_owner.create_testimonial(ids[0], text="The newest words")
 
     monkeypatch.setattr(FolderStore, "write", note)
     # Each look writes one thing of a kind.
     monkeypatch.setattr(publisher_module, "SLICE_SECONDS", 0.0)
+    publisher.end()
     run(published_app, publisher)
-    assert order == [
-        *(f"{ids[2]}/feed.lang-en.json", f"{ids[2]}/wall.html"),
-        *(f"{ids[0]}/feed.lang-en.json", f"{ids[0]}/wall.html"),
-        *(f"{ids[1]}/feed.lang-en.json", f"{ids[1]}/wall.html"),
-    ]
+    # What was there at the start goes out from the newest to the oldest.
+    assert order[0] == f"{ids[2]}/feed.lang-en.json"
+    first_wall = order.index(f"{ids[2]}/wall.html")
+    assert order[first_wall + 1] == f"{ids[0]}/feed.lang-en.json"
+    assert {f"{each}/wall.html" for each in ids} <= set(order)
     feed = folder / "widget" / ids[0] / "feed.lang-en.json"
     assert "The newest words" in feed.read_text()
 
