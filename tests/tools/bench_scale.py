@@ -82,6 +82,7 @@ DOORS = (
     Door("insights", "/dashboard/projects/{id}/insights"),
     Door("share", "/dashboard/projects/{id}/share"),
     Door("settings", "/dashboard/projects/{id}/settings"),
+    Door("insights of 365 days", "/dashboard/projects/{id}/insights?days=365"),
     Door("integrations", "/dashboard/projects/{id}/integrations"),
     Door("API list, 50", "/v1/projects/{id}/testimonials?limit=50"),
     Door("API list after a write", "/v1/projects/{id}/testimonials?limit=50", is_changed=True),

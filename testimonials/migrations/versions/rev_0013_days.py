@@ -142,7 +142,10 @@ def _put_together() -> str:
     some = " OR ".join(f"sum({name}) <> 0" for name in VALUES)
     return (
         "IF pg_try_advisory_xact_lock(7263540, hashtext('day_count' || NEW.project_id)) THEN "
-        "WITH gone AS (DELETE FROM day_count WHERE project_id = NEW.project_id RETURNING *), "
+        # Days of one part stay as they are: each row that is written again is room lost.
+        "WITH gone AS (DELETE FROM day_count WHERE project_id = NEW.project_id AND day IN ("
+        "SELECT day FROM day_count WHERE project_id = NEW.project_id GROUP BY day "
+        "HAVING count(*) > 1) RETURNING *), "
         f"summed AS (SELECT project_id, day, {sums} FROM gone GROUP BY project_id, day "
         f"HAVING {some}) INSERT INTO day_count ({_names()}) "
         f"SELECT project_id, day, -nextval('day_part'), {', '.join(VALUES)} FROM summed; "

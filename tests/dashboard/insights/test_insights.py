@@ -40,6 +40,7 @@ def test_a_new_project_is_told_what_to_do(browser: FlaskClient, project: str) ->
     assert EMPTY in words
     assert "Get the snippet" in words
     assert "365 days" not in words
+    assert "Get one sentence a month by mail" in words
 
 
 def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: str) -> None:
