@@ -30,8 +30,11 @@ from testimonials.core.commands import (
     print_record,
     print_rows,
 )
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.projects.changes import give_up_projects
+from testimonials.projects.models import Project
 from testimonials.projects.services import count_projects, project_limit_of
+from testimonials.testimonials.moderation.parts import of_projects, remove_some
 from testimonials.testimonials.services import summarize_projects
 
 
@@ -164,6 +167,11 @@ def delete_command(account: str, yes: bool, as_json: bool) -> None:
         question = f"Delete {found.email} and {count} project(s) for good?"
         click.confirm(question, abort=True, err=as_json)
     begin_write()
+    give_up_projects(Project.account_id == found.id)
+    while remove_some(of_projects(Project.account_id == found.id)):
+        db.session.commit()
+        let_others_write()
+        begin_write()
     found = get_account(account)
     delete_account(found)
     record_event(EventType.ACCOUNT_DELETED, None, account=found.id)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, bindparam, delete, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, or_, select
 
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.core import clock
@@ -171,12 +171,17 @@ def delete_account(account: Account) -> None:
 
 
 def delete_expired_accounts() -> int:
-    expired = db.session.scalars(
-        delete(Account)
-        .where(Account.claimed_at.is_(None), Account.claim_expires_at <= clock.now())
-        .returning(Account.id)
-    ).all()
+    expired = db.session.scalars(delete(Account).where(_is_expired()).returning(Account.id)).all()
     return len(expired)
+
+
+def select_expired_accounts() -> Select[str]:
+    """Return a query for the ids of what `delete_expired_accounts` deletes."""
+    return select(Account.id).where(_is_expired())
+
+
+def _is_expired() -> ColumnElement[bool]:
+    return and_(Account.claimed_at.is_(None), Account.claim_expires_at <= clock.now())
 
 
 def get_account(reference: str) -> Account:

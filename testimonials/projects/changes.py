@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
@@ -133,11 +133,20 @@ def delete_projects(account_id: str) -> Sequence[Project]:
     return gone
 
 
+def give_up_projects(*conditions: ColumnElement[bool]) -> None:
+    """Hide projects that nobody can restore: their removal takes several transactions."""
+    values = {"deleted_at": clock.EPOCH, "feed_version": Project.feed_version + 1}
+    hide = update(Project).where(*conditions).values(values)
+    db.session.execute(hide, execution_options={"synchronize_session": False})
+
+
+def is_past_grace() -> ColumnElement[bool]:
+    return Project.deleted_at <= clock.now() - GRACE
+
+
 def delete_trashed_projects() -> int:
     """Delete permanently the projects that were deleted 7 days ago; return how many."""
-    removed = db.session.scalars(
-        delete(Project).where(Project.deleted_at <= clock.now() - GRACE).returning(Project.id)
-    ).all()
+    removed = db.session.scalars(delete(Project).where(is_past_grace()).returning(Project.id)).all()
     return len(removed)
 
 

@@ -15,11 +15,14 @@ from testimonials.core.commands import (
     print_record,
     print_rows,
 )
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.projects.changes import give_up_projects
+from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.projects.services import delete_project, get_project, list_all_projects
 from testimonials.projects.team.invitations import list_invitations
 from testimonials.projects.team.services import list_members
+from testimonials.testimonials.moderation.parts import of_projects, remove_some
 from testimonials.testimonials.services import count_by_project, count_by_status
 from testimonials.widget.content.saved_widgets import describe_widgets
 from testimonials.widget.schemas import WidgetSchema
@@ -131,8 +134,13 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
         click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_project(project)
-    delete_project(found)
     record_project_event(EventType.PROJECT_DELETED, found, name=found.name)
+    give_up_projects(Project.id == found.id)
+    while remove_some(of_projects(Project.id == found.id)):
+        db.session.commit()
+        let_others_write()
+        begin_write()
+    delete_project(found)
     db.session.commit()
     if as_json:
         print_json({"_id": found.id, "deleted": True, "testimonials": count})

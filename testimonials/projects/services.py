@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, select, true
+from sqlalchemy import ColumnElement, and_, delete, func, select, true
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.billing.services import find_plan
@@ -168,8 +168,7 @@ def count_projects(account_id: str) -> int:
 
 
 def delete_project(project: Project) -> None:
-    db.session.delete(project)
-    db.session.flush()
+    db.session.execute(delete(Project).where(Project.id == project.id))
 
 
 def lock_account(account_id: str) -> Account:

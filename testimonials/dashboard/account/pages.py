@@ -47,12 +47,15 @@ from testimonials.dashboard.guards import (
     require_session,
 )
 from testimonials.dashboard.notices import add_notice, read_notice
-from testimonials.extensions import begin_write, db, limiter
+from testimonials.extensions import begin_write, db, let_others_write, limiter
 from testimonials.media.quota import find_account_share
 from testimonials.projects.access import list_shared_projects, search_shared
+from testimonials.projects.changes import give_up_projects
+from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_modes
 from testimonials.projects.services import count_projects, list_projects
 from testimonials.projects.team.services import judge_password
+from testimonials.testimonials.moderation.parts import of_projects, remove_some
 
 account = Blueprint("account", __name__)
 
@@ -179,8 +182,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     if request.form.get("confirm", "").strip().lower() != owner.email:
         errors = {"confirm": [f"Type {owner.email} to delete this account."]}
         return answer_privately(_page(owner, errors=errors), 422)
-    begin_write()
-    leaving = lock_owner(owner)
+    leaving = _lock_emptied(owner)
     for project in list_shared_projects(owner.account_id):
         if project.account_id != owner.account_id:
             record_project_event(EventType.MEMBER_LEFT, project)
@@ -190,6 +192,23 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     response = redirect(url_for("claim.show_declined"), 303)
     clear_session_cookie(response)
     return response
+
+
+def _lock_emptied(owner: SignedIn) -> Account:
+    """Remove the account's testimonials in parts; return it locked, with the last part under way.
+
+    Its projects are hidden first: if this is cut short, nobody sees half of one.
+    """
+    begin_write()
+    leaving = lock_owner(owner)
+    is_own = Project.account_id == owner.account_id
+    give_up_projects(is_own)
+    while remove_some(of_projects(is_own)):
+        db.session.commit()
+        let_others_write()
+        begin_write()
+        leaving = lock_owner(owner)
+    return leaving
 
 
 def _judge_new_password(owner: SignedIn) -> Errors:

@@ -9,7 +9,11 @@ from testimonials.access.requests import delete_old_requests as delete_old_acces
 from testimonials.access.tokens import delete_ended_tokens
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
-from testimonials.auth.services import delete_expired_accounts, delete_old_former_addresses
+from testimonials.auth.services import (
+    delete_expired_accounts,
+    delete_old_former_addresses,
+    select_expired_accounts,
+)
 from testimonials.auth.sign_in.sessions import delete_expired_sessions
 from testimonials.collection.requests.asked_people import delete_old_requests, is_told_from
 from testimonials.core import clock
@@ -19,10 +23,12 @@ from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.insights.keeping import delete_old_insights
 from testimonials.media.removal import delete_unsent_recordings, remove_orphans
-from testimonials.projects.changes import delete_trashed_projects
+from testimonials.projects.changes import delete_trashed_projects, is_past_grace
+from testimonials.projects.models import Project
 from testimonials.projects.team.invitations import delete_expired_invitations
 from testimonials.proposals.services import delete_old_proposals, list_held_pictures
 from testimonials.settings.current import current_settings
+from testimonials.testimonials.moderation.parts import of_projects, remove_some
 from testimonials.testimonials.moderation.services import empty_trash
 from testimonials.testimonials.unused_pictures import delete_unused_images
 from testimonials.transfer.imports.drafts import delete_old_files
@@ -32,7 +38,7 @@ from testimonials.widget.sightings import delete_old_sightings
 logger = logging.getLogger("testimonials")
 
 # Thousands may expire on one day, and SQLite lets nobody else write while they are removed.
-MAX_AT_ONCE = 1000
+MAX_AT_ONCE = 250
 
 Counts = dict[str, int]
 
@@ -47,6 +53,10 @@ class Kind(NamedTuple):
 def sweep() -> Counts:
     """Remove everything that has expired; return how much of each kind. Commits."""
     begin_write()
+    # What goes with a project may be thousands: first in parts.
+    for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
+        while remove_some(of_projects(is_gone)):
+            _begin_anew()
     removed = _remove(_begin_anew)
     db.session.commit()
     # Of rows that are gone, by whatever way.

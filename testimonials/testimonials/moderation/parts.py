@@ -8,11 +8,12 @@ is complete, so an end half-way leaves the rest as it was, and what was done can
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, and_, delete, select
 
 from testimonials.core.data.identifiers import end_of_parts, name_part, new_identifier
+from testimonials.extensions import db
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import TestimonialChange
+from testimonials.testimonials.models import Testimonial, TestimonialChange
 
 # About a tenth of a second.
 ROWS = 250
@@ -54,3 +55,17 @@ def is_of(batch: str) -> ColumnElement[bool]:
     """Return the condition for the changes of a batch, in all its parts."""
     of = TestimonialChange.batch_id
     return and_(of >= batch, of < end_of_parts(batch))
+
+
+def remove_some(*conditions: ColumnElement[bool]) -> bool:
+    """Remove testimonials for good, as many as in a part; return whether there may be more."""
+    some = select(Testimonial.id).where(*conditions).limit(ROWS)
+    removed = db.session.scalars(
+        delete(Testimonial).where(Testimonial.id.in_(some)).returning(Testimonial.id)
+    ).all()
+    return len(removed) == ROWS
+
+
+def of_projects(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition for the testimonials of projects."""
+    return Testimonial.project_id.in_(select(Project.id).where(*conditions))

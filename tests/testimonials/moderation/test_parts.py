@@ -9,9 +9,14 @@ from werkzeug.test import TestResponse
 
 from testimonials.access.scopes import Scope
 from testimonials.activity.models import Event
+from testimonials.auth import cli as auth_cli
 from testimonials.core import clock
 from testimonials.core.web import writes
 from testimonials.dashboard import guards
+from testimonials.dashboard.account import pages as account_pages
+from testimonials.operations.jobs import expiry
+from testimonials.projects import cli as projects_cli
+from testimonials.projects.models import Project
 from testimonials.testimonials.moderation import parts
 from testimonials.webhooks.events import expand
 from tests.access.tokens import give_token
@@ -19,7 +24,7 @@ from tests.activity.events import read_events
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.dashboard.transfer.imports import import_all
-from tests.support.rows import change_project, read_testimonials
+from tests.support.rows import change_project, count_rows, read_testimonials
 from tests.support.servers import PATIENCE
 
 OnPause = Callable[[Callable[[int], None]], list[int]]
@@ -48,7 +53,7 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (guards, writes):
+        for module in (guards, writes, projects_cli, auth_cli, account_pages, expiry):
             monkeypatch.setattr(module, "let_others_write", pause)
         return pauses
 
@@ -185,3 +190,43 @@ def test_undoing_an_import_goes_on_where_it_was_ended(
     assert "Moved 2 testimonials to the trash" in page
     assert "The import was undone" in page
     assert count_states(inbox) == {"trash": 6}
+
+
+WAYS_OUT = (
+    ("projects", "delete", "{project}", "--yes"),
+    ("accounts", "delete", "{account}", "--yes"),
+    ("prune",),
+)
+
+
+@pytest.mark.parametrize("arguments", WAYS_OUT)
+def test_what_goes_for_good_goes_in_parts(
+    app: Flask,
+    inbox: Inbox,
+    outsider: Caller,
+    on_pause: OnPause,
+    arguments: tuple[str, ...],
+) -> None:
+    """Cut short, it is seen nowhere and can't come back, and the sweep removes the rest."""
+    inbox.fill(10)
+    theirs = outsider.create_project(skipDemoTestimonials=True)["_id"]
+    if arguments == ("prune",):
+        change_project(app, inbox.project, deleted_at=clock.EPOCH)
+    names = {"project": inbox.project, "account": inbox.owner.account_id}
+    command = [each.format(**names) for each in arguments]
+    write_too = lambda _: run_beside(lambda: outsider.create_testimonial(theirs))  # noqa: E731
+
+    def end(pause: int) -> None:
+        write_too(pause)
+        raise Killed
+
+    on_pause(end)
+    assert isinstance(app.test_cli_runner().invoke(args=command).exception, Killed)
+    assert count_states(inbox) == {"pending": 6}
+    assert inbox.owner.get(f"/v1/projects/{inbox.project}").status_code in (401, 404)
+    assert "take-back" not in inbox.client.get("/dashboard").text
+    pauses = on_pause(write_too)
+    assert app.test_cli_runner().invoke(args=["prune"]).exit_code == 0
+    assert len(pauses) == 1
+    assert count_states(inbox) == {}
+    assert count_rows(app, Project) == 1
