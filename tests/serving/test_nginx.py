@@ -3,25 +3,19 @@
 import gzip
 import itertools
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
-import testimonials
+from tests.serving.hosts.nginx import run_nginx
 from tests.support.process import Answer, Service, start_service
 from tests.support.servers import PATIENCE, free_port, wait_for
 
 pytestmark = pytest.mark.process
-
-CONFIGURATION = Path(testimonials.__file__).parent.parent / "packaging" / "nginx.conf"
-DEBIAN = Path("/etc/nginx/nginx.conf")
 
 
 @dataclass
@@ -30,7 +24,6 @@ class Proxy:
 
     service: Service
     port: int
-    folder: Path
 
     def call(
         self,
@@ -56,11 +49,6 @@ class Proxy:
             connection.close()
 
 
-def _replace(text: str, old: str, new: str) -> str:
-    assert text.count(old) == 1, old
-    return text.replace(old, new)
-
-
 _numbers = itertools.count(1)
 
 
@@ -74,53 +62,14 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 @contextmanager
 def run_proxy(instance: Path) -> Iterator[Proxy]:
     """Run nginx and the service, each on a port of its own."""
-    program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/sbin")
-    assert program is not None, "nginx is not installed; scripts/test installs it."
     port = free_port()
     settings = {"trusted_proxies": "1", "base_url": f"http://127.0.0.1:{port}", "workers": "2"}
     service = start_service(instance, (), settings)
-    # nginx's workers are another user, who can't look into the folders of a test.
-    folder = Path(mkdtemp(prefix="nginx-"))
-    folder.chmod(0o755)
-    site = CONFIGURATION.read_text()
-    site = _replace(
-        site, "server 127.0.0.1:8000;", f"server {service.url.removeprefix('http://')};"
-    )
-    site = _replace(site, "listen 80;", f"listen 127.0.0.1:{port};")
-    # A package brings this folder, and nginx makes the one in it.
-    assert Path("/var/cache").is_dir()
-    site = _replace(site, "/var/cache/nginx-testimonials", f"{folder}/cache")
-    (folder / "site.conf").write_text(site)
-    frame = DEBIAN.read_text()
-    for old, new in (
-        ("/run/nginx.pid", f"{folder}/pid"),
-        ("/var/log/nginx/error.log", f"{folder}/error.log"),
-        ("/var/log/nginx/access.log", "off"),
-        ("include /etc/nginx/conf.d/*.conf", f"include {folder}/site.conf"),
-        # Debian's own page is on port 80, which may be taken here.
-        ("include /etc/nginx/sites-enabled/*;", ""),
-    ):
-        frame = _replace(frame, old, new)
-    (folder / "nginx.conf").write_text(f"daemon off;\n{frame}")
-    command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
-    subprocess.run([*command, "-t", "-q"], check=True)
-    process = subprocess.Popen(command)
-    proxy = Proxy(service, port, folder)
     try:
-        wait_for(lambda: _answers(proxy), what="nginx")
-        yield proxy
+        with run_nginx(port, [service]):
+            yield Proxy(service, port)
     finally:
-        process.terminate()
-        process.wait(PATIENCE)
         service.kill()
-        shutil.rmtree(folder)
-
-
-def _answers(proxy: Proxy) -> bool:
-    try:
-        return proxy.call("GET", "/healthz").status == 200
-    except OSError:
-        return False
 
 
 def _make_project(proxy: Proxy) -> tuple[str, dict[str, str]]:

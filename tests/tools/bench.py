@@ -25,6 +25,7 @@ from tests.tools.bench_paths import (
     VALUES,
     measure,
     measure_paths,
+    measure_telling,
     open_sites,
     resident_megabytes,
 )
@@ -42,6 +43,7 @@ def main() -> None:
     try:
         with open_sites(folder) as (floor, sites):
             rate = measure_paths(floor, sites, folder)
+            measure_telling(sites[-1], folder)
             service, headers = sites[0].service, sites[0].headers
             (worker,) = service.workers
             print(f"memory of a worker: {resident_megabytes(worker):.0f} MB")

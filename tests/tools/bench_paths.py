@@ -11,11 +11,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import psycopg
 
@@ -26,6 +28,7 @@ CONNECTIONS = 16
 SECONDS = 3
 ROUNDS = 3
 ITEMS = 50
+WRITES = 100
 BY_KEY, BY_TOKEN = "API list, by key", "API list, by access token"
 TEXT = (
     "We switched on a Tuesday and by Friday every one of us had stopped asking where things are. "
@@ -71,6 +74,7 @@ def main() -> None:
     try:
         with open_sites(folder) as (floor, sites):
             measure_paths(floor, sites, folder)
+            measure_telling(sites[-1], folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -123,6 +127,37 @@ def measure_paths(floor: Case, sites: list[Site], folder: Path) -> float:
             rates[case.name].append(measure(case, SECONDS, folder))
     report(rates)
     return statistics.median(rates[floor.name])
+
+
+def measure_telling(site: Site, folder: Path) -> None:
+    """Print after how long another host shows what one has written and acknowledged."""
+    settings = {
+        name.removeprefix("TESTIMONIALS_").lower(): site.service.environment[name]
+        for name in ("TESTIMONIALS_DATABASE_URL", "TESTIMONIALS_LOG_LEVEL")
+    }
+    key = (folder / "postgres" / "secret_key").read_text().strip()
+    other = start_service(folder / "other", (), settings | {"secret_key": key})
+    connection = HTTPConnection(urlsplit(other.url).netloc)
+    path, times = f"/v1/projects/{site.project}/testimonials", []
+
+    def shows(text: str) -> bool:
+        connection.request("GET", f"/widget/{site.project}/feed")
+        return text in connection.getresponse().read().decode()
+
+    try:
+        for number in range(WRITES + 1):
+            text = f"Change {number}"
+            site.service.call("POST", path, VALUES | {"text": text}, site.headers)
+            begun = time.perf_counter()
+            while not shows(text):
+                pass
+            times.append((time.perf_counter() - begun) * 1_000)
+            time.sleep(0.05)
+    finally:
+        other.kill()
+    # The first of them finds a host that has just begun.
+    median, longest = statistics.median(times[1:]), max(times[1:])
+    print(f"a change on one host is on another after {median:.1f} ms, at most {longest:.1f} ms")
 
 
 def make_project(service: Service, headers: dict[str, str]) -> str:

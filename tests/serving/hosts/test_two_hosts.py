@@ -11,11 +11,13 @@ import psycopg
 import pytest
 
 from tests.conftest import StartService
-from tests.support.process import Service
+from tests.serving.hosts.line import Line, lay_line
+from tests.support.process import Answer, Service
 from tests.support.servers import PostgresServer, new_database, wait_for
 
 pytestmark = pytest.mark.process
 
+LISTEN = b"LISTEN testimonials_versions"
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_notify%'"
 SECRET = "one secret for all hosts, which is long enough"
 
@@ -30,6 +32,8 @@ class Hosts:
     other: Service
     keys: dict[str, str]
     project: str
+
+    line: Line
 
     def write(self, text: str) -> None:
         """Write on the one host."""
@@ -49,6 +53,11 @@ class Hosts:
         answer = self.other.call("GET", f"/widget/{self.project}/feed")
         return "X-Request-Id" not in answer.headers
 
+    def find_stale(self, path: str) -> Answer | None:
+        """Return the other host's answer if it is marked as stale."""
+        answer = self.other.call("GET", path)
+        return answer if answer.headers["Warning"] == '110 - "Response is Stale"' else None
+
     def find_listeners(self) -> list[int]:
         """Return the ids of the server's processes that tell the hosts."""
         return [pid for (pid,) in self.database.execute(LISTENING)]
@@ -59,16 +68,18 @@ def hosts(request: pytest.FixtureRequest, start: StartService, tmp_path: Path) -
     if request.config.getoption("--sqlite-only"):
         pytest.skip("run with --sqlite-only")
     server = PostgresServer()
-    with new_database(server.url) as url:
+    with new_database(server.url) as url, lay_line(server.port) as line:
+        # The other host has a line of its own to the database.
+        theirs = url.replace(f":{server.port}/", f":{line.port}/")
         one, other = (
-            start(instance=tmp_path / name, database_url=url, secret_key=SECRET)
-            for name in ("one", "other")
+            start(instance=tmp_path / name, database_url=database_url, secret_key=SECRET)
+            for name, database_url in (("one", url), ("other", theirs))
         )
         keys = one.sign_up()
         body: dict[str, object] = {"slug": "kiln", "skipDemoTestimonials": True}
         project = one.call("POST", "/v1/projects", body, keys).data["_id"]
         with psycopg.connect(url, autocommit=True) as database:
-            yield Hosts(server, database, one, other, keys, project)
+            yield Hosts(server, database, one, other, keys, project, line)
             # Before the database goes.
             one.kill()
             other.kill()
@@ -101,6 +112,40 @@ def test_a_host_that_is_not_told_any_more_asks(hosts: Hosts) -> None:
     finally:
         for pid in frozen:
             os.kill(pid, signal.SIGCONT)
+
+
+def test_a_line_that_fell_silent_hides_no_change(hosts: Hosts) -> None:
+    hosts.write("Before")
+    wait_for(lambda: hosts.shows("Before"), what="the other host")
+    wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen")
+    wait_for(hosts.is_from_memory, what="an answer from memory")
+    # Nothing is told any more, and nobody notices that by the connection.
+    hosts.line.silence(LISTEN)
+    hosts.write("Silence")
+    wait_for(lambda: hosts.shows("Silence"), what="the host that is not told")
+    wait_for(lambda: hosts.line.count(LISTEN) > 1, what="an attempt to be told again")
+    # Until then each version is asked for.
+    for number in range(3):
+        hosts.write(f"Asked {number}")
+        assert hosts.shows(f"Asked {number}")
+    hosts.line.go_on()
+    wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen again")
+    hosts.write("Told")
+    wait_for(lambda: hosts.shows("Told"), what="the host that is told again")
+
+
+def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts: Hosts) -> None:
+    hosts.write("Kept")
+    wait_for(lambda: hosts.shows("Kept"), what="the other host")
+    hosts.line.silence(b"")
+    hosts.write("Missed")
+    path = f"/widget/{hosts.project}/feed"
+    marked = wait_for(lambda: hosts.find_stale(path), what="the mark")
+    assert "Kept" in marked.body.decode()
+    assert "Missed" not in marked.body.decode()
+    hosts.line.go_on()
+    wait_for(lambda: not hosts.find_stale(path), what="recovery")
+    assert hosts.shows("Missed")
 
 
 def test_without_a_database_what_is_kept_is_shown_as_stale(hosts: Hosts) -> None:
