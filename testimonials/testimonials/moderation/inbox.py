@@ -88,7 +88,11 @@ def list_inbox(
 
 def find_words(project_id: str, wanted: InboxFilter) -> Found:
     """Find the testimonials that have a filter's words, among those that it leaves."""
-    return search(project_id, wanted.q, match_filter(project_id, replace(wanted, q="")))
+    plain = replace(wanted, q="")
+    is_left = match_filter(project_id, plain)
+    return search(
+        project_id, wanted.q, is_left, of_ids=match_filter(project_id, plain, is_by_id=True)
+    )
 
 
 def _list_found(found: Found, page: int) -> tuple[Sequence[Testimonial], int, Total]:
@@ -202,11 +206,19 @@ def _match_chosen(
     return match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
 
 
-def match_filter(project_id: str, wanted: InboxFilter) -> ColumnElement[bool]:
-    """Return the condition for the testimonials that a filter finds."""
+def match_filter(
+    project_id: str, wanted: InboxFilter, *, is_by_id: bool = False
+) -> ColumnElement[bool]:
+    """Return the condition for the testimonials that a filter finds.
+
+    With `is_by_id` no index of the project fits it: for few that are named by their ids, SQLite
+    would rather look through all that the project has.
+    """
     of = Testimonial
     conditions = (
-        [*match_tags(project_id, [wanted.tag])] if wanted.tag else [of.project_id == project_id]
+        [*match_tags(project_id, [wanted.tag])]
+        if wanted.tag
+        else [(of.project_id.concat("") if is_by_id else of.project_id) == project_id]
     )
     conditions += _match_tab(of.status, of.deleted_at.is_not(None), wanted.tab)
     if wanted.q:

@@ -50,8 +50,12 @@ class _Candidates:
     is_all: bool
 
 
-def search(project_id: str, words: str, *conditions: ColumnElement[bool]) -> Found:
+def search(
+    project_id: str, words: str, *conditions: ColumnElement[bool], of_ids: ColumnElement[bool]
+) -> Found:
     """Find the project's testimonials that meet the conditions and have all the words.
+
+    `of_ids` is what the conditions say, written so that SQLite looks rows with ids up by these.
 
     Those that have them in the name come first, then in company, role and address, then in the
     text; among equals the newest.
@@ -67,7 +71,7 @@ def search(project_id: str, words: str, *conditions: ColumnElement[bool]) -> Fou
     if not candidates.is_all and len(newest) <= MOST:
         return _sort(ranked, is_all=True)
     ids = {*candidates.sure, *candidates.others}
-    by_index = _rank(_load(ids, *of_project), wanted, tagged, candidates.sure)
+    by_index = _rank(_load(ids, of_ids), wanted, tagged, candidates.sure)
     return _sort(by_index if candidates.is_all else ranked | by_index, is_all=candidates.is_all)
 
 

@@ -10,7 +10,12 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.services import lock_project
 from testimonials.testimonials import models
-from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows, list_inbox
+from testimonials.testimonials.moderation.inbox import (
+    InboxFilter,
+    find_rows,
+    find_words,
+    list_inbox,
+)
 from testimonials.testimonials.moderation.tags import add_tag
 from testimonials.testimonials.search import index, services
 from tests.conftest import Caller
@@ -144,7 +149,7 @@ def test_of_very_many_the_newest_are_found(
         name = f"{number:02}"
         add_testimonial(app, project_id, author_name=name, status=status, text="Such service")
     with app.app_context():
-        found = services.search(project_id, "service")
+        found = find_words(project_id, InboxFilter("all", q="service"))
         assert not found.is_all
         names = find(project_id, "service").split()
         assert {"07", "08", "09", "10", "11"} <= set(names)
@@ -156,7 +161,7 @@ def test_of_very_many_the_newest_are_found(
         assert len(find(project_id, "service").split()) > 5
         monkeypatch.setattr(services, "LONG", 10)
         assert find(project_id, "service") == "07 08 09 10 11"
-        assert services.search(project_id, "service 03").is_all
+        assert find_words(project_id, InboxFilter("all", q="service 03")).is_all
         assert find(project_id, "service 03") == "03"
 
 
@@ -202,7 +207,7 @@ def explain_search(project_id: str, words: str) -> list[tuple[str, str]]:
 
     event.listen(db.engine, "before_cursor_execute", note)
     try:
-        services.search(project_id, words)
+        find_words(project_id, InboxFilter("all", q=words))
     finally:
         event.remove(db.engine, "before_cursor_execute", note)
     explain = "EXPLAIN QUERY PLAN " if db.engine.dialect.name == "sqlite" else "EXPLAIN "
