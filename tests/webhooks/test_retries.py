@@ -251,8 +251,11 @@ def test_what_a_killed_service_had_under_way_is_sent_again(
             )
 
         def kill(handler: Handler) -> None:
-            handler.answer(200)
-            service.kill()
+            # While this writes, the service can't.
+            with engine.connect() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                handler.answer(200)
+                service.kill()
 
         receiver.behaviour = kill
         body = {"authorName": "Maya", "text": "Good."}
