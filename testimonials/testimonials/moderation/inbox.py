@@ -211,9 +211,10 @@ def match_filter(
 ) -> ColumnElement[bool]:
     """Return the condition for the testimonials that a filter finds.
 
-    With `is_by_id` no index of the project fits it: for few that are named by their ids, SQLite
-    would rather look through all that the project has.
+    With `is_by_id` no index of the project fits it: for few that are named by their ids, as those
+    that have some words are, SQLite would rather look through all that the project has.
     """
+    is_by_id = is_by_id or bool(wanted.q)
     of = Testimonial
     conditions = (
         [*match_tags(project_id, [wanted.tag])]
