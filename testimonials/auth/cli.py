@@ -10,9 +10,10 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import normalize_email
 from testimonials.auth.billing.services import set_plan
-from testimonials.auth.emails import send_claim_mail
+from testimonials.auth.emails import send_claim_mail, send_security_mail
 from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import Account
+from testimonials.auth.proofs.ways_in import find_ways_in, reset_ways_in
 from testimonials.auth.services import (
     delete_account,
     get_account,
@@ -20,6 +21,7 @@ from testimonials.auth.services import (
     replace_key,
     start_account,
 )
+from testimonials.auth.sign_in.services import make_reset_link
 from testimonials.auth.sign_in.sessions import end_sessions, list_sessions
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
@@ -157,6 +159,29 @@ def sign_out_command(account: str, as_json: bool) -> None:
         click.echo(f"Signed {found.email} out of {count} browser(s).")
 
 
+@account_command("reset-sign-in")
+def reset_sign_in_command(account: str, as_json: bool) -> None:
+    """Let somebody in who lost phone, passkeys and recovery codes, and print a link.
+
+    Passkeys, the authenticator app and its codes are removed and every browser is signed out; a
+    mail says so. The link works for an hour and once: it sets a password. Be sure who asks.
+    """
+    begin_write()
+    found = get_account(account)
+    if not found.is_claimed:
+        raise click.ClickException(f"The account of {found.email} is not claimed yet.")
+    reset_ways_in(found)
+    send_security_mail(
+        found.email,
+        "The operator removed the passkeys and the authenticator app of your account, and signed "
+        "every browser out. Choose a password to get in.",
+    )
+    record_event(EventType.SIGN_IN_RESET, found.id)
+    db.session.commit()
+    record = {"accountId": found.id, "email": found.email, "resetLink": make_reset_link(found)}
+    print_record(record, as_json=as_json)
+
+
 @account_command("delete")
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def delete_command(account: str, yes: bool, as_json: bool) -> None:
@@ -193,7 +218,19 @@ def _describe(account: Account) -> dict[str, Any]:
         "keyCreatedAt": iso(account.key_created_at),
         "projects": count_projects(account.id),
         "tokens": count_tokens(account.id),
+        "suspendedAt": iso(account.suspended_at) if account.suspended_at else None,
+        **_describe_ways_in(account),
         "plan": account.plan,
         "projectLimit": project_limit_of(account),
         "createdAt": iso(account.created_at),
+    }
+
+
+def _describe_ways_in(account: Account) -> dict[str, Any]:
+    ways = find_ways_in(account)
+    return {
+        "password": ways.has_password,
+        "passkeys": ways.passkeys,
+        "authenticatorApp": ways.app is not None,
+        "requiresStrong": account.requires_strong,
     }

@@ -11,6 +11,7 @@ LINK_PER_NETWORK = Limit("link-network", 3, "for one mailbox from one network")
 LINK_PER_MAILBOX = Limit("link-mailbox", 6, "for one mailbox")
 LINK_PER_BROWSER = Limit("link-browser", 3, "from one browser")
 CLAIM_PER_ADDRESS = Limit("claim-ip", 60, "from one IP address")
+COMPANY_PER_ADDRESS = Limit("company-ip", 120, "from one IP address")
 SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 
 # Wrong passwords. A known browser has its own budget, so strangers can't lock it out; a new browser
@@ -21,4 +22,8 @@ SIGN_IN_PER_NETWORK = Limit("sign-in-network", 20, "for one account from one net
 # a few tries a day, which slows thousands of them down and still lets the owner in.
 SIGN_IN_PER_ACCOUNT = Limit("sign-in-account", 100, "for one account", hours=24)
 SIGN_IN_GUESSED_AT = Limit("sign-in-guessed-at", 3, "for one account from one network", hours=24)
+# Wrong codes of the authenticator app, by somebody who knows the password: of a million codes three
+# are right at any time.
+CODES_PER_BROWSER = Limit("codes-browser", 10, "from one browser")
+CODES_PER_ACCOUNT = Limit("codes-account", 10, "for one account")
 CONFIRM_PER_SESSION = Limit("confirm-session", 20, "from one browser")

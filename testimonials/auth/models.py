@@ -31,7 +31,12 @@ class Account(Base):
     own_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # None: there is another way in, or the address was taken back.
     password_hash: Mapped[str | None] = mapped_column(Text)
+    # None where it was set before this was kept.
+    password_set_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Whoever opens a project of this account has to be signed in by more than a password.
+    requires_strong: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # None: the limit in the settings.
     project_limit: Mapped[int | None]
     # The name of the plan in the settings, and the provider's id of the paying customer.
@@ -44,12 +49,20 @@ class Account(Base):
     )
     # Incremented when every browser is signed out, so that none counts as known any more.
     browser_generation: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    # Since when the operator has suspended it, why, and whether its widgets are hidden meanwhile.
+    suspended_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    suspended_reason: Mapped[str | None] = mapped_column(Text)
+    hides_widgets: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
 
     @property
     def is_claimed(self) -> bool:
         return self.claimed_at is not None
+
+    @property
+    def is_suspended(self) -> bool:
+        return self.suspended_at is not None
 
     @property
     def has_key(self) -> bool:
@@ -77,6 +90,8 @@ class Session(Base):
     token_hash: Mapped[str] = mapped_column(unique=True)
     # For the person to recognise the browser by, such as "Firefox on Windows".
     label: Mapped[str] = mapped_column(String(200))
+    # One of `SignInMethod`: how the person proved who they are.
+    method: Mapped[str] = mapped_column(String(20), server_default="password")
     # When the person last proved who they are, as with the password. None in old sessions.
     proved_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -21,6 +21,7 @@ from testimonials.auth.services import (
     replace_key,
 )
 from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cookie, sign_browser_in
+from testimonials.auth.sign_in.sessions import SignInMethod
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.proposals.view import describe_waiting
@@ -55,7 +56,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     if errors := _find_key_problem(account):
         return answer_privately(_claim_form(account, errors), 422)
     new_key = _claim(account, password_hash)
-    cookie = sign_browser_in(account, "claim link")
+    cookie = sign_browser_in(account, SignInMethod.LINK, "claim link")
     db.session.commit()
     response = answer_privately(_claimed_page(account, new_key))
     set_session_cookie(response, account, cookie)

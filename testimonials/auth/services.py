@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, or_, select
 
 from testimonials.auth.models import Account, FormerAddress
+from testimonials.auth.suspension.refusal import require_unsuspended
 from testimonials.core import clock
 from testimonials.core.data.database import Timestamp, insert_if_missing
+from testimonials.core.data.erased import ACCOUNT, note_erased
 from testimonials.core.data.identifiers import (
     hash_secret,
     is_api_key,
@@ -18,13 +20,23 @@ from testimonials.core.data.identifiers import (
     new_api_key,
     new_identifier,
 )
-from testimonials.core.web.errors import CredentialsInvalid, NotFound
+from testimonials.core.web.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
 
 # For how long an account can be taken back to an address that it left.
 TAKE_BACK = timedelta(days=7)
 UNKNOWN_KEY_HASH = hash_secret(new_api_key())
+
+
+class PasswordsOff(ServiceError):
+    """The operator lets people in by the company's sign-in, not by passwords."""
+
+    status = 403
+    code = "PASSWORDS_OFF"
+
+    def __init__(self) -> None:
+        super().__init__(f"There are no passwords here. Use {current_settings().company_name}.")
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,12 @@ class NewAccess:
     claim_nonce: str
 
 
+def require_passwords() -> None:
+    """Raise `PasswordsOff` unless people may have passwords."""
+    if not current_settings().has_passwords:
+        raise PasswordsOff
+
+
 def is_live() -> ColumnElement[bool]:
     """Return the condition that an account is claimed or has not expired yet."""
     # The clock is read at each execution, also of a statement that was built once.
@@ -52,15 +70,19 @@ def is_live() -> ColumnElement[bool]:
 
 
 # Built once: every call of the API executes it.
-_FIND_CREDENTIALS = select(Account.id, Account.email, Account.key_hash).where(
-    Account.id == bindparam("account_id"), is_live()
-)
+_FIND_CREDENTIALS = select(
+    Account.id,
+    Account.email,
+    Account.key_hash,
+    Account.suspended_at,
+    Account.suspended_reason,
+).where(Account.id == bindparam("account_id"), is_live())
 
 
 def check_credentials(account_id: str, api_key: str) -> Identity:
     """Return the account with this id and key (spec, "Authentication"); raise `CredentialsInvalid`.
 
-    An unknown account takes as long as a known one.
+    An unknown account takes as long as a known one. Raises `AccountSuspended` to who has the key.
     """
     row, values = None, {"account_id": account_id}
     if is_identifier(account_id):
@@ -70,6 +92,7 @@ def check_credentials(account_id: str, api_key: str) -> Identity:
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
     if row is None or not is_match or not is_api_key(api_key):
         raise CredentialsInvalid
+    require_unsuspended(row.suspended_at, row.suspended_reason)
     return Identity(row.id, row.email)
 
 
@@ -158,14 +181,20 @@ def find_claimable_account(email: str) -> Account | None:
     ).one_or_none()
 
 
-def claim_account(account: Account, password_hash: str) -> None:
-    """Claim the account with a password: it no longer expires, and its links stop working."""
+def claim_account(account: Account, password_hash: str | None) -> None:
+    """Claim the account: it no longer expires, and its links stop working.
+
+    None for the password of somebody who signs in another way. Raises `PasswordsOff`.
+    """
+    if password_hash is not None:
+        require_passwords()
     account.password_hash = password_hash
-    account.claimed_at = clock.now()
+    account.claimed_at = account.password_set_at = clock.now()
     account.claim_nonce_hash = account.own_nonce_hash = None
 
 
 def delete_account(account: Account) -> None:
+    note_erased(db.session(), ACCOUNT, [account.id])
     db.session.delete(account)
     db.session.flush()
 

@@ -17,39 +17,41 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.activity.actors import ActorKind, act_as
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_event
-from testimonials.auth.sign_in.attempts import confirm_password
+from testimonials.auth.proofs.ways_in import WaysIn
 from testimonials.auth.sign_in.cookies import (
     opened_cookie,
     read_session_cookie,
     renew_session_cookie,
-    replace_session_cookie,
     set_cookie,
     theme_cookie,
 )
 from testimonials.auth.sign_in.login_page import keep_draft, render_login
-from testimonials.auth.sign_in.services import SignInRefused
 from testimonials.auth.sign_in.sessions import (
     SessionEnded,
     SignedIn,
     find_session,
     has_fresh_proof,
-    note_proof,
 )
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.url_rules import current_path
 from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
 from testimonials.core.web.response_headers import answer_privately
+from testimonials.dashboard.company_proof import describe_company_proof
 from testimonials.dashboard.forms import Errors, wants_json
+from testimonials.dashboard.proof import FIELDS, find_proofs, take_proof, was_proof_sent
 from testimonials.dashboard.proposals.view import count_for
 from testimonials.extensions import begin_write, db, let_others_write
-from testimonials.projects.access import Access, Role, find_access, list_last_shared
+from testimonials.projects.access import (
+    Access,
+    Role,
+    StrongSignInNeeded,
+    find_access,
+    list_last_shared,
+)
 from testimonials.projects.models import Project
 from testimonials.testimonials.moderation.inbox import count_tabs
 
-# The form field with the password.
-PROOF = "proof"
 THEMES = ("system", "light", "dark")
 # So many projects can be chosen at the top of each page; the others are searched for.
 SWITCHED = 10
@@ -69,6 +71,8 @@ def require_session(view: View) -> View:
             response = make_response(view(owner=owner, **arguments))
         except SessionEnded:
             return _ask_to_sign_in()
+        except StrongSignInNeeded:
+            return _ask_for_more()
         if owner.is_renewed:
             renew_session_cookie(response)
         # After signing out, the Back button must not bring a page back.
@@ -112,24 +116,30 @@ def go_on_writing(access: Access, needed: Role) -> Project:
     return lock_again(access, needed)
 
 
-def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Callable[[View], View]:
-    """Make a decorator, below `require_session`, for actions that need a recent password.
+def require_proof(
+    purpose: str, back: str, *, is_download: bool = False, changes_ways_in: bool = False
+) -> Callable[[View], View]:
+    """Make a decorator, below `require_session`, for actions that need a recent proof of identity.
 
-    If it was entered too long ago, a page asks for it and sends the same form again, so nothing is
-    lost. `purpose` completes "Enter your password to"; `back` is the endpoint to cancel to. A
-    download leaves the browser on this page, so after the password it shows the download's button.
+    If the last was too long ago, a page asks for a password, a passkey or a code and sends the same
+    form again, so nothing is lost. `purpose` completes "Confirm that it’s you to"; `back` is the
+    endpoint to cancel to. A download leaves the browser on this page, so after the proof it shows
+    the download's button. See `find_proofs` for `changes_ways_in`.
     """
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
-            is_proved, errors = has_fresh_proof(owner), {}
-            if not is_proved and PROOF in request.form:
-                errors = _take_proof(owner)
+            errors: Errors = {}
+            ways = find_proofs(owner, changes_ways_in=changes_ways_in)
+            is_enough = ways.has_password or owner.is_strong or not ways.is_any
+            is_proved = has_fresh_proof(owner) and is_enough
+            if not is_proved and was_proof_sent():
+                owner, errors = take_proof(owner, ways)
                 is_proved = not errors
-            if is_proved and not (is_download and PROOF in request.form):
+            if is_proved and not (is_download and was_proof_sent()):
                 return view(owner=owner, **arguments)
-            page = _proof_page(owner, purpose, url_for(back), errors, is_proved)
+            page = _proof_page(owner, purpose, url_for(back), errors, None if is_proved else ways)
             return answer_privately(page, 200 if is_proved else 422 if errors else 401)
 
         return wrapper
@@ -137,40 +147,20 @@ def require_proof(purpose: str, back: str, *, is_download: bool = False) -> Call
     return decorate
 
 
-def check_own_password(owner: SignedIn, field: str) -> Errors:
-    """Return the error for a wrong password in the form's field; record that it was wrong."""
-    try:
-        confirm_password(owner, request.form.get(field, ""))
-    except SignInRefused:
-        begin_write()
-        record_event(EventType.PASSWORD_REFUSED, owner.account_id)
-        db.session.commit()
-        return {field: ["This is not your password."]}
-    return {}
-
-
-def _take_proof(owner: SignedIn) -> Errors:
-    if errors := check_own_password(owner, PROOF):
-        return errors
-    begin_write()
-    _, token = note_proof(owner)
-    db.session.commit()
-    replace_session_cookie(token)
-    return {}
-
-
 def _proof_page(
-    owner: SignedIn, purpose: str, back_url: str, errors: Errors, is_proved: bool
+    owner: SignedIn, purpose: str, back_url: str, errors: Errors, ways: WaysIn | None
 ) -> str:
     return render_template(
         "dashboard/proof.html",
         shell=build_shell(owner, "account"),
         purpose=purpose,
-        action=request.path,
-        fields=[each for each in request.form.items(multi=True) if each[0] != PROOF],
+        action=current_path(),
+        fields=[each for each in request.form.items(multi=True) if each[0] not in FIELDS],
         back_url=back_url,
         errors=errors,
-        is_proved=is_proved,
+        ways=ways,
+        is_proved=ways is None,
+        **describe_company_proof(owner),
     )
 
 
@@ -183,9 +173,18 @@ def _ask_to_sign_in() -> ResponseReturnValue:
             return answer_privately(page, 401)
     # A redirect can't send a form again.
     is_form = request.method == "POST"
-    target = url_for("dashboard.show_start") if is_form else request.full_path.rstrip("?")
+    target = url_for("dashboard.show_start") if is_form else current_path(has_query=True)
     notice = "expired" if is_form or read_session_cookie() else "needed"
     return redirect(url_for("session.show_login", next=target, notice=notice), 303)
+
+
+def _ask_for_more() -> Response:
+    """Lead to the page that says how to get into a project that asks for more than a password."""
+    db.session.rollback()
+    if request.method == "POST":
+        raise StrongSignInNeeded
+    target = current_path(has_query=True)
+    return redirect(url_for("security.show_needed", next=target), 303)
 
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
@@ -201,6 +200,8 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         # Colleagues who only moderate see the inbox alone.
         "is_admin": access is not None and access.is_admin,
         "is_owner": access is not None and access.role == Role.OWNER,
+        # Readers see what moderators see, without what changes it.
+        "may_decide": access is not None and access.may_decide,
         **_describe_switcher(owner, project),
         "active": active,
         "counts": project and count_tabs(project.id)[project.id],

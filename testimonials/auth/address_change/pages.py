@@ -5,7 +5,7 @@ prove who somebody is, so confirming requires a session of the account. The link
 address requires none: it is for people who can no longer sign in.
 """
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.access.tokens import revoke_all_tokens
@@ -26,6 +26,7 @@ from testimonials.auth.sign_in.cookies import read_session_cookie
 from testimonials.auth.sign_in.services import make_reset_link
 from testimonials.auth.sign_in.sessions import find_session
 from testimonials.core import clock
+from testimonials.core.url_rules import current_path
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db, limiter
@@ -38,7 +39,7 @@ def show_change(token: str) -> ResponseReturnValue:
     """Ask the person signed in to the account to confirm the new address."""
     change, owner = find_change(token), find_session(read_session_cookie())
     if owner is None:
-        return redirect(url_for("session.show_login", next=request.path, notice="address"), 303)
+        return redirect(url_for("session.show_login", next=current_path(), notice="address"), 303)
     page = render_template(
         "auth/address_change/confirm_email.html",
         email=change.email,
@@ -58,7 +59,7 @@ def confirm_change(token: str) -> ResponseReturnValue:
     change = find_change(token)
     if owner is None or owner.account_id != change.account.id:
         # The page says why not.
-        return redirect(request.path, 303)
+        return redirect(current_path(), 303)
     left = change_address(change, owner)
     send_address_changed_mail(left, make_take_back_link(left))
     act_as(ActorKind.PERSON, owner.account_id)

@@ -6,6 +6,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account, FormerAddress
+from testimonials.auth.proofs.ways_in import reset_ways_in
 from testimonials.auth.services import TAKE_BACK, delete_expired_accounts, find_former_address
 from testimonials.auth.sign_in.services import (
     ResetLinkInvalid,
@@ -13,7 +14,7 @@ from testimonials.auth.sign_in.services import (
     lock_claimed,
     read_link,
 )
-from testimonials.auth.sign_in.sessions import SignedIn, end_sessions, lock_owner
+from testimonials.auth.sign_in.sessions import SignedIn, lock_owner
 from testimonials.core import clock
 from testimonials.core.urls import email_change_url, take_back_url
 from testimonials.core.web.errors import ServiceError
@@ -117,8 +118,9 @@ def take_back(former: FormerAddress) -> Account:
     # An agent may have started an unclaimed one in the instant of the change.
     db.session.execute(delete(Account).where(Account.email == email, Account.claimed_at.is_(None)))
     _set_email(account, email)
-    account.password_hash = None
-    end_sessions(account.id)
+    # The intruder may have added a passkey or an app, or linked their own company account.
+    reset_ways_in(account)
+    account.password_hash = account.password_set_at = None
     return account
 
 

@@ -14,6 +14,7 @@ from testimonials.auth.limits import (
     SIGN_IN_PER_NETWORK,
 )
 from testimonials.auth.models import Account
+from testimonials.auth.services import require_passwords
 from testimonials.auth.sign_in.services import SignInRefused, check_password
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.data.identifiers import hash_secret, new_identifier
@@ -61,6 +62,7 @@ def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
 
 def try_password(email: str, password: str, visitor: Visitor) -> Account:
     """Return the account with this address and password; raise `SignInRefused` or `RateLimited`."""
+    require_passwords()
     account_key = hash_secret(email)
     if visitor.browser is not None:
         limit, key = SIGN_IN_PER_BROWSER, visitor.browser

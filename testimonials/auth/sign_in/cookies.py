@@ -13,23 +13,50 @@ from testimonials.auth.sign_in.attempts import (
     find_known_browser,
     make_known_token,
 )
-from testimonials.auth.sign_in.sessions import LIFETIME, describe_browser, start_session
-from testimonials.core.urls import app_url
+from testimonials.auth.sign_in.sessions import (
+    LIFETIME,
+    SignInMethod,
+    describe_browser,
+    start_session,
+)
+from testimonials.auth.suspension.refusal import require_unsuspended
+from testimonials.core.urls import app_url, base_path
 from testimonials.core.web.rate_limits import client_key
+
+
+def read_visit_cookie() -> str:
+    """Return what marks the browser as the one that went to the company's sign-in."""
+    return request.cookies.get(f"{_name()}-visit", "")
+
+
+def set_visit_cookie(response: Response, mark: str, seconds: int) -> None:
+    set_cookie(response, f"{_name()}-visit", mark, seconds)
+
+
+def read_arrival_cookie() -> str:
+    """Return who came from the company's sign-in and has an account to claim."""
+    return request.cookies.get(f"{_name()}-arrival", "")
+
+
+def set_arrival_cookie(response: Response, token: str, seconds: int) -> None:
+    set_cookie(response, f"{_name()}-arrival", token, seconds)
 
 
 def read_session_cookie() -> str:
     return request.cookies.get(_name(), "")
 
 
-def sign_browser_in(account: Account, means: str) -> str:
-    """Start a session for this request's browser and record `means`; return its token."""
+def sign_browser_in(account: Account, how: SignInMethod, means: str = "") -> str:
+    """Start a session for this request's browser and record it; return its token.
+
+    `means` is what the record says, if not `how`. Raises `AccountSuspended`.
+    """
+    require_unsuspended(account.suspended_at, account.suspended_reason)
     browser = request.user_agent.string
-    token = start_session(account, browser, replaces=read_session_cookie())
+    token = start_session(account, browser, how, replaces=read_session_cookie())
     act_as(ActorKind.PERSON, account.id)
-    record_event(
-        EventType.SESSION_STARTED, account.id, browser=describe_browser(browser), means=means
-    )
+    details = {"browser": describe_browser(browser), "means": means or how}
+    record_event(EventType.SESSION_STARTED, account.id, **details)
     return token
 
 
@@ -68,12 +95,16 @@ def renew_session_cookie(response: Response) -> Response:
 
 
 def clear_session_cookie(response: Response) -> None:
-    response.delete_cookie(_name(), httponly=True, samesite="Lax", secure=is_https())
+    response.delete_cookie(_name(), path=_path(), httponly=True, samesite="Lax", secure=is_https())
 
 
 def is_https() -> bool:
     """Return whether the service is reached over https, which its cookies then require."""
     return app_url().startswith("https://")
+
+
+def trusted_cookie(account_id: str) -> str:
+    return f"{_name()}-trusted-{account_id}"
 
 
 def theme_cookie() -> str:
@@ -87,13 +118,24 @@ def opened_cookie() -> str:
 def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
     """Set a cookie that neither scripts nor other sites' forms can use."""
     response.set_cookie(
-        name, value, max_age=seconds, httponly=True, samesite="Lax", secure=is_https()
+        name,
+        value,
+        max_age=seconds,
+        path=_path(),
+        httponly=True,
+        samesite="Lax",
+        secure=is_https(),
     )
 
 
 def _name() -> str:
-    # Browsers accept a __Host- cookie only over https and for this host alone.
-    return "__Host-testimonials" if is_https() else "testimonials"
+    # Browsers accept a __Host- cookie only over https, for this host alone and all of its paths.
+    prefix = "__Secure-" if base_path() else "__Host-"
+    return f"{prefix}testimonials" if is_https() else "testimonials"
+
+
+def _path() -> str:
+    return base_path() or "/"
 
 
 def _known() -> str:

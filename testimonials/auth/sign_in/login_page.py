@@ -5,10 +5,12 @@ server needn't store it. After signing in, the person has to confirm before anyt
 somebody else may have signed in, or hours may have passed.
 """
 
-from flask import render_template
+from flask import redirect, render_template, request, url_for
+from werkzeug import Response
 
+from testimonials.auth.proofs.challenges import has_passkeys
 from testimonials.core.web.forms import UnsentForm, read_unsent_form
-from testimonials.core.web.response_headers import safe_target
+from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.settings.current import current_settings
 
@@ -36,6 +38,7 @@ def render_login(
         draft=draft,
         is_signup_open=current_settings().signup != "closed",
         notice=NOTICES.get(notice),
+        has_passkeys=has_passkeys(),
     )
 
 
@@ -52,3 +55,11 @@ def read_draft(token: str) -> UnsentForm | None:
     except (TokenInvalid, TokenExpired):
         return None
     return UnsentForm(safe_target(path), [(name, text) for name, text in fields], had_file)
+
+
+def go_on() -> Response:
+    """Answer who just signed in: offer to send what was typed before, or go to `next`."""
+    if draft := read_draft(request.form.get("draft", "")):
+        return answer_privately(render_template("auth/sign_in/resume.html", unsent=draft))
+    target = safe_target(request.form.get("next", ""))
+    return redirect(target or url_for("dashboard.show_start"), 303)

@@ -13,8 +13,16 @@ from testimonials.auth.emails import send_password_changed_mail
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
 from testimonials.auth.models import Account
+from testimonials.auth.proofs.authenticator import CodeRefused, find_app
+from testimonials.auth.proofs.second_step import (
+    begin_step,
+    check_code,
+    forget_wrong_codes,
+    is_trusted,
+    render_step,
+)
 from testimonials.auth.schemas import ForgotForm, SignupForm
-from testimonials.auth.services import replace_key
+from testimonials.auth.services import replace_key, require_passwords
 from testimonials.auth.sign_in.attempts import try_password
 from testimonials.auth.sign_in.cookies import (
     clear_session_cookie,
@@ -23,7 +31,7 @@ from testimonials.auth.sign_in.cookies import (
     set_session_cookie,
     sign_browser_in,
 )
-from testimonials.auth.sign_in.login_page import read_draft, render_login
+from testimonials.auth.sign_in.login_page import go_on, render_login
 from testimonials.auth.sign_in.services import (
     ResetLinkInvalid,
     SignInRefused,
@@ -32,13 +40,14 @@ from testimonials.auth.sign_in.services import (
     find_claimed_account,
     lock_checked,
 )
-from testimonials.auth.sign_in.sessions import end_session, find_session
+from testimonials.auth.sign_in.sessions import SignInMethod, end_session, find_session
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.errors import RateLimited
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.services import list_projects
 from testimonials.projects.team.services import judge_password
+from testimonials.settings.current import current_settings
 
 session = Blueprint("session", __name__)
 
@@ -57,13 +66,16 @@ def sign_in() -> ResponseReturnValue:
     email = read_email(request.form.get("email", "").strip())
     try:
         checked = try_password(email, request.form.get("password", ""), describe_visitor(email))
+        if (has_app := find_app(checked.id) is not None) and not is_trusted(checked):
+            return answer_privately(render_step(checked, begin_step(checked)))
         begin_write()
         account = lock_checked(checked)
     except (SignInRefused, RateLimited) as error:
         return _refuse(email, error)
-    token = sign_browser_in(account, "password")
+    how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.PASSWORD
+    token = sign_browser_in(account, how)
     db.session.commit()
-    response = _go_on()
+    response = go_on()
     set_session_cookie(response, account, token)
     return response
 
@@ -86,12 +98,15 @@ def sign_out() -> ResponseReturnValue:
 
 @session.get("/signup")
 def show_signup() -> ResponseReturnValue:
+    if not current_settings().has_passwords:
+        return redirect(url_for(".show_login"), 303)
     return render_template("auth/sign_in/signup.html")
 
 
 @session.post("/signup")
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the response is the same for an address that has an account."""
+    require_passwords()
     sent = SignupForm().read(request.form)
     if sent.errors:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
@@ -104,12 +119,15 @@ def sign_up() -> ResponseReturnValue:
 
 @session.get("/forgot")
 def show_forgot() -> ResponseReturnValue:
+    if not current_settings().has_passwords:
+        return redirect(url_for(".show_login"), 303)
     return render_template("auth/sign_in/forgot.html")
 
 
 @session.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password; the response is the same for an unknown address."""
+    require_passwords()
     sent = ForgotForm().read(request.form)
     if sent.errors:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
@@ -136,16 +154,15 @@ def reset_password(token: str) -> ResponseReturnValue:
     if problem := judge_password(password, account.email, list_projects(account.id)):
         return _reset_form(account, problem)
     password_hash = hash_password(password)
-    begin_write()
+    try:
+        how = _begin_reset(account)
+    except (CodeRefused, RateLimited) as error:
+        return _reset_form(find_account_to_reset(token), code_problem=error.message)
     account = find_account_to_reset(token)
-    change_password(account, password_hash)
-    new_key = replace_key(account) if "replace_key" in request.form else None
-    _record_reset(account, new_key)
-    cookie = sign_browser_in(account, "reset link")
+    new_key = _reset(account, password_hash)
+    cookie = sign_browser_in(account, how, "reset link")
     db.session.commit()
-    response = _new_key_page(account, new_key) if new_key else redirect(_home(), 303)
-    set_session_cookie(response, account, cookie)
-    return response
+    return _answer_reset(account, cookie, new_key)
 
 
 @session.errorhandler(ResetLinkInvalid)
@@ -180,38 +197,56 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
     return response
 
 
-def _go_on() -> Response:
-    """Offer to send what was typed before the session ended, or go to `next`."""
-    if draft := read_draft(request.form.get("draft", "")):
-        return answer_privately(render_template("auth/sign_in/resume.html", unsent=draft))
-    return redirect(safe_target(request.form.get("next", "")) or _home(), 303)
-
-
 def _mail_sent(title: str, text: str) -> str:
     return render_template("auth/sign_in/mail_sent.html", title=title, text=text)
 
 
-def _reset_form(account: Account, problem: str | None = None) -> Response:
+def _begin_reset(account: Account) -> SignInMethod:
+    """Begin the write; a mailbox alone doesn't get past the authenticator app."""
+    if find_app(account.id) is None:
+        begin_write()
+        return SignInMethod.LINK
+    check_code(account, request.form.get("code", ""))
+    return SignInMethod.PASSWORD_AND_APP
+
+
+def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> Response:
+    problems = {"password": [problem], "code": [code_problem]}
+    errors = {field: texts for field, texts in problems.items() if texts[0]}
     page = render_template(
         "auth/sign_in/reset.html",
         email=account.email,
         has_key=account.has_key,
         replace_key="replace_key" in request.values,
-        errors={"password": [problem]} if problem else {},
+        asks_for_code=find_app(account.id) is not None,
+        errors=errors,
     )
-    return answer_privately(page, 422 if problem else 200)
+    return answer_privately(page, 422 if errors else 200)
 
 
-def _record_reset(account: Account, new_key: str | None) -> None:
-    """Mail and record it; with the key, the access tokens end too."""
+def _reset(account: Account, password_hash: str) -> str | None:
+    """Change the password, and the key if the form asks for it; mail and record it.
+
+    With the key, the access tokens end too.
+    """
+    change_password(account, password_hash)
+    new_key = replace_key(account) if "replace_key" in request.form else None
     send_password_changed_mail(account.email, with_key=new_key is not None)
     act_as(ActorKind.PERSON, account.id)
     record_event(EventType.PASSWORD_RESET, account.id)
     if new_key:
         record_event(EventType.KEY_REPLACED, account.id)
         revoke_all_tokens(account.id)
+    return new_key
 
 
-def _new_key_page(account: Account, new_key: str) -> Response:
-    page = render_template("auth/new_key.html", new_key=new_key, account_id=account.id)
-    return answer_privately(page)
+def _answer_reset(account: Account, cookie: str, new_key: str | None) -> Response:
+    page = "auth/new_key.html"
+    response: Response = (
+        answer_privately(render_template(page, new_key=new_key, account_id=account.id))
+        if new_key
+        else redirect(_home(), 303)
+    )
+    set_session_cookie(response, account, cookie)
+    forget_wrong_codes(account)
+    return response

@@ -5,7 +5,9 @@ from functools import cache
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
+from testimonials.auth.services import require_passwords
 from testimonials.auth.sign_in.sessions import end_sessions
+from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.passwords import hash_password, is_password
 from testimonials.core.urls import reset_url
@@ -33,7 +35,11 @@ class ResetLinkInvalid(ServiceError):
 
 
 def check_password(email: str, password: str) -> Account:
-    """Return the claimed account with this address and password; raise `SignInRefused`."""
+    """Return the claimed account with this address and password.
+
+    Raises `SignInRefused` and `PasswordsOff`.
+    """
+    require_passwords()
     account = find_claimed_account(email)
     stored = account.password_hash if account is not None else None
     # Unknown addresses are checked too, so that they take as long as known ones.
@@ -69,6 +75,7 @@ def find_account_to_reset(token: str) -> Account:
 
     The link contains a fingerprint of the address and password, so it works once.
     """
+    require_passwords()
     account_id, mark = read_link(reset_purpose, token, 2)
     account = lock_claimed(account_id)
     if account is None or fingerprint(account) != mark:
@@ -77,8 +84,13 @@ def find_account_to_reset(token: str) -> Account:
 
 
 def change_password(account: Account, password_hash: str, *, but: str | None = None) -> None:
-    """Set a new password and sign every browser out except the session `but`."""
+    """Set a new password and sign every browser out except the session `but`.
+
+    Raises `PasswordsOff`.
+    """
+    require_passwords()
     account.password_hash = password_hash
+    account.password_set_at = clock.now()
     end_sessions(account.id, but=but)
 
 

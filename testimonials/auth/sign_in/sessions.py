@@ -4,11 +4,12 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from sqlalchemy import delete, select, update
 
 from testimonials.auth.models import Account, Session
-from testimonials.auth.services import get_account, is_live
+from testimonials.auth.services import get_account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret, is_identifier
 from testimonials.core.web.errors import ServiceError
@@ -26,6 +27,22 @@ SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
 NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
 
 
+class SignInMethod(StrEnum):
+    """How somebody proved who they are."""
+
+    PASSWORD = "password"  # noqa: S105
+    PASSWORD_AND_APP = "password and app"  # noqa: S105
+    PASSKEY = "passkey"
+    COMPANY = "company"
+    # One that was mailed.
+    LINK = "link"
+    # What goes on without a browser, such as an import that somebody began.
+    EARLIER = "earlier"
+
+
+WEAK = (SignInMethod.PASSWORD, SignInMethod.LINK)
+
+
 @dataclass(frozen=True)
 class SignedIn:
     """Who is signed in, as plain values."""
@@ -38,6 +55,12 @@ class SignedIn:
     display_name: str | None = None
     # The session was just extended, so its cookie must be too.
     is_renewed: bool = False
+    method: str = SignInMethod.PASSWORD
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether more than a password or a mailbox was needed."""
+        return self.method not in WEAK
 
     @property
     def name(self) -> str:
@@ -53,7 +76,13 @@ class SessionEnded(ServiceError):
     default_message = "You have been signed out. Nothing was changed."
 
 
-def start_session(account: Account, user_agent: str, *, replaces: str = "") -> str:
+def start_session(
+    account: Account,
+    user_agent: str,
+    method: SignInMethod = SignInMethod.PASSWORD,
+    *,
+    replaces: str = "",
+) -> str:
     """Sign a browser in; return the token for its cookie, of which only a hash is kept.
 
     `replaces` is the token that the browser had until now; its session ends.
@@ -66,6 +95,7 @@ def start_session(account: Account, user_agent: str, *, replaces: str = "") -> s
             account_id=account.id,
             token_hash=hash_secret(token),
             label=describe_browser(user_agent),
+            method=method,
             proved_at=clock.now(),
             expires_at=_end_of(clock.now()),
         )
@@ -81,6 +111,7 @@ def find_session(token: str) -> SignedIn | None:
             Session.id,
             Session.account_id,
             Session.proved_at,
+            Session.method,
             Session.created_at,
             Session.last_seen_at,
             Account.email,
@@ -90,8 +121,8 @@ def find_session(token: str) -> SignedIn | None:
         .where(
             Session.token_hash == hash_secret(token),
             Session.expires_at > now,
-            Account.password_hash.is_not(None),
-            is_live(),
+            Account.claimed_at.is_not(None),
+            Account.suspended_at.is_(None),
         )
     ).one_or_none()
     if row is None:
@@ -102,7 +133,8 @@ def find_session(token: str) -> SignedIn | None:
         changes = {"last_seen_at": now, "expires_at": _end_of(row.created_at)}
         db.session.execute(update(Session).where(Session.id == row.id).values(changes))
         db.session.commit()
-    return SignedIn(row.id, row.account_id, row.email, row.proved_at, row.display_name, is_renewed)
+    who = (row.id, row.account_id, row.email, row.proved_at, row.display_name)
+    return SignedIn(*who, is_renewed, row.method)
 
 
 def lock_owner(owner: SignedIn) -> Account:
@@ -121,14 +153,17 @@ def has_fresh_proof(owner: SignedIn) -> bool:
     return owner.proved_at is not None and abs(clock.now() - owner.proved_at) < PROOF_LIFETIME
 
 
-def note_proof(owner: SignedIn) -> tuple[Account, str]:
+def note_proof(owner: SignedIn, how: SignInMethod | None = None) -> tuple[Account, str]:
     """Record that the person just proved who they are; return the locked account and a new token.
 
-    The old token stops working: anybody else who has it has proved nothing. Raises `SessionEnded`.
+    `how` is noted where it is more than what the session began with. The old token stops working:
+    anybody else who has it has proved nothing. Raises `SessionEnded`.
     """
     account = lock_owner(owner)
     token = secrets.token_urlsafe(32)
     changes = {"proved_at": clock.now(), "token_hash": hash_secret(token)}
+    if how is not None and not owner.is_strong:
+        changes["method"] = how
     db.session.execute(update(Session).where(Session.id == owner.session_id).values(changes))
     return account, token
 

@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.access.tokens import revoke_all_tokens
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.address_change.services import make_change_link
 from testimonials.auth.display_names import DisplayNameForm, set_display_name
 from testimonials.auth.emails import (
     send_email_change_mail,
-    send_password_changed_mail,
     send_security_mail,
 )
 from testimonials.auth.limits import LINK_PER_EMAIL
@@ -21,40 +19,32 @@ from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.services import delete_account, get_account, replace_key
 from testimonials.auth.sign_in.cookies import (
     clear_session_cookie,
-    know_browser,
-    replace_session_cookie,
 )
-from testimonials.auth.sign_in.services import change_password
 from testimonials.auth.sign_in.sessions import (
     SignedIn,
-    end_session,
-    end_sessions,
-    list_sessions,
     lock_owner,
-    note_proof,
 )
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
-from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.account.activity_view import describe_activity, read_search
 from testimonials.dashboard.describe import MODES, describe_plan
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.guards import (
     build_shell,
-    check_own_password,
     require_proof,
     require_session,
 )
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, let_others_write, limiter
 from testimonials.media.quota import find_account_share
-from testimonials.projects.access import list_shared_projects, search_shared
+from testimonials.projects.access import Role, list_joined_projects, search_shared
 from testimonials.projects.changes import give_up_projects
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_modes
-from testimonials.projects.services import count_projects, list_projects
-from testimonials.projects.team.services import judge_password
+from testimonials.projects.services import count_projects
+from testimonials.projects.team.services import list_memberships
+from testimonials.projects.team.workspace import list_workspaces
 from testimonials.testimonials.moderation.parts import of_projects, remove_some
 
 account = Blueprint("account", __name__)
@@ -116,25 +106,6 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     )
 
 
-@account.post("/dashboard/account/password")
-@require_session
-def set_password(owner: SignedIn) -> ResponseReturnValue:
-    """Change the password and sign every other browser out."""
-    if errors := check_own_password(owner, "current") or _judge_new_password(owner):
-        return answer_privately(_page(owner, errors=errors), 422)
-    password_hash = hash_password(request.form["password"])
-    begin_write()
-    changed, token = note_proof(owner)
-    change_password(changed, password_hash, but=owner.session_id)
-    new_key = _replace_key_too(changed)
-    db.session.commit()
-    replace_session_cookie(token)
-    notice = {"text": "Your password is changed."}
-    response = answer_privately(_page(owner, notice=notice, new_key=new_key))
-    know_browser(response, changed)
-    return response
-
-
 @account.post("/dashboard/account/key")
 @require_session
 @require_proof("replace your API key", HERE)
@@ -150,30 +121,6 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
     return answer_privately(_page(owner, new_key=api_key))
 
 
-@account.post("/dashboard/account/sessions/<session_id>/end")
-@require_session
-@require_proof("sign a browser out", HERE)
-def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
-    begin_write()
-    if browser := end_session(owner.account_id, session_id):
-        record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
-    db.session.commit()
-    return redirect(url_for(HERE), 303)
-
-
-@account.post("/dashboard/account/sessions/end")
-@require_session
-@require_proof("sign out everywhere", HERE)
-def end_every_session(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
-    end_sessions(owner.account_id)
-    record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
-    db.session.commit()
-    response = redirect(url_for("session.show_login", notice="signed-out"), 303)
-    clear_session_cookie(response)
-    return response
-
-
 @account.post("/dashboard/account/delete")
 @require_session
 @require_proof("delete your account", HERE)
@@ -183,9 +130,10 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
         errors = {"confirm": [f"Type {owner.email} to delete this account."]}
         return answer_privately(_page(owner, errors=errors), 422)
     leaving = _lock_emptied(owner)
-    for project in list_shared_projects(owner.account_id):
-        if project.account_id != owner.account_id:
-            record_project_event(EventType.MEMBER_LEFT, project)
+    for project in list_joined_projects(owner.account_id):
+        record_project_event(EventType.MEMBER_LEFT, project)
+    for workspace in list_workspaces(owner.account_id):
+        record_event(EventType.MEMBER_LEFT, workspace.owner_id)
     delete_account(leaving)
     record_event(EventType.ACCOUNT_DELETED, None, account=owner.account_id)
     db.session.commit()
@@ -211,23 +159,6 @@ def _lock_emptied(owner: SignedIn) -> Account:
     return leaving
 
 
-def _judge_new_password(owner: SignedIn) -> Errors:
-    projects = list_projects(owner.account_id)
-    problem = judge_password(request.form.get("password", ""), owner.email, projects)
-    return {"password": [problem]} if problem else {}
-
-
-def _replace_key_too(changed: Account) -> str | None:
-    """Replace the key if the form asks for it; mail and record the change."""
-    new_key = replace_key(changed) if "replace_key" in request.form else None
-    send_password_changed_mail(changed.email, with_key=new_key is not None)
-    record_event(EventType.PASSWORD_CHANGED, changed.id)
-    if new_key:
-        record_event(EventType.KEY_REPLACED, changed.id)
-        revoke_all_tokens(changed.id)
-    return new_key
-
-
 def _page(
     owner: SignedIn,
     *,
@@ -239,6 +170,10 @@ def _page(
 ) -> str:
     found = get_account(owner.account_id)
     newest = search_shared(owner.account_id, "", 0, LISTED + 1)
+    shared = list_memberships(owner.account_id, newest).items()
+    # They get no mail of what is to be decided.
+    read_only = {project_id for project_id, each in shared if each.role == Role.READER}
+    told = [each for each in newest if each.id not in read_only]
     return render_template(
         "dashboard/account/account.html",
         shell=build_shell(owner, "account"),
@@ -251,11 +186,9 @@ def _page(
         new_key=new_key,
         limit=describe_plan(found),
         recordings=find_account_share(owner.account_id),
-        projects=newest[:LISTED],
+        projects=told[:LISTED],
         has_more_projects=len(newest) > LISTED,
         chosen=find_modes(owner.account_id, newest),
         modes=MODES,
-        sessions=list_sessions(owner.account_id),
-        session_id=owner.session_id,
         own_count=count_projects(owner.account_id),
     )

@@ -207,7 +207,7 @@ def test_a_new_password_can_bring_a_new_key(
     if is_reset:
         ask_for_link(browser, "/forgot", owner.email)
         path = mailed_path(app, "reset")
-    assert 'name="replace_key"' in browser.get(path if is_reset else HERE).text
+    assert 'name="replace_key"' in browser.get(path if is_reset else f"{HERE}/security").text
     answer = browser.post(path, data=form | {"replace_key": "1"})
     assert answer.status_code == 200
     assert answer.headers["Cache-Control"] == "no-store"
@@ -285,12 +285,12 @@ def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
 
 def test_one_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
     other = open_browser(app, owner)
-    page = browser.get(HERE).text
+    page = browser.get(f"{HERE}/security").text
     assert "Firefox on Linux" in page
     # Nobody signs this browser out by mistake.
     (action,) = re.findall(rf'action="({HERE}/sessions/\w+/end)"', page)
     answer = browser.post(action)
-    assert (answer.status_code, answer.headers["Location"]) == (303, HERE)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/security")
     assert not is_signed_in(other)
     assert is_signed_in(browser)
     # Sent again, it does nothing more.

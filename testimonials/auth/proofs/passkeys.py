@@ -1,0 +1,167 @@
+"""An account's passkeys: adding, using, naming and removing them."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+
+from testimonials.auth.models import Account
+from testimonials.auth.proofs.challenges import Challenge, Reason, describe_addition, read_challenge
+from testimonials.auth.proofs.models import Passkey
+from testimonials.auth.proofs.webauthn import (
+    LONGEST,
+    PasskeyInvalid,
+    check_new_passkey,
+    check_use,
+    from_base64,
+    to_base64,
+)
+from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core import clock
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.extensions import db
+
+logger = logging.getLogger("testimonials.passkeys")
+
+# More than anybody has devices.
+MAX_PASSKEYS = 20
+
+
+class PasskeyRefused(ServiceError):
+    """A passkey's answer that doesn't count; why, only the log says."""
+
+    status = 422
+    code = "PASSKEY_REFUSED"
+    default_message = "That didn’t work. Try again, or sign in another way."
+
+
+def list_passkeys(account_id: str) -> Sequence[Passkey]:
+    """Return the account's passkeys in the order they were added."""
+    return db.session.scalars(
+        select(Passkey).where(Passkey.account_id == account_id).order_by(Passkey.id)
+    ).all()
+
+
+def count_passkeys(account_id: str) -> int:
+    query = select(func.count()).select_from(Passkey).where(Passkey.account_id == account_id)
+    return db.session.scalar(query) or 0
+
+
+def list_credential_ids(account_id: str) -> list[str]:
+    return [each.credential_id for each in list_passkeys(account_id)]
+
+
+def offer_passkey(owner: SignedIn) -> dict[str, Any]:
+    """Return what the browser needs to make a passkey for the person signed in."""
+    known = list_credential_ids(owner.account_id)
+    return describe_addition(owner.session_id, owner.account_id, owner.email, owner.name, known)
+
+
+def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name: str) -> Passkey:
+    """Add what the form carries to the locked account; raise `PasskeyRefused`."""
+    if count_passkeys(account.id) >= MAX_PASSKEYS:
+        raise PasskeyRefused(f"An account has at most {MAX_PASSKEYS} passkeys. Remove one first.")
+    try:
+        challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, session_id)
+        made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge.expected)
+    except PasskeyInvalid as problem:
+        raise _refuse(problem) from None
+    credential_id = to_base64(made.credential_id)
+    if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):
+        raise PasskeyRefused("This passkey is here already.")
+    passkey = Passkey(
+        account_id=account.id,
+        credential_id=credential_id,
+        public_key=made.public_key,
+        sign_count=made.sign_count,
+        is_synced=made.is_synced,
+        name=name,
+        challenged_at=challenge.made_at,
+    )
+    db.session.add(passkey)
+    db.session.flush()
+    return passkey
+
+
+def use_passkey(
+    reason: Reason, token: str, answer: str, owner: SignedIn | None = None
+) -> tuple[Account, Passkey]:
+    """Return the account, locked, whose passkey answered, and the passkey; raise `PasskeyRefused`.
+
+    For `owner`, only a passkey of their own counts. Call it within a writing transaction.
+    """
+    try:
+        challenge = read_challenge(token, reason, owner.session_id if owner else "")
+        said = _read_answer(answer)
+        account, passkey = _find_passkey(said)
+        if owner is not None and owner.account_id != account.id:
+            raise PasskeyInvalid("another account's passkey")
+        _take_use(passkey, said, challenge)
+    except PasskeyInvalid as problem:
+        raise _refuse(problem) from None
+    return account, passkey
+
+
+def rename_passkey(account_id: str, passkey_id: str, name: str) -> Passkey:
+    passkey = get_passkey(account_id, passkey_id)
+    passkey.name = name
+    return passkey
+
+
+def get_passkey(account_id: str, passkey_id: str) -> Passkey:
+    """Return one of the account's passkeys; raise `NotFound`."""
+    passkey = db.session.get(Passkey, passkey_id) if is_identifier(passkey_id) else None
+    if passkey is None or passkey.account_id != account_id:
+        raise NotFound
+    return passkey
+
+
+def _find_passkey(said: dict[str, Any]) -> tuple[Account, Passkey]:
+    credential_id = to_base64(from_base64(said.get("id")))
+    row = db.session.execute(
+        select(Account, Passkey)
+        .join(Passkey)
+        .where(Passkey.credential_id == credential_id, Account.claimed_at.is_not(None))
+        .with_for_update(of=Account)
+    ).one_or_none()
+    if row is None:
+        raise PasskeyInvalid("an unknown passkey")
+    account, passkey = row
+    handle = said.get("userHandle")
+    if handle and from_base64(handle) != account.id.encode():
+        raise PasskeyInvalid("another account's passkey")
+    # Read again under the account's lock, or two uses of one challenge could pass each other.
+    db.session.refresh(passkey)
+    return account, passkey
+
+
+def _take_use(passkey: Passkey, said: dict[str, Any], challenge: Challenge) -> None:
+    """Check the use of a passkey and note it."""
+    if challenge.made_at <= passkey.challenged_at:
+        raise PasskeyInvalid("a challenge that was answered, or is older than that")
+    used = check_use(said, challenge.expected, passkey.public_key)
+    # Synced passkeys count nothing. One that counts and stands still has a copy somewhere.
+    if (used.sign_count or passkey.sign_count) and used.sign_count <= passkey.sign_count:
+        raise PasskeyInvalid("its counter went back")
+    passkey.sign_count, passkey.is_synced = used.sign_count, used.is_synced
+    passkey.challenged_at, passkey.used_at = challenge.made_at, clock.now()
+
+
+def _read_answer(text: str) -> dict[str, Any]:
+    if len(text) > 4 * LONGEST:
+        raise PasskeyInvalid("too long")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        raise PasskeyInvalid("no JSON") from None
+    if not isinstance(said, dict):
+        raise PasskeyInvalid("no JSON")
+    return said
+
+
+def _refuse(problem: PasskeyInvalid) -> PasskeyRefused:
+    logger.info("A passkey was refused: %s", problem)
+    return PasskeyRefused()

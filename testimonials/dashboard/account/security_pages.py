@@ -1,0 +1,195 @@
+"""Account, Security: the password, browsers that are signed in, and what a team is asked for."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.access.tokens import revoke_all_tokens
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
+from testimonials.auth.emails import send_password_changed_mail, send_security_mail
+from testimonials.auth.models import Account
+from testimonials.auth.proofs.ways_in import StrongNeeded, find_ways_in, remove_password
+from testimonials.auth.services import get_account, replace_key
+from testimonials.auth.sign_in.cookies import (
+    clear_session_cookie,
+    know_browser,
+    replace_session_cookie,
+)
+from testimonials.auth.sign_in.services import change_password
+from testimonials.auth.sign_in.sessions import (
+    SignedIn,
+    end_session,
+    end_sessions,
+    lock_owner,
+    note_proof,
+)
+from testimonials.core.passwords import hash_password
+from testimonials.core.web.response_headers import answer_privately, safe_target
+from testimonials.dashboard.account.security_view import HERE, explain_refusal, render_security
+from testimonials.dashboard.forms import Errors
+from testimonials.dashboard.guards import build_shell, require_proof, require_session
+from testimonials.dashboard.notices import add_notice, read_notice
+from testimonials.dashboard.proof import check_own_password
+from testimonials.extensions import begin_write, db
+from testimonials.projects.services import list_projects
+from testimonials.projects.team.services import judge_password
+
+security = Blueprint("security", __name__)
+
+
+@security.get("/dashboard/account/security")
+@require_session
+def show_security(owner: SignedIn) -> ResponseReturnValue:
+    return answer_privately(render_security(owner, notice=read_notice()))
+
+
+@security.get("/dashboard/account/security/needed")
+@require_session
+def show_needed(owner: SignedIn) -> ResponseReturnValue:
+    """Say what to set up, or to sign in with, before a project opens; then lead to it."""
+    target = safe_target(request.args.get("next", "")) or url_for("dashboard.show_start")
+    if owner.is_strong:
+        return redirect(target, 303)
+    ways = find_ways_in(get_account(owner.account_id))
+    page = "dashboard/account/needed.html"
+    return render_template(page, shell=build_shell(owner, "account"), ways=ways, target=target)
+
+
+@security.post("/dashboard/account/security/needed")
+@require_session
+@require_proof("go on", HERE, changes_ways_in=True)
+def prove_needed(owner: SignedIn) -> ResponseReturnValue:
+    """Go on to the project, once the person has proved more than a password."""
+    target = safe_target(request.form.get("next", "")) or url_for("dashboard.show_start")
+    return redirect(target if owner.is_strong else url_for(".show_needed", next=target), 303)
+
+
+@security.post("/dashboard/account/password")
+@require_session
+def set_password(owner: SignedIn) -> ResponseReturnValue:
+    """Change the password and sign every other browser out."""
+    if errors := check_own_password(owner, "current") or _judge_new_password(owner):
+        return answer_privately(render_security(owner, errors=errors), 422)
+    return _set_password(owner, "Your password is changed.")
+
+
+@security.post("/dashboard/account/password/new")
+@require_session
+@require_proof("set a password", HERE, changes_ways_in=True)
+def add_password(owner: SignedIn) -> ResponseReturnValue:
+    """Set a password where there is none."""
+    if find_ways_in(get_account(owner.account_id)).has_password:
+        return redirect(url_for(HERE), 303)
+    if errors := _judge_new_password(owner):
+        return answer_privately(render_security(owner, errors=errors), 422)
+    return _set_password(owner, "You have a password.")
+
+
+@security.post("/dashboard/account/password/remove")
+@require_session
+@require_proof("do without a password", HERE, changes_ways_in=True)
+@explain_refusal
+def drop_password(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    changed = lock_owner(owner)
+    remove_password(changed)
+    send_security_mail(changed.email, "Your account does without a password from now on.")
+    record_event(EventType.PASSWORD_REMOVED, changed.id)
+    db.session.commit()
+    return redirect(add_notice(url_for(HERE), "Your password is gone."), 303)
+
+
+@security.post("/dashboard/account/sessions/<session_id>/end")
+@require_session
+@require_proof("sign a browser out", HERE)
+def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
+    begin_write()
+    if browser := end_session(owner.account_id, session_id):
+        record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
+    db.session.commit()
+    return redirect(url_for(HERE), 303)
+
+
+@security.post("/dashboard/account/sessions/end/others")
+@require_session
+@require_proof("sign out everywhere else", HERE)
+def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    account = lock_owner(owner)
+    end_sessions(owner.account_id, but=owner.session_id)
+    record_event(EventType.SESSION_ENDED, owner.account_id, which="every other browser")
+    db.session.commit()
+    response = redirect(add_notice(url_for(HERE), "Every other browser is signed out."), 303)
+    know_browser(response, account)
+    return response
+
+
+@security.post("/dashboard/account/sessions/end")
+@require_session
+@require_proof("sign out everywhere", HERE)
+def end_every_session(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    end_sessions(owner.account_id)
+    record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
+    db.session.commit()
+    response = redirect(url_for("session.show_login", notice="signed-out"), 303)
+    clear_session_cookie(response)
+    return response
+
+
+@security.post("/dashboard/account/security/team")
+@require_session
+@require_proof("change what your team is asked for", HERE, changes_ways_in=True)
+@explain_refusal
+def require_strong(owner: SignedIn) -> ResponseReturnValue:
+    """Ask everybody who opens the owner's projects for more than a password, or no longer."""
+    wanted = request.form.get("strong") == "on"
+    begin_write()
+    changed = lock_owner(owner)
+    if not owner.is_strong:
+        raise StrongNeeded("Sign in with a passkey, your app or the company’s account first.")
+    if changed.requires_strong != wanted:
+        changed.requires_strong = wanted
+        _tell_of_strong(changed)
+    db.session.commit()
+    text = "Your team needs more than a password." if wanted else "A password is enough again."
+    return redirect(add_notice(url_for(HERE), text), 303)
+
+
+def _judge_new_password(owner: SignedIn) -> Errors:
+    projects = list_projects(owner.account_id)
+    problem = judge_password(request.form.get("password", ""), owner.email, projects)
+    return {"password": [problem]} if problem else {}
+
+
+def _set_password(owner: SignedIn, text: str) -> ResponseReturnValue:
+    password_hash = hash_password(request.form["password"])
+    begin_write()
+    changed, token = note_proof(owner)
+    change_password(changed, password_hash, but=owner.session_id)
+    new_key = _replace_key_too(changed)
+    db.session.commit()
+    replace_session_cookie(token)
+    response = answer_privately(render_security(owner, notice={"text": text}, new_key=new_key))
+    know_browser(response, changed)
+    return response
+
+
+def _replace_key_too(changed: Account) -> str | None:
+    """Replace the key if the form asks for it; mail and record the change."""
+    new_key = replace_key(changed) if "replace_key" in request.form else None
+    send_password_changed_mail(changed.email, with_key=new_key is not None)
+    record_event(EventType.PASSWORD_CHANGED, changed.id)
+    if new_key:
+        record_event(EventType.KEY_REPLACED, changed.id)
+        revoke_all_tokens(changed.id)
+    return new_key
+
+
+def _tell_of_strong(changed: Account) -> None:
+    if changed.requires_strong:
+        what, event = "asks everybody for more than a password", EventType.STRONG_REQUIRED
+    else:
+        what, event = "lets everybody in with a password alone", EventType.STRONG_NOT_REQUIRED
+    send_security_mail(changed.email, f"Your workspace {what} from now on.")
+    record_event(event, changed.id)

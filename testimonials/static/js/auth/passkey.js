@@ -1,0 +1,80 @@
+// Passkeys: forms with [data-passkey] appear where the browser can use one, and send what it answers.
+import { post, showProblem } from '../post.js';
+
+const WORDS = {
+  NotAllowedError: 'No passkey was used. Try again, or choose another way.',
+  InvalidStateError: 'This device has a passkey for this account already.',
+  SecurityError: 'Passkeys don’t work at this address. Ask whoever runs this service.',
+};
+const OTHERWISE = 'The browser could not use a passkey. Try again, or choose another way.';
+// Challenges are good for ten minutes.
+const RENEW_AFTER = 9 * 60 * 1000;
+
+const toBytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));
+const toText = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)))
+  .replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
+const toIds = (list) => list.map((each) => ({ ...each, id: toBytes(each.id) }));
+
+function describe({ rawId, response }) {
+  const said = { id: toText(rawId) };
+  for (const part of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle']) {
+    if (response[part]) said[part] = toText(response[part]);
+  }
+  return JSON.stringify(said);
+}
+
+async function ask(form, extra) {
+  const { options, token } = await post(form.dataset.begin, new FormData());
+  const publicKey = { ...options, challenge: toBytes(options.challenge) };
+  let credential;
+  if (form.dataset.passkey === 'add') {
+    publicKey.user = { ...options.user, id: toBytes(options.user.id) };
+    publicKey.excludeCredentials = toIds(options.excludeCredentials);
+    credential = await navigator.credentials.create({ publicKey, ...extra });
+  } else {
+    publicKey.allowCredentials = toIds(options.allowCredentials);
+    credential = await navigator.credentials.get({ publicKey, ...extra });
+  }
+  form.querySelector('[data-passkey-answer]').value = describe(credential);
+  form.querySelector('[data-passkey-token]').value = token;
+  form.submit();
+}
+
+// One question at a time: a click takes the place of what waits in the address field.
+let waiting = null;
+
+function offer(form) {
+  const problem = form.querySelector('[data-passkey-problem]');
+  const button = form.querySelector('[type="submit"]');
+  form.hidden = false;
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    waiting?.abort();
+    showProblem(problem, '');
+    button.setAttribute('aria-disabled', 'true');
+    try {
+      await ask(form, {});
+    } catch (error) {
+      showProblem(problem, error.reason ? error.message : WORDS[error.name] ?? OTHERWISE);
+      button.removeAttribute('aria-disabled');
+    }
+  });
+}
+
+// The browser lists passkeys under the address field, and answers once one is chosen.
+async function autofill(form) {
+  if (!await PublicKeyCredential.isConditionalMediationAvailable?.()) return;
+  waiting = new AbortController();
+  const { signal } = waiting;
+  const timer = setTimeout(() => { waiting.abort(); autofill(form); }, RENEW_AFTER);
+  signal.addEventListener('abort', () => clearTimeout(timer));
+  // Whoever doesn't choose one signs in another way, so there is nothing to say.
+  ask(form, { mediation: 'conditional', signal }).catch(() => {});
+}
+
+if (window.PublicKeyCredential && navigator.credentials) {
+  for (const form of document.querySelectorAll('[data-passkey]')) offer(form);
+  for (const each of document.querySelectorAll('[data-with-passkey]')) each.hidden = false;
+  const form = document.querySelector('[data-passkey][data-autofill]');
+  if (form) autofill(form);
+}

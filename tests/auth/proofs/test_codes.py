@@ -1,0 +1,349 @@
+"""The authenticator app, its codes and recovery codes, through the doors."""
+
+import hashlib
+import hmac
+import re
+from base64 import b32encode
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from testimonials.auth.models import Session
+from testimonials.auth.proofs.models import AuthenticatorApp, RecoveryCode
+from testimonials.auth.proofs.totp import make_address, make_code
+from testimonials.extensions import db
+from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
+from tests.auth.links import ask_for_link, mails
+from tests.auth.proofs.authenticator import (
+    SECURITY,
+    Device,
+    add_passkey,
+    begin_app,
+    begin_sign_in,
+    code_of,
+    connect_app,
+    use_passkey,
+)
+from tests.auth.proofs.test_passkeys import forget_proof, methods
+from tests.conftest import PASSWORD, Caller, MovableClock
+
+WRONG = "000000"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller, moved_clock: MovableClock) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def connected(browser: FlaskClient, moved_clock: MovableClock) -> tuple[str, list[str]]:
+    """The secret and the recovery codes of an app that was connected a minute ago."""
+    found = connect_app(browser, step(moved_clock))
+    moved_clock.move(minutes=1)
+    return found
+
+
+def step(moved_clock: MovableClock) -> int:
+    return int(moved_clock.time.timestamp()) // 30
+
+
+def finish(client: FlaskClient, token: str, code: str, **form: str) -> int:
+    answer = client.post("/login/code", data={"step": token, "code": code} | form)
+    return answer.status_code
+
+
+@pytest.mark.parametrize(
+    ("time", "code"),
+    [
+        (59, "94287082"),
+        (1111111109, "07081804"),
+        (1111111111, "14050471"),
+        (1234567890, "89005924"),
+        (2000000000, "69279037"),
+        (20000000000, "65353130"),
+    ],
+)
+def test_codes_are_those_of_the_standard(time: int, code: str) -> None:
+    """RFC 6238, appendix B, of which six digits are the last ones."""
+    secret = b32encode(b"12345678901234567890").decode()
+    assert make_code(secret, time // 30) == code[-6:]
+
+
+def test_the_qr_code_says_what_apps_read() -> None:
+    parts = urlsplit(make_address("ABCD", "example.com:8080", "a+b@example.com"))
+    assert (parts.scheme, parts.netloc) == ("otpauth", "totp")
+    assert parts.path == "/example.com:8080:a%2Bb@example.com"
+    said = parse_qs(parts.query)
+    assert said["secret"] == ["ABCD"]
+    assert said["issuer"] == ["example.com:8080"]
+
+
+def test_an_app_is_connected_and_asked_for_after_the_password(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    connected: tuple[str, list[str]],
+    moved_clock: MovableClock,
+) -> None:
+    secret, codes = connected
+    assert len(set(codes)) == 10
+    assert methods(app) == ["password and app"]
+    assert purposes(app) == [("security", owner.email)]
+    client = app.test_client()
+    page, token = begin_sign_in(client, owner.email, next="/dashboard/account")
+    assert page.status_code == 200
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "Code from your app" in page.text
+    assert not is_signed_in(client)
+    code = code_of(secret, step(moved_clock))
+    form = {"step": token, "code": f" {code[:3]} {code[3:]} ", "next": "/dashboard/account"}
+    answer = client.post("/login/code", data=form)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/account")
+    assert is_signed_in(client)
+    assert methods(app)[-1] == "password and app"
+    assert "Password and app · now" in client.get(SECURITY).text
+
+
+def test_a_code_works_once_and_none_before_it_does(
+    app: Flask, owner: Caller, connected: tuple[str, list[str]], moved_clock: MovableClock
+) -> None:
+    secret, _ = connected
+    client, now = app.test_client(), step(moved_clock)
+    _, token = begin_sign_in(client, owner.email)
+    assert finish(client, token, code_of(secret, now)) == 303
+    again = app.test_client()
+    _, token = begin_sign_in(again, owner.email)
+    for each in (now, now - 1, now - 2, now + 2):
+        assert finish(again, token, code_of(secret, each)) == 422
+    # A phone whose clock is fast.
+    assert finish(again, token, code_of(secret, now + 1)) == 303
+
+
+def test_the_code_that_connected_the_app_is_used_up(
+    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    now = step(moved_clock)
+    secret, _ = connect_app(browser, now)
+    client = app.test_client()
+    _, token = begin_sign_in(client, owner.email)
+    assert finish(client, token, code_of(secret, now)) == 422
+
+
+def test_a_recovery_code_works_once(
+    app: Flask, browser: FlaskClient, owner: Caller, connected: tuple[str, list[str]]
+) -> None:
+    _, codes = connected
+    client = app.test_client()
+    page, token = begin_sign_in(client, owner.email)
+    assert "Use a recovery code" in page.text
+    shown = client.post("/login/code", data={"step": token, "show": "recovery"})
+    assert shown.status_code == 200
+    assert "<h1>Recovery code</h1>" in shown.text
+    assert finish(client, token, codes[3].upper().replace("-", " ")) == 303
+    again = app.test_client()
+    _, token = begin_sign_in(again, owner.email)
+    assert finish(again, token, codes[3]) == 422
+    assert finish(again, token, codes[4]) == 303
+    assert "8 of 10 left" in browser.get(SECURITY).text
+    assert "8 recovery codes are left." in " ".join(mails(app)[-1].text.split())
+    assert "used a recovery code, 8 left" in browser.get("/dashboard/account/activity").text
+
+
+def test_recovery_codes_are_stored_as_hashes_and_shown_once(
+    app: Flask, browser: FlaskClient, connected: tuple[str, list[str]]
+) -> None:
+    _, codes = connected
+    with app.app_context():
+        hashes = set(db.session.scalars(select(RecoveryCode.code_hash)))
+    assert len(hashes) == 10
+    assert not any(code.replace("-", "") in "".join(hashes) for code in codes)
+    assert not any(code in browser.get(SECURITY).text for code in codes)
+    assert not any(code in mail.text for mail in mails(app) for code in codes)
+
+
+def test_new_recovery_codes_replace_the_old(
+    app: Flask, browser: FlaskClient, owner: Caller, connected: tuple[str, list[str]]
+) -> None:
+    _, codes = connected
+    page = browser.post(f"{SECURITY}/codes")
+    new = re.findall(r"^(?:.*>)?([a-z2-9]{4}-[a-z2-9]{4})", page.text, re.MULTILINE)
+    assert len(set(new) - set(codes)) == 10
+    client = app.test_client()
+    _, token = begin_sign_in(client, owner.email)
+    assert finish(client, token, codes[0]) == 422
+    assert finish(client, token, new[0]) == 303
+
+
+def test_a_wrong_code_connects_nothing(
+    app: Flask, browser: FlaskClient, outsider: Caller, moved_clock: MovableClock
+) -> None:
+    secret, setup = begin_app(browser)
+    for code in (WRONG, "", code_of(secret, step(moved_clock) - 5)):
+        answer = browser.post(f"{SECURITY}/app", data={"setup": setup, "code": code})
+        assert answer.status_code == 422
+        # The same key, so that the app need not be set up again.
+        assert secret in answer.text.replace(" ", "")
+    form = {"setup": setup, "code": code_of(secret, step(moved_clock))}
+    assert open_browser(app, outsider).post(f"{SECURITY}/app", data=form).status_code == 422
+    with app.app_context():
+        assert db.session.scalar(select(AuthenticatorApp.account_id)) is None
+    assert browser.post(f"{SECURITY}/codes").status_code == 404
+
+
+def test_an_app_is_replaced_and_turned_off(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    connected: tuple[str, list[str]],
+    moved_clock: MovableClock,
+) -> None:
+    old, codes = connected
+    new, _ = connect_app(browser, step(moved_clock))
+    moved_clock.move(minutes=1)
+    client = app.test_client()
+    _, token = begin_sign_in(client, owner.email)
+    for code in (code_of(old, step(moved_clock)), codes[0]):
+        assert finish(client, token, code) == 422
+    assert finish(client, token, code_of(new, step(moved_clock))) == 303
+    assert browser.post(f"{SECURITY}/app/remove").status_code == 303
+    assert sign_in(app.test_client(), owner.email).status_code == 303
+    assert [purpose for purpose, _ in purposes(app)] == ["security"] * 3
+
+
+def test_this_device_is_not_asked_again_until_it_is_signed_out_from_elsewhere(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    outsider: Caller,
+    connected: tuple[str, list[str]],
+    moved_clock: MovableClock,
+) -> None:
+    client = app.test_client()
+    _, token = begin_sign_in(client, owner.email)
+    assert finish(client, token, connected[1][0], trust="1") == 303
+    client.post("/logout")
+    assert sign_in(client, owner.email).status_code == 303
+    assert methods(app)[-1] == "password and app"
+    moved_clock.move(days=30, seconds=1)
+    assert begin_sign_in(client, owner.email)[1]
+    _, token = begin_sign_in(client, owner.email)
+    assert finish(client, token, connected[1][1], trust="1") == 303
+    assert client.post("/dashboard/account/sessions/end").status_code == 303
+    assert begin_sign_in(client, owner.email)[1]
+
+
+def test_ten_wrong_codes_in_a_row_are_enough(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    connected: tuple[str, list[str]],
+    moved_clock: MovableClock,
+) -> None:
+    device = Device()
+    add_passkey(browser, device)
+    client = app.test_client()
+    _, token = begin_sign_in(client, owner.email)
+    for _ in range(10):
+        assert finish(client, token, WRONG) == 422
+    right = code_of(connected[0], step(moved_clock))
+    page = client.post("/login/code", data={"step": token, "code": right})
+    assert page.status_code == 429
+    assert int(page.headers["Retry-After"]) > 0
+    assert re.search(r"Wait \d+ minutes?<", page.text)
+    assert "Your passkey still works." in page.text
+    assert not is_signed_in(client)
+    moved_clock.move(seconds=1)
+    assert use_passkey(client, device).status_code == 303
+    assert "entered a wrong code" in browser.get("/dashboard/account/activity").text
+
+
+def test_a_second_step_is_over_after_ten_minutes_and_with_a_new_password(
+    app: Flask,
+    browser: FlaskClient,
+    owner: Caller,
+    connected: tuple[str, list[str]],
+    moved_clock: MovableClock,
+) -> None:
+    client = app.test_client()
+    _, token = begin_sign_in(client, owner.email)
+    moved_clock.move(minutes=10, seconds=1)
+    answer = client.post("/login/code", data={"step": token, "code": connected[1][0]})
+    assert answer.status_code == 422
+    assert "Sign in again." in answer.text
+    _, token = begin_sign_in(client, owner.email)
+    form = {"current": PASSWORD, "password": "seven green lanterns"}
+    assert browser.post("/dashboard/account/password", data=form).status_code == 200
+    assert finish(client, token, connected[1][0]) == 422
+    for bad in ("", "x", token[:-2]):
+        assert finish(client, bad, connected[1][0]) == 422
+    assert not is_signed_in(client)
+
+
+def test_a_mailbox_alone_does_not_get_past_the_app(
+    app: Flask, owner: Caller, connected: tuple[str, list[str]]
+) -> None:
+    client = app.test_client()
+    ask_for_link(client, "/forgot", owner.email)
+    path, form = mailed_path(app, "reset"), {"password": "seven green lanterns"}
+    assert 'name="code"' in client.get(path).text
+    for code in ("", WRONG):
+        assert client.post(path, data=form | {"code": code}).status_code == 422
+    assert sign_in(client, owner.email, form["password"]).status_code == 422
+    assert client.post(path, data=form | {"code": connected[1][0]}).status_code == 303
+    assert is_signed_in(client)
+    assert methods(app)[-1] == "password and app"
+
+
+def test_a_code_is_a_fresh_proof(
+    app: Flask,
+    browser: FlaskClient,
+    connected: tuple[str, list[str]],
+    moved_clock: MovableClock,
+) -> None:
+    forget_proof(app)
+    assert 'name="proof_code"' in browser.post(f"{SECURITY}/codes").text
+    for code in (WRONG, "x" * 500):
+        answer = browser.post(f"{SECURITY}/codes", data={"proof_code": code})
+        assert answer.status_code == 422
+    code = code_of(connected[0], step(moved_clock))
+    assert browser.post(f"{SECURITY}/codes", data={"proof_code": code}).status_code == 200
+    forget_proof(app)
+    assert browser.post(f"{SECURITY}/codes", data={"proof_code": code}).status_code == 422
+
+
+def test_what_was_typed_before_the_session_ended_outlives_the_second_step(
+    app: Flask, browser: FlaskClient, owner: Caller, connected: tuple[str, list[str]]
+) -> None:
+    with app.app_context():
+        db.session.query(Session).delete()
+        db.session.commit()
+    answer = browser.post("/dashboard/account/name", data={"display_name": "Mira Osk"})
+    draft = re.search(r'name="draft" value="([^"]+)"', answer.text)
+    assert draft
+    page, token = begin_sign_in(browser, owner.email, draft=draft[1])
+    assert draft[1] in page.text
+    form = {"step": token, "code": connected[1][0], "draft": draft[1]}
+    assert "Mira Osk" in browser.post("/login/code", data=form).text
+
+
+def test_simultaneous_uses_of_a_code_let_in_one(
+    app: Flask, owner: Caller, connected: tuple[str, list[str]]
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    clients = [app.test_client() for _ in range(4)]
+    tokens = [begin_sign_in(client, owner.email)[1] for client in clients]
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(finish, clients, tokens, [connected[1][0]] * 4)
+    assert sorted(answers) == [303, 422, 422, 422]
+
+
+def test_the_code_is_what_an_app_shows() -> None:
+    secret = b32encode(b"x" * 20).decode()
+    digest = hmac.new(b"x" * 20, (5).to_bytes(8, "big"), hashlib.sha1).digest()
+    at = digest[-1] & 15
+    number = (int.from_bytes(digest[at : at + 4], "big") & 0x7FFFFFFF) % 1_000_000
+    assert make_code(secret, 5) == f"{number:06d}" == code_of(secret, 5)

@@ -1,0 +1,314 @@
+"""Passkeys, through the doors: adding, signing in, proving, and what thieves try."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select, update
+
+from testimonials.auth.models import Account, Session
+from testimonials.auth.proofs.models import Passkey
+from testimonials.extensions import db
+from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
+from tests.auth.links import ask_for_link, mails
+from tests.auth.proofs.authenticator import (
+    SECURITY,
+    SYNCABLE,
+    SYNCED,
+    USED,
+    VERIFIED,
+    Device,
+    add_passkey,
+    begin_use,
+    connect_app,
+    prove,
+    use_passkey,
+)
+from tests.conftest import PASSWORD, Caller, MovableClock
+
+NOW_ON = "/dashboard/account/password"
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def device(browser: FlaskClient) -> Device:
+    """A phone with a passkey of the owner."""
+    device = Device()
+    assert add_passkey(browser, device).status_code == 303
+    return device
+
+
+def stored(app: Flask) -> list[Passkey]:
+    with app.app_context():
+        return list(db.session.scalars(select(Passkey).order_by(Passkey.id)))
+
+
+def methods(app: Flask) -> list[str]:
+    with app.app_context():
+        return list(db.session.scalars(select(Session.method).order_by(Session.id)))
+
+
+def forget_proof(app: Flask) -> None:
+    """Let the last proof of every browser be long ago."""
+    with app.app_context():
+        db.session.execute(update(Session).values(proved_at=None))
+        db.session.commit()
+
+
+def test_a_passkey_is_added_and_signs_in(
+    app: Flask, browser: FlaskClient, device: Device, owner: Caller
+) -> None:
+    (passkey,) = stored(app)
+    assert (passkey.name, passkey.is_synced, passkey.used_at) == ("Phone", False, None)
+    assert purposes(app) == [("security", owner.email)]
+    assert "The passkey “Phone” was added." in mails(app)[-1].text
+    other = app.test_client()
+    answer = use_passkey(other, device, next="/dashboard/account/security")
+    assert (answer.status_code, answer.headers["Location"]) == (303, SECURITY)
+    page = other.get(SECURITY).text
+    assert "Passkey · now" in page
+    assert "synced" not in page
+    # The browser that added it has proved the same.
+    assert methods(app) == ["passkey", "passkey"]
+    assert stored(app)[0].used_at is not None
+    assert "signed in by the passkey Phone" in browser.get("/dashboard/account/activity").text
+
+
+def test_a_synced_passkey_and_one_of_rsa_are_welcome(app: Flask, browser: FlaskClient) -> None:
+    synced = Device(flags=USED | VERIFIED | SYNCABLE | SYNCED, credential_id=b"synced")
+    windows = Device(is_rsa=True, credential_id=b"windows", count=3)
+    for device in (synced, windows):
+        assert add_passkey(browser, device).status_code == 303
+    windows.count += 1
+    for device in (synced, windows):
+        assert use_passkey(app.test_client(), device).status_code == 303
+    assert "synced" in browser.get(SECURITY).text
+    assert [each.sign_count for each in stored(app)] == [0, 4]
+
+
+def test_an_answer_counts_once_and_only_for_its_browser_and_time(
+    app: Flask, device: Device, moved_clock: MovableClock
+) -> None:
+    moved_clock.time += timedelta(minutes=1)
+    client = app.test_client()
+    challenge, token = begin_use(client)
+    form = {"passkey": json.dumps(device.use(challenge)), "passkey_token": token}
+    assert client.post("/login/passkey", data=form).status_code == 303
+    again = app.test_client()
+    assert again.post("/login/passkey", data=form).status_code == 422
+    assert not is_signed_in(again)
+    # A challenge of before that was never answered is as old.
+    moved_clock.time += timedelta(minutes=1)
+    challenge, token = begin_use(client)
+    form = {"passkey": json.dumps(device.use(challenge)), "passkey_token": token}
+    moved_clock.time += timedelta(minutes=10, seconds=1)
+    assert again.post("/login/passkey", data=form).status_code == 422
+    assert use_passkey(again, device).status_code == 303
+
+
+def test_a_challenge_for_one_thing_does_not_do_for_another(
+    app: Flask, browser: FlaskClient, device: Device
+) -> None:
+    forget_proof(app)
+    challenge, token = begin_use(browser)
+    form = {"proof_passkey": json.dumps(device.use(challenge)), "proof_token": token}
+    assert browser.post(f"{SECURITY}/app/new", data=form).status_code == 422
+    begun = browser.post(f"{SECURITY}/begin").get_json()
+    used = json.dumps(device.use(begun["options"]["challenge"]))
+    form = {"passkey": used, "passkey_token": begun["token"]}
+    assert app.test_client().post("/login/passkey", data=form).status_code == 422
+    assert prove(browser, f"{SECURITY}/app/new", device).status_code == 200
+
+
+def test_a_counter_that_goes_back_is_refused(app: Flask, browser: FlaskClient) -> None:
+    device = Device(count=5)
+    add_passkey(browser, device)
+    device.count = 6
+    assert use_passkey(app.test_client(), device).status_code == 303
+    for count in (6, 5, 0):
+        device.count = count
+        assert use_passkey(app.test_client(), device).status_code == 422
+    device.count = 7
+    assert use_passkey(app.test_client(), device).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("lie", "value"),
+    [
+        ("flags", USED),
+        ("origin", "https://testimonials.example.org"),
+        ("host", "example.com"),
+        ("user", "c29tZWJvZHkgZWxzZQ"),
+        ("credential_id", b"unknown"),
+    ],
+)
+def test_a_lie_does_not_sign_in(app: Flask, device: Device, lie: str, value: object) -> None:
+    setattr(device, lie, value)
+    client = app.test_client()
+    answer = use_passkey(client, device)
+    assert answer.status_code == 422
+    assert "That didn’t work." in answer.text
+    assert not is_signed_in(client)
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "{}", "[]", "null", '{"id": 5}', "[" * 50_000, "x" * 99_999]
+)
+def test_rubbish_does_not_sign_in(app: Flask, device: Device, answer: str) -> None:
+    client = app.test_client()
+    _, token = begin_use(client)
+    for form in ({"passkey": answer, "passkey_token": token}, {"passkey": answer}, {}):
+        assert client.post("/login/passkey", data=form).status_code == 422
+
+
+def test_a_passkey_is_in_one_account_alone(
+    app: Flask, browser: FlaskClient, device: Device, outsider: Caller
+) -> None:
+    assert add_passkey(browser, device).status_code == 422
+    stranger = open_browser(app, outsider)
+    answer = add_passkey(stranger, device)
+    assert answer.status_code == 422
+    assert "This passkey is here already." in answer.text
+    assert len(stored(app)) == 1
+
+
+def test_another_persons_passkey_proves_nothing(
+    app: Flask, browser: FlaskClient, device: Device, outsider: Caller
+) -> None:
+    stranger, theirs = open_browser(app, outsider), Device(credential_id=b"theirs")
+    add_passkey(stranger, theirs)
+    forget_proof(app)
+    assert prove(browser, f"{SECURITY}/app/new", theirs).status_code == 422
+    (mine, _) = stored(app)
+    for path in (f"{SECURITY}/passkeys/{mine.id}/remove", f"{SECURITY}/passkeys/{mine.id}/name"):
+        assert prove(stranger, path, theirs, name="Stolen").status_code == 404
+    assert stored(app)[0].name == "Phone"
+
+
+def test_a_passkey_is_renamed_and_removed(
+    app: Flask, browser: FlaskClient, device: Device, owner: Caller
+) -> None:
+    (passkey,) = stored(app)
+    path = f"{SECURITY}/passkeys/{passkey.id}"
+    assert browser.post(f"{path}/name", data={"name": "Bakery <b>laptop"}).status_code == 303
+    assert "Bakery &lt;b&gt;laptop" in browser.get(SECURITY).text
+    assert browser.post(f"{path}/name", data={"name": " "}).status_code == 422
+    assert browser.post(f"{path}/remove").status_code == 303
+    assert stored(app) == []
+    assert browser.post(f"{path}/remove").status_code == 404
+    assert use_passkey(app.test_client(), device).status_code == 422
+    assert len(purposes(app)) == 3
+    record = browser.get("/dashboard/account/activity").text
+    assert "renamed the passkey Phone to Bakery &lt;b&gt;laptop" in record
+
+
+def test_the_last_way_in_stays(app: Flask, browser: FlaskClient, device: Device) -> None:
+    (passkey,) = stored(app)
+    assert browser.post(f"{NOW_ON}/remove").status_code == 303
+    answer = browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove")
+    assert answer.status_code == 409
+    assert "This is the only way into your account." in answer.text
+    second = Device(credential_id=b"second")
+    add_passkey(browser, second, "Laptop")
+    assert browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove").status_code == 303
+    assert use_passkey(app.test_client(), second).status_code == 303
+
+
+def test_a_password_stays_where_it_is_the_only_way(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
+    answer = browser.post(f"{NOW_ON}/remove")
+    assert answer.status_code == 409
+    assert sign_in(app.test_client(), owner.email).status_code == 303
+
+
+def test_doing_without_a_password_and_having_one_again(
+    app: Flask, browser: FlaskClient, device: Device, owner: Caller
+) -> None:
+    assert browser.post(f"{NOW_ON}/remove").status_code == 303
+    assert is_signed_in(browser)
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+    assert "Do without" not in browser.get(SECURITY).text
+    # Its page is for those who have one.
+    form = {"current": "", "password": "seven green lanterns"}
+    assert browser.post(NOW_ON, data=form).status_code == 422
+    forget_proof(app)
+    assert browser.post(f"{NOW_ON}/new", data=form).status_code == 401
+    assert prove(browser, f"{NOW_ON}/new", device, **form).status_code == 200
+    assert sign_in(app.test_client(), owner.email, form["password"]).status_code == 303
+
+
+def test_without_a_password_a_mailed_link_sets_one(
+    app: Flask, browser: FlaskClient, device: Device, owner: Caller
+) -> None:
+    browser.post(f"{NOW_ON}/remove")
+    client = app.test_client()
+    ask_for_link(client, "/forgot", owner.email)
+    form = {"password": "seven green lanterns"}
+    assert client.post(mailed_path(app, "reset"), data=form).status_code == 303
+    assert is_signed_in(client)
+    assert methods(app)[-1] == "link"
+
+
+def test_a_change_asks_for_a_fresh_proof_which_a_passkey_is(
+    app: Flask, browser: FlaskClient, device: Device
+) -> None:
+    forget_proof(app)
+    page = browser.post(f"{SECURITY}/passkeys/new")
+    assert page.status_code == 401
+    assert "data-passkey" in page.text
+    assert 'name="proof"' in page.text
+    assert 'name="proof_code"' not in page.text
+    answer = prove(browser, f"{SECURITY}/passkeys/new", device)
+    assert answer.status_code == 200
+    assert "Add a passkey" in answer.text
+    # Now it is fresh.
+    assert browser.post(f"{SECURITY}/passkeys/new").status_code == 200
+    forget_proof(app)
+    form = {"proof": PASSWORD}
+    assert browser.post(f"{SECURITY}/passkeys/new", data=form).status_code == 200
+
+
+def test_taking_an_account_back_removes_what_an_intruder_added(
+    app: Flask, browser: FlaskClient, device: Device, owner: Caller
+) -> None:
+    connect_app(browser, _step())
+    form = {"email": "next@example.com"}
+    assert browser.post("/dashboard/account/email", data=form).status_code == 303
+    browser.post(mailed_path(app, "email-change"))
+    answer = app.test_client().post(mailed_path(app, "address-changed"))
+    assert answer.status_code == 303
+    assert stored(app) == []
+    assert use_passkey(app.test_client(), device).status_code == 422
+    # Nor does the new password need the intruder's app.
+    client = app.test_client()
+    assert 'name="code"' not in client.get(answer.headers["Location"]).text
+
+
+def test_no_more_than_twenty(app: Flask, browser: FlaskClient) -> None:
+    for number in range(20):
+        device = Device(credential_id=bytes([number]))
+        assert add_passkey(browser, device, f"Key {number}").status_code == 303
+    assert add_passkey(browser, Device()).status_code == 422
+    assert len(stored(app)) == 20
+
+
+def test_deleting_the_account_deletes_them(
+    app: Flask, browser: FlaskClient, device: Device, owner: Caller
+) -> None:
+    browser.post("/dashboard/account/delete", data={"confirm": owner.email})
+    assert stored(app) == []
+    with app.app_context():
+        assert db.session.get(Account, owner.account_id) is None
+
+
+def _step() -> int:
+    import time
+
+    return int(time.time()) // 30

@@ -1,0 +1,142 @@
+"""Account, Security in Chromium: a real passkey of its virtual authenticator, an app, codes."""
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import CDPSession, Page, expect
+from sqlalchemy import update
+
+from testimonials import create_app
+from testimonials.auth.models import Session
+from testimonials.extensions import begin_write, db
+from testimonials.settings.table import load_settings
+from tests.auth.proofs.authenticator import code_of
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.screens import check_screens
+from tests.support.mail_servers import MailSink
+from tests.support.process import start_service
+from tests.support.servers import free_port, memory_folder
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+PASSWORD = "three blue wardrobes"
+SECURITY = "/dashboard/account/security"
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A service with a host name, which passkeys need."""
+    sink, port = MailSink(), free_port()
+    sink.start()
+    settings = {
+        "smtp_url": sink.url,
+        "base_url": f"http://localhost:{port}",
+        "trusted_proxies": "1",
+    }
+    with memory_folder() as folder:
+        service = start_service(Path(folder), ("--port", str(port)), settings)
+        service.url = settings["base_url"]
+        app = create_app(load_settings(service.environment, {"base_url": service.url}))
+        yield Site(service, sink, app)
+        with app.app_context():
+            db.engine.dispose()
+        service.kill()
+    sink.stop()
+
+
+@pytest.fixture
+def project(site: Site) -> Project:
+    return site.create_project()
+
+
+def plug_in(page: Page) -> CDPSession:
+    """Give the browser an authenticator that verifies its person."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    return session
+
+
+def add_passkey(page: Page, name: str) -> None:
+    page.get_by_role("button", name="Add a passkey").click()
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Add it").click()
+    expect(page.get_by_text(name, exact=True).first).to_be_visible()
+
+
+def forget_proofs(site: Site) -> None:
+    with site.app.app_context():
+        begin_write()
+        db.session.execute(update(Session).values(proved_at=None))
+        db.session.commit()
+
+
+def test_a_passkey_is_added_proves_and_signs_in(
+    site: Site, project: Project, open_page: OpenPage
+) -> None:
+    page = open_page(f"{site.url}/login")
+    project.sign_in(page)
+    session = plug_in(page)
+    page.goto(f"{site.url}{SECURITY}")
+    expect(page.get_by_text("Only a password protects this account")).to_be_visible()
+    check_screens(page)
+    add_passkey(page, "Mira’s phone")
+    check_screens(page)
+    forget_proofs(site)
+    # Without a password only the passkey proves it.
+    page.get_by_role("button", name="Do without a password").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it’s you")
+    check_screens(page)
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("Your password is gone.")).to_be_visible()
+    page.get_by_role("button", name="Sign out everywhere", exact=True).click()
+    # The address field offers the passkey, which this authenticator answers at once.
+    page.wait_for_url("**/dashboard/projects/**")
+    page.goto(f"{site.url}{SECURITY}")
+    expect(page.get_by_text("Passkey · now")).to_be_visible()
+    session.detach()
+
+
+def test_an_app_is_connected_and_asked_for(
+    site: Site, project: Project, open_page: OpenPage
+) -> None:
+    page = open_page(f"{site.url}/login")
+    project.sign_in(page, "")
+    page.goto(f"{site.url}{SECURITY}")
+    page.get_by_role("button", name="Connect an app").click()
+    check_screens(page)
+    secret = page.locator("#app-key").inner_text().replace(" ", "")
+    page.get_by_label("2. Type the code it shows").fill(code_of(secret, int(time.time()) // 30))
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Keep these ten codes")
+    check_screens(page)
+    codes = re.findall(r"\w{4}-\w{4}", page.locator("#codes").inner_text())
+    assert len(codes) == 10
+    done = page.get_by_role("button", name="Done")
+    expect(done).to_be_disabled()
+    page.get_by_label("I’ve put them somewhere safe").check()
+    done.click()
+    expect(page.get_by_text("Well protected")).to_be_visible()
+    check_screens(page)
+    page.context.clear_cookies()
+    page.goto(f"{site.url}/login")
+    page.get_by_label("Email address").fill(project.email)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Code from your app")
+    check_screens(page)
+    page.get_by_role("button", name="Use a recovery code").click()
+    page.get_by_label("Recovery code").fill(codes[0])
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_url("**/dashboard**")
