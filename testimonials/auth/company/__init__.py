@@ -1,0 +1,1 @@
+"""Signing in with the company's account, by OpenID Connect."""

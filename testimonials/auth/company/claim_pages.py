@@ -1,0 +1,87 @@
+"""The page on which somebody from the company takes over an account that an agent began."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event, record_project_event
+from testimonials.auth.company.claiming import lock_waiting, read_claim_token
+from testimonials.auth.company.exchange import CompanyPerson
+from testimonials.auth.company.services import claim_for
+from testimonials.auth.limits import CLAIM_PER_ADDRESS
+from testimonials.auth.models import Account
+from testimonials.auth.services import drop_key, find_key_problem
+from testimonials.auth.sign_in.cookies import (
+    read_arrival_cookie,
+    set_session_cookie,
+    sign_browser_in,
+)
+from testimonials.auth.sign_in.sessions import SignInMethod
+from testimonials.core.web.response_headers import answer_privately
+from testimonials.dashboard.proposals.view import describe_waiting
+from testimonials.extensions import begin_write, db, limiter
+from testimonials.projects.changes import delete_projects
+from testimonials.projects.team.company_roles import follow_groups
+from testimonials.settings.current import current_settings
+from testimonials.testimonials.services import summarize_projects
+
+company_claim = Blueprint("company_claim", __name__)
+
+Errors = dict[str, list[str]]
+
+
+@company_claim.get("/login/company/claim")
+def show_claim() -> ResponseReturnValue:
+    person, _ = read_claim_token(read_arrival_cookie())
+    return answer_privately(_page(lock_waiting(person), {}))
+
+
+@company_claim.post("/login/company/claim")
+@limiter.per_address(CLAIM_PER_ADDRESS)
+def claim_with_company() -> ResponseReturnValue:
+    """Claim the account without a password; keep or take away the agent's key and projects."""
+    person, target = read_claim_token(read_arrival_cookie())
+    begin_write()
+    account = lock_waiting(person)
+    if errors := _find_problem(account):
+        return answer_privately(_page(account, errors), 422)
+    _claim(account, person)
+    cookie = sign_browser_in(account, SignInMethod.COMPANY, current_settings().company_name)
+    db.session.commit()
+    response = redirect(target or url_for("dashboard.show_start"), 303)
+    set_session_cookie(response, account, cookie)
+    return response
+
+
+def _claim(account: Account, person: CompanyPerson) -> None:
+    act_as(ActorKind.PERSON, account.id)
+    if "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+    if request.form.get("key") == "drop":
+        drop_key(account)
+        record_event(EventType.KEY_DROPPED, account.id)
+    claim_for(account, person)
+    record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    record_event(EventType.COMPANY_LINKED, account.id, who=person.email)
+    follow_groups(account.id, account.email, person.groups)
+
+
+def _find_problem(account: Account) -> Errors:
+    choice, seen = request.form.get("key", ""), request.form.get("key_seen", "")
+    problem = find_key_problem(account, choice, "drop", seen)
+    return {"key": [problem]} if problem else {}
+
+
+def _page(account: Account, errors: Errors) -> str:
+    return render_template(
+        "auth/company/claim.html",
+        email=account.email,
+        agent_key=account if account.has_key else None,
+        key_choice=request.form.get("key", ""),
+        projects=summarize_projects(account.id),
+        proposed=describe_waiting(account.id),
+        drop="drop" in request.form,
+        errors=errors,
+    )

@@ -1,0 +1,1 @@
+"""Suspended accounts: what is refused, and in which words."""

@@ -1,0 +1,249 @@
+"""What an ID token, an answer and a provider can get wrong, or want to: nobody gets in by it."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug import Response
+
+from testimonials.activity.models import Event
+from testimonials.core import clock
+from testimonials.extensions import db
+from tests.auth.browsers import is_signed_in, open_known_browser
+from tests.auth.company.providers import (
+    CLIENT,
+    InventiveProvider,
+    as_json,
+    come_back,
+    hash_half,
+    leave,
+    settings_for,
+    sign_in_by,
+)
+from tests.conftest import MakeApp, MakeCaller, MovableClock
+
+Change = Callable[[InventiveProvider], Any]
+
+
+def unsigned(provider: InventiveProvider) -> None:
+    provider.header, provider.sign = {"alg": "none"}, lambda _: b""
+
+
+def signed_with_public_key(provider: InventiveProvider) -> None:
+    provider.header, provider.sign = {"alg": "HS256"}, provider.sign_hs256
+
+
+def of_another_key(provider: InventiveProvider) -> None:
+    other = InventiveProvider()
+    other.stop()
+    provider.sign = other.sign_rs256
+
+
+def with_header(**header: Any) -> Change:
+    return lambda provider: provider.header.update(header)
+
+
+def with_claims(**claims: Any) -> Change:
+    return lambda provider: provider.claims.update(claims)
+
+
+def late(seconds: int) -> Change:
+    def change(provider: InventiveProvider) -> None:
+        now = int(clock.now().timestamp())
+        provider.claims = {"iat": now + seconds, "exp": now + seconds + 300}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (unsigned, "its algorithm is none"),
+        (with_header(alg="NONE"), "its algorithm is NONE"),
+        (signed_with_public_key, "its algorithm is HS256"),
+        (with_header(alg=None), "its algorithm is None"),
+        # The key's kind is the provider's word, not the token's.
+        (with_header(alg="ES256"), "its key is not one of the provider's"),
+        (with_header(kid="one-ec"), "its key is not one of the provider's"),
+        (with_header(kid="another"), "its key is not one of the provider's"),
+        (with_header(kid=["one"]), "its key has no name"),
+        (with_header(crit=["exp"]), "it wants something that isn't known here"),
+        (of_another_key, "its signature is wrong"),
+        (with_claims(iss="http://127.0.0.1:1"), "it is from another issuer"),
+        (with_claims(aud="another-service"), "it is for another service"),
+        (with_claims(aud=None), "it is for another service"),
+        (with_claims(aud=[CLIENT, "another"]), "it was made for another service"),
+        (with_claims(azp="another"), "it was made for another service"),
+        (with_claims(nonce="another"), "it answers another request"),
+        (with_claims(nonce=None), "it answers another request"),
+        (with_claims(exp=None), "it doesn't say from when to when it counts"),
+        (with_claims(exp="tomorrow"), "its exp is no time"),
+        (with_claims(exp=True), "its exp is no time"),
+        (with_claims(iat=1e300), "its iat is no time"),
+        (late(-400), "it has expired"),
+        (late(120), "it is from later"),
+        (with_claims(nbf=9_999_999_999), "it is from later"),
+        (with_claims(sub=None), "it names nobody"),
+        (with_claims(sub="x" * 256), "it names nobody"),
+        (with_claims(sub=7), "it names nobody"),
+        (with_claims(at_hash=hash_half("of another")), "it is not of this access token"),
+    ],
+)
+def test_a_token_that_proves_nothing(
+    make_app: MakeApp,
+    provider: InventiveProvider,
+    caplog: pytest.LogCaptureFixture,
+    change: Change,
+    why: str,
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    change(provider)
+    browser = app.test_client()
+    with caplog.at_level(logging.WARNING, "testimonials.company"):
+        answer = sign_in_by(provider, app, browser)
+    assert answer.status_code == 422
+    assert why in caplog.text
+    assert not is_signed_in(browser)
+
+
+@pytest.mark.parametrize("token", ["", "a.b", "a.b.c", "ä.b.c", "e30.e30.", "x" * 70_000, 7, None])
+def test_what_is_no_token(make_app: MakeApp, provider: InventiveProvider, token: object) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    provider.answers["/token"] = lambda _: as_json({"access_token": "a", "id_token": token})
+    assert sign_in_by(provider, app).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_header(kid=None, alg="ES256"),
+        with_claims(aud=[CLIENT]),
+        with_claims(aud=[CLIENT, "another"], azp=CLIENT),
+        with_claims(at_hash=hash_half("access")),
+        late(50),
+        with_claims(email_verified="true"),
+    ],
+)
+def test_a_token_that_is_unusual(
+    make_app: MakeApp, provider: InventiveProvider, change: Change
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    change(provider)
+    if provider.header.get("alg") == "ES256":
+        provider.sign = provider.sign_es256
+    assert sign_in_by(provider, app).status_code == 303
+
+
+def test_an_answer_of_another_provider(make_app: MakeApp, provider: InventiveProvider) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    browser = app.test_client()
+    mixed_up = provider.go(leave(browser), iss="https://evil.example")
+    assert come_back(browser, mixed_up).status_code == 422
+    # The code was not shown to anybody.
+    assert "/token" not in provider.asked
+    assert come_back(browser, provider.go(leave(browser), iss=provider.issuer)).status_code == 303
+
+
+def test_one_that_promised_to_name_itself(make_app: MakeApp, provider: InventiveProvider) -> None:
+    provider.metadata = {"authorization_response_iss_parameter_supported": True}
+    app = make_app(**settings_for(provider.issuer))
+    assert sign_in_by(provider, app).status_code == 422
+    assert "/token" not in provider.asked
+
+
+def test_somebody_who_says_no(make_app: MakeApp, provider: InventiveProvider) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    browser = app.test_client()
+    state = leave(browser).partition("state=")[2].partition("&")[0]
+    answer = browser.get(f"/login/company/done?error=access_denied&state={state}")
+    assert answer.status_code == 422
+    assert "Try again" in answer.text
+    with app.app_context():
+        events = db.session.query(Event).filter_by(type="company.refused").all()
+        assert [each.details["reason"] for each in events] == ["access_denied"]
+
+
+def test_userinfo_of_somebody_else(make_app: MakeApp, provider: InventiveProvider) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    provider.claims = {"email": None, "email_verified": None}
+    provider.userinfo = {"sub": "eve", "email": "m@example.com", "email_verified": True}
+    assert sign_in_by(provider, app).status_code == 422
+    # An address there is not verified by what the token says of another, nor the other way round.
+    provider.userinfo = {"email": "eve@example.com", "email_verified": True}
+    provider.claims = {"email": "victim@example.com", "email_verified": None}
+    assert sign_in_by(provider, app).status_code == 403
+    provider.userinfo = {"email": "eve@example.com"}
+    provider.claims = {"email": None, "email_verified": True}
+    assert sign_in_by(provider, app).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"issuer": "https://id.example.com"},
+        {"issuer": None},
+        {"token_endpoint": "ftp://127.0.0.1/token"},
+        {"jwks_uri": None},
+        {"authorization_endpoint": "javascript:alert(1)"},
+    ],
+)
+def test_a_provider_that_is_not_the_issuer(
+    make_app: MakeApp, provider: InventiveProvider, metadata: dict[str, Any]
+) -> None:
+    provider.metadata = metadata
+    app = make_app(**settings_for(provider.issuer))
+    assert app.test_client().post("/login/company").status_code == 503
+
+
+def refuse(provider: InventiveProvider) -> None:
+    provider.stop()
+
+
+def fail(provider: InventiveProvider) -> None:
+    provider.answers["/.well-known/openid-configuration"] = lambda _: Response("", 500)
+
+
+def ramble(provider: InventiveProvider) -> None:
+    provider.answers["/.well-known/openid-configuration"] = lambda _: Response("<html>")
+
+
+@pytest.mark.parametrize("happens", [refuse, fail, ramble])
+def test_while_it_is_away_everything_else_works(
+    make_app: MakeApp,
+    make_caller: MakeCaller,
+    provider: InventiveProvider,
+    happens: Callable[[InventiveProvider], None],
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    happens(provider)
+    browser = app.test_client()
+    answer = browser.post("/login/company")
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "10"
+    assert "Maplevale ID</bdi> doesn’t answer" in answer.text
+    assert "/login" in answer.text
+    # It is left alone for a while.
+    asked = len(provider.asked)
+    assert browser.post("/login/company").status_code == 503
+    assert len(provider.asked) == asked
+    assert is_signed_in(open_known_browser(app, owner))
+
+
+def test_what_is_known_of_it_is_used_while_it_is_away(
+    make_app: MakeApp, provider: InventiveProvider, moved_clock: MovableClock
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    assert sign_in_by(provider, app).status_code == 303
+    moved_clock.move(hours=2)
+    provider.answers["/.well-known/openid-configuration"] = lambda _: Response("", 503)
+    assert leave(app.test_client()).startswith(provider.issuer)
+
+
+def test_without_a_company_there_is_no_such_door(app: Flask) -> None:
+    browser = app.test_client()
+    assert "Sign in with" not in browser.get("/login").text
+    assert browser.post("/login/company").status_code == 404
+    assert browser.get("/login/company/done?state=x").status_code == 403

@@ -1,0 +1,243 @@
+"""Signing in with the company's account, at a certified provider and at others."""
+
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from testimonials.auth.company.models import CompanyAttempt, CompanyIdentity
+from testimonials.auth.models import Account, Session
+from testimonials.extensions import begin_write, db
+from tests.auth.browsers import is_signed_in, open_browser
+from tests.auth.company.providers import (
+    MIRA,
+    CertifiedProvider,
+    InventiveProvider,
+    Person,
+    come_back,
+    leave,
+    settings_for,
+    sign_in_by,
+)
+from tests.auth.links import mails
+from tests.conftest import MakeApp, MakeCaller, MovableClock
+
+
+def accounts(app: Flask) -> dict[str, Account]:
+    with app.app_context():
+        return {each.email: each for each in db.session.scalars(select(Account))}
+
+
+def identities(app: Flask) -> list[tuple[str, str]]:
+    with app.app_context():
+        rows = db.session.execute(
+            select(CompanyIdentity.subject, Account.email).join(Account).order_by(Account.email)
+        )
+        return [(subject, email) for subject, email in rows]
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
+def test_somebody_new_gets_an_account_at_a_certified_provider(
+    make_app: MakeApp, algorithm: str
+) -> None:
+    certified = CertifiedProvider(algorithm)
+    try:
+        app = make_app(**settings_for(certified.issuer))
+        browser, mira = app.test_client(), Person()
+        assert "Sign in with Maplevale ID" in browser.get("/login").text
+        answer = come_back(browser, mira.go(leave(browser, next="/dashboard/account")))
+        assert (answer.status_code, answer.location) == (303, "/dashboard/account")
+        assert is_signed_in(browser)
+        account = accounts(app)[MIRA["email"]]
+        assert (account.display_name, account.password_hash) == ("Mira Osk", None)
+        with app.app_context():
+            assert db.session.scalars(select(Session.method)).one() == "company"
+        # And again, in another browser, as the same.
+        other = app.test_client()
+        assert come_back(other, mira.go(leave(other))).status_code == 303
+        assert is_signed_in(other)
+        assert identities(app) == [("mira", MIRA["email"])]
+        # Nobody needs to be told of an account that they just made.
+        assert mails(app) == []
+    finally:
+        certified.stop()
+
+
+def test_its_keys_are_fetched_again_when_it_has_new_ones(
+    make_app: MakeApp, certified: CertifiedProvider, moved_clock: MovableClock
+) -> None:
+    app = make_app(**settings_for(certified.issuer))
+    browser, mira = app.test_client(), Person()
+    assert come_back(browser, mira.go(leave(browser))).status_code == 303
+    certified.tell(rotate="second")
+    # Not twice within a minute: whoever could make us ask could make us ask for ever.
+    assert come_back(browser, mira.go(leave(browser))).status_code == 422
+    moved_clock.move(minutes=1, seconds=1)
+    assert come_back(browser, mira.go(leave(browser))).status_code == 303
+
+
+def test_clocks_may_differ_by_a_minute(
+    make_app: MakeApp, certified: CertifiedProvider, moved_clock: MovableClock
+) -> None:
+    app = make_app(**settings_for(certified.issuer))
+    browser, mira = app.test_client(), Person()
+    moved_clock.move(seconds=-50)
+    assert come_back(browser, mira.go(leave(browser))).status_code == 303
+    moved_clock.move(seconds=-30)
+    assert come_back(browser, mira.go(leave(browser))).status_code == 422
+    # Its tokens end after an hour, but one that comes that late was kept.
+    moved_clock.move(minutes=15)
+    assert come_back(browser, mira.go(leave(browser))).status_code == 422
+
+
+def test_an_answer_counts_once_and_only_in_the_browser_that_asked(
+    make_app: MakeApp, certified: CertifiedProvider
+) -> None:
+    app = make_app(**settings_for(certified.issuer))
+    browser, mira = app.test_client(), Person()
+    address = mira.go(leave(browser))
+    thief = app.test_client()
+    assert come_back(thief, address).status_code == 403
+    leave(thief)
+    assert come_back(thief, address).status_code == 403
+    assert come_back(browser, address).status_code == 303
+    browser.post("/logout")
+    assert come_back(browser, address).status_code == 403
+    assert not is_signed_in(browser)
+    # The code with a state of one's own: the provider knows that it was used.
+    state = leave(browser).partition("state=")[2].partition("&")[0]
+    replayed = address.partition("state=")
+    again = f"{replayed[0]}state={state}&{replayed[2].partition('&')[2]}"
+    assert come_back(browser, again).status_code == 422
+    assert not is_signed_in(browser)
+
+
+def test_two_tabs_and_a_late_one(
+    make_app: MakeApp, provider: InventiveProvider, moved_clock: MovableClock
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    browser = app.test_client()
+    first, second = (provider.go(leave(browser)) for _ in range(2))
+    late = provider.go(leave(browser))
+    assert come_back(browser, second).status_code == 303
+    assert come_back(browser, first).status_code == 303
+    moved_clock.move(minutes=16)
+    assert come_back(browser, late).status_code == 403
+
+
+def test_an_account_is_linked_by_a_verified_address_and_told_so(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    make_caller(MIRA["email"], is_claimed=True, on=app)
+    provider.claims = {"email_verified": False}
+    answer = sign_in_by(provider, app)
+    assert answer.status_code == 403
+    assert "doesn’t say that your email address is verified" in answer.text
+    provider.claims = {"email_verified": None}
+    assert sign_in_by(provider, app).status_code == 403
+    assert identities(app) == []
+    provider.forget()
+    browser = app.test_client()
+    assert sign_in_by(provider, app, browser).status_code == 303
+    assert is_signed_in(browser)
+    assert identities(app) == [("mira", MIRA["email"])]
+    (mail,) = mails(app)
+    assert "can sign in to your account from now on" in " ".join(mail.text.split())
+    # From now on the provider's own name counts, whatever the address.
+    provider.claims = {"email": "mira.osk@oatandember.example", "email_verified": None}
+    assert sign_in_by(provider, app).status_code == 303
+    assert len(accounts(app)) == 1
+
+
+def test_who_gets_an_old_address_does_not_get_its_account(
+    make_app: MakeApp, provider: InventiveProvider
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    assert sign_in_by(provider, app).status_code == 303
+    provider.subject = "miras-successor"
+    answer = sign_in_by(provider, app)
+    assert answer.status_code == 403
+    assert "Another Maplevale ID account is linked" in answer.text
+
+
+def test_only_people_at_the_companys_domains(
+    make_app: MakeApp, provider: InventiveProvider
+) -> None:
+    app = make_app(**settings_for(provider.issuer, oidc_domains="oatandember.example"))
+    assert sign_in_by(provider, app).status_code == 303
+    for claims in (
+        {"sub": "b", "email": "eve@elsewhere.example"},
+        {"sub": "c", "email": "eve@elsewhere.example@oatandember.example"},
+        {"sub": "d", "email": "eve@oatandember.example.elsewhere.example"},
+        {"sub": "e", "email": "eve@oatandember.example", "email_verified": "false"},
+        # Whom it knows already, and who has left.
+        {"email": "mira@elsewhere.example"},
+    ):
+        provider.claims = claims
+        assert sign_in_by(provider, app).status_code == 403
+
+
+def test_only_who_was_invited(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    app = make_app(**settings_for(provider.issuer, oidc_accounts="invited"))
+    answer = sign_in_by(provider, app)
+    assert answer.status_code == 403
+    assert "was not invited" in answer.text
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project(slug="kiln")["_id"]
+    page = open_browser(app, owner)
+    path = f"/dashboard/projects/{project}/team/invitations"
+    sent = page.post(path, data={"email": MIRA["email"], "role": "moderator"})
+    assert sent.status_code in (200, 303), sent.text
+    assert sign_in_by(provider, app).status_code == 303
+
+
+def test_a_draft_is_kept_on_the_way(make_app: MakeApp, provider: InventiveProvider) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    browser = app.test_client()
+    typed = browser.post("/dashboard/account/name", data={"display_name": "Mira of Oat & Ember"})
+    assert typed.status_code == 401
+    draft = typed.text.partition('name="draft" value="')[2].partition('"')[0]
+    answer = sign_in_by(provider, app, browser, draft=draft)
+    assert "Mira of Oat &amp; Ember" in answer.text
+
+
+def test_an_agents_account_is_claimed_after_a_look_at_its_key(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    agent = make_caller(MIRA["email"], on=app)
+    agent.create_project(slug="kiln")
+    browser = app.test_client()
+    answer = sign_in_by(provider, app, browser)
+    assert answer.status_code == 303
+    page = browser.get(answer.location)
+    assert "Make it yours" in page.text
+    # It is nobody else's page, and nothing is chosen for anybody.
+    assert app.test_client().get(answer.location).status_code == 403
+    assert browser.post(answer.location).status_code == 422
+    form = {"key": "drop", "key_seen": agent.api_key[-4:]}
+    claimed = browser.post(answer.location, data=form)
+    assert claimed.status_code == 303
+    assert is_signed_in(browser)
+    assert accounts(app)[MIRA["email"]].is_claimed
+    assert agent.get("/v1/me").status_code == 401
+    assert browser.post(answer.location, data=form).status_code == 403
+
+
+def test_attempts_are_swept_away(make_app: MakeApp, provider: InventiveProvider) -> None:
+    app = make_app(**settings_for(provider.issuer))
+    leave(app.test_client())
+    with app.app_context():
+        begin_write()
+        row = db.session.scalars(select(CompanyAttempt)).one()
+        row.started_at -= timedelta(minutes=16)
+        db.session.commit()
+    browser = app.test_client()
+    assert app.test_cli_runner().invoke(args=["prune"]).exit_code == 0
+    leave(browser)
+    with app.app_context():
+        assert len(db.session.scalars(select(CompanyAttempt)).all()) == 1
